@@ -1,0 +1,40 @@
+# make demo | test | check | test-all | bench   (all idempotent; the first call builds .venv)
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TYPES := .cache/types
+
+.PHONY: demo test test-all check lint types imports bench docs wheel clean
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,highs]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/slotwise compare --example headline
+	$(BIN)/slotwise compare --example kth-sp2-queue-10
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m ''
+
+check: lint types imports test
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The type checker needs a folder that carries the package's name.
+types: $(STAMP)
+	@mkdir -p $(TYPES) && ln -sfn ../.. $(TYPES)/slotwise
+	$(BIN)/mypy -p slotwise
+
+imports: $(STAMP)
+	$(BIN)/lint-imports --no-cache
+
+clean:
+	rm -rf $(VENV) .cache build dist *.egg-info
