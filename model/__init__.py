@@ -1,0 +1,1 @@
+"""What the world is: clusters, queues, jobs, requirements, plans. No solver, no terminal, no clock."""

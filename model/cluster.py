@@ -1,0 +1,134 @@
+"""Hosts, host groups, compute units and shared resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Load indices that grow with load: a reservation is added to them (RSV-01).
+INCREASING_INDICES = frozenset({"r15s", "r1m", "r15m", "ut", "pg", "io", "ls"})
+#: Built-in numeric amounts of a host that jobs consume, in MB.
+BUILTIN_AMOUNTS = ("mem", "swp", "tmp")
+BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """loadSched and loadStop per index (RSV-11)."""
+
+    sched: Mapping[str, float] = field(default_factory=dict)
+    stop: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host.
+
+    slots: job slots (MXJ). ncpus: processors, slots where not given.
+    amounts: numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and
+        user-defined host-based ones in their own unit. A resource that is absent is not on the host.
+    strings: static string resources (os_version, …). booleans: Boolean resources.
+    exclusive: Booleans written with ``!``: the host takes only jobs that name one of them (REQ-05).
+    load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.
+    user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always.
+    """
+
+    name: str
+    slots: int
+    ncpus: int | None = None
+    type: str = "any"
+    model: str = "any"
+    cpu_factor: float = 1.0
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    strings: Mapping[str, str] = field(default_factory=dict)
+    booleans: frozenset[str] = frozenset()
+    exclusive: frozenset[str] = frozenset()
+    load: Mapping[str, float] = field(default_factory=dict)
+    user_slots: int | None = None
+    windows: str = ""
+    thresholds: Thresholds = Thresholds()
+    status: str = "ok"
+    mxj_defined: bool = True
+
+    @property
+    def processors(self) -> int:
+        """ncpus, or the slots where it is not given."""
+        return self.slots if self.ncpus is None else self.ncpus
+
+
+@dataclass(frozen=True, slots=True)
+class HostGroup:
+    """A named list of hosts, in configuration order."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeUnit:
+    """A named part of the network: hosts (finest type) or units of the next finer type (PLC-05)."""
+
+    name: str
+    type: str
+    hosts: tuple[str, ...]
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceDefinition:
+    """A user-defined resource of lsf.shared."""
+
+    name: str
+    kind: str = "numeric"
+    increasing: bool = False
+    dynamic: bool = False
+    consumable: bool = True
+    release: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SharedResource:
+    """A floating resource: `amount` shared by `hosts` (all hosts where None) (RSV-10)."""
+
+    name: str
+    amount: float
+    hosts: frozenset[str] | None = None
+    static: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The machines of one instance.
+
+    unit_types: compute-unit types, finest first. default_unit_type: the one marked ``!``, else the
+    finest. units: in configuration order; each lists all its hosts, coarser ones too.
+    """
+
+    hosts: tuple[Host, ...]
+    groups: tuple[HostGroup, ...] = ()
+    unit_types: tuple[str, ...] = ()
+    default_unit_type: str | None = None
+    units: tuple[ComputeUnit, ...] = ()
+    resources: tuple[ResourceDefinition, ...] = ()
+    shared: tuple[SharedResource, ...] = ()
+
+    def host_index(self) -> dict[str, int]:
+        """Host name to position in `hosts`."""
+        return {host.name: index for index, host in enumerate(self.hosts)}
+
+    def units_of(self, unit_type: str | None = None) -> tuple[ComputeUnit, ...]:
+        """Units of one type (the default type where None), in configuration order."""
+        wanted = unit_type or self.default_unit_type
+        return tuple(unit for unit in self.units if unit.type == wanted)
+
+    def expand(self, name: str) -> tuple[str, ...] | None:
+        """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
+        if name == "all":
+            return tuple(host.name for host in self.hosts)
+        for group in self.groups:
+            if group.name == name:
+                return group.members
+        for unit in self.units:
+            if unit.name == name:
+                return unit.hosts
+        return (name,) if any(host.name == name for host in self.hosts) else None

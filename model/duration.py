@@ -1,0 +1,37 @@
+"""How long a job is expected to run: the chain of TBR-03."""
+
+from __future__ import annotations
+
+from .instance import Instance
+from .job import Job, RunningJob
+
+
+def expected_duration(instance: Instance, job: Job) -> int | None:
+    """Seconds a job is planned to run, or None when nothing tells (TBR-03).
+
+    In order: -W, queue RUNLIMIT, application RUNLIMIT, application RUNTIME, and the CPU limit of
+    job, queue or application as a last resort.
+    """
+    queue = instance.queue(job.queue)
+    application = instance.application(job.application)
+    chain = (
+        job.run_limit,
+        queue.run_limit if queue.run_limit is not None else queue.run_limit_max,
+        application.run_limit if application else None,
+        application.run_time if application else None,
+        job.cpu_limit,
+        queue.cpu_limit,
+        application.cpu_limit if application else None,
+    )
+    return next((limit for limit in chain if limit is not None), None)
+
+
+def expected_finish(instance: Instance, running: RunningJob) -> int | None:
+    """When a running job frees its slots (seconds), or None when its end is unknown.
+
+    An overdue job is expected to end now: it cannot free its slots in the past.
+    """
+    if running.finish is not None:
+        return max(running.finish, instance.now)
+    duration = expected_duration(instance, running.job)
+    return None if duration is None else max(running.start + duration, instance.now)

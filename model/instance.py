@@ -1,0 +1,60 @@
+"""One problem: a cluster, its rules, what runs, what waits, and the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .cluster import Cluster
+from .job import Application, Job, RunningJob
+from .limits import Limit, ReservationUsage
+from .params import Params
+from .queue import Queue
+from .user import HostPartition, User, UserGroup
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceReservation:
+    """`slots` of `host` set aside over [start, end) seconds (TBR-19)."""
+
+    name: str
+    start: int
+    end: int
+    slots: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A complete planning problem.
+
+    now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
+    None for abstract time. pending: in order of submission; the methods sort by priority.
+    """
+
+    cluster: Cluster
+    queues: tuple[Queue, ...] = (Queue("default"),)
+    running: tuple[RunningJob, ...] = ()
+    pending: tuple[Job, ...] = ()
+    future: tuple[Job, ...] = ()
+    applications: tuple[Application, ...] = ()
+    users: tuple[User, ...] = ()
+    groups: tuple[UserGroup, ...] = ()
+    partitions: tuple[HostPartition, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    reservation_usage: tuple[ReservationUsage, ...] = ()
+    advance_reservations: tuple[AdvanceReservation, ...] = ()
+    params: Params = Params()
+    now: int = 0
+    origin: str | None = None
+    name: str = ""
+    description: str = ""
+
+    def queue(self, name: str) -> Queue:
+        """The queue of that name; KeyError if there is none."""
+        for queue in self.queues:
+            if queue.name == name:
+                return queue
+        raise KeyError(name)
+
+    def application(self, name: str) -> Application | None:
+        """The application profile of that name, or None."""
+        return next((profile for profile in self.applications if profile.name == name), None)

@@ -1,0 +1,86 @@
+"""Jobs as submitted, and jobs that run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HostRequest:
+    """One name of ``bsub -m``: host, group or unit, ``+level`` preference, ``!`` first host (PLC-12)."""
+
+    name: str
+    preference: int = 0
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as submitted; times in seconds from the instance's origin.
+
+    slots, max_slots: -n min,max. res_req: the -R strings. run_limit: -W (seconds).
+    run_estimate: the run time that really passes, known to a simulation only.
+    begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
+    weight: for the weighted objective. priority: -sp.
+    """
+
+    id: str
+    slots: int = 1
+    max_slots: int | None = None
+    user: str = "user"
+    queue: str = "default"
+    res_req: tuple[str, ...] = ()
+    run_limit: int | None = None
+    cpu_limit: int | None = None
+    run_time: int | None = None
+    cpu_time: float | None = None
+    submit: int = 0
+    begin: int | None = None
+    deadline: int | None = None
+    priority: int = 0
+    weight: float = 1.0
+    project: str = "default"
+    group: str = ""
+    application: str = ""
+    hosts: tuple[HostRequest, ...] = ()
+    exclusive: bool = False
+    resizable: bool = False
+
+    @property
+    def most_slots(self) -> int:
+        """The maximum of -n, the minimum where no range was given."""
+        return self.slots if self.max_slots is None else self.max_slots
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A job that runs: `allocation` is host to slots in allocation order; start <= now.
+
+    finish: when it is expected to end; None means "by the duration chain" (TBR-03).
+    alternative: which rusage alternative it started with (RSV-07).
+    """
+
+    job: Job
+    start: int
+    allocation: Mapping[str, int] = field(default_factory=dict)
+    finish: int | None = None
+    alternative: int = 0
+    suspended: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Slots it holds now, after any resize (TBR-14)."""
+        return sum(self.allocation.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An application profile (lsb.applications)."""
+
+    name: str
+    res_req: str = ""
+    run_limit: int | None = None
+    run_time: int | None = None
+    cpu_limit: int | None = None
+    slots: tuple[int, int | None, int | None] | None = None

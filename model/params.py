@@ -1,0 +1,39 @@
+"""Cluster-wide parameters (lsb.params, lsf.conf) under Python names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters a planner needs; seconds where LSF has seconds or cycles of them.
+
+    mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
+    0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
+    unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    normalise_run_limits: CPU factors scale run limits (off by default). run_time_in_slots: the
+    fairshare run time counts slot-seconds (design §4). pref_in_reservation: always "config" (TBR-13).
+    """
+
+    mbd_sleep_time: int = 60
+    time_reserve_numjobs: int = 0
+    reserve_per_slot: bool = False
+    reserve_by_starttime: bool = False
+    job_accept_interval: int = 0
+    parallel_sched_by_slot: bool = False
+    strict_resreq: bool = False
+    unit_for_limits: str = "MB"
+    default_queue: str = "default"
+    normalise_run_limits: bool = False
+    cpu_time_factor: float = 0.7
+    run_time_factor: float = 0.7
+    committed_run_time_factor: float = 0.0
+    run_job_factor: float = 3.0
+    fairshare_adjustment_factor: float = 0.0
+    fairshare_adjustment: str = ""
+    hist_hours: float = 5.0
+    enable_hist_run_time: bool = False
+    run_time_decay: bool = False
+    run_time_in_slots: bool = False
+    modules: tuple[str, ...] | None = None
