@@ -1,0 +1,1 @@
+"""What can be decided: reservations, placements, plans, and whether they are right."""
