@@ -1,1 +1,4 @@
-"""What the world is: clusters, queues, jobs, requirements, plans. No solver, no terminal, no clock."""
+"""What the world is: clusters, queues, jobs, requirements and plans.
+
+No solver, no terminal, no clock.
+"""

@@ -26,9 +26,9 @@ class Host:
 
     slots: job slots (MXJ). ncpus: processors, slots where not given.
     amounts: numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and
-        user-defined host-based ones in their own unit. A resource that is absent is not on the host.
+        user-defined host-based ones in their own unit. An absent resource is not on the host.
     strings: static string resources (os_version, …). booleans: Boolean resources.
-    exclusive: Booleans written with ``!``: the host takes only jobs that name one of them (REQ-05).
+    exclusive: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
     load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.
     user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always.
     """

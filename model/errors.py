@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 class SlotwiseError(Exception):
-    """Base of every error that Slotwise raises on purpose; its text is fit to be shown to a user."""
+    """Base of every error that Slotwise raises on purpose; its text is fit for a user."""
 
 
 @dataclass(frozen=True, slots=True)

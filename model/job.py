@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class HostRequest:
-    """One name of ``bsub -m``: host, group or unit, ``+level`` preference, ``!`` first host (PLC-12)."""
+    """One name of ``bsub -m``: host, group or unit, ``+level``, ``!`` for first host (PLC-12)."""
 
     name: str
     preference: int = 0

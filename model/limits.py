@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Members that a limit covers: names, whether each has a limit of its own (PER_*), exceptions (~).
+    """Members that a limit covers: names, whether each has a limit of its own (PER_*), ``~`` names.
 
     names ("all",) covers everyone.
     """
@@ -22,7 +22,7 @@ class Scope:
 class Limit:
     """One Limit section.
 
-    amounts: resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp``, or a resource's name.
+    amounts: resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
     slots_per_processor: SLOTS_PER_PROCESSOR, times the processors of each host (needs PER_HOST).
     A scope that is None covers all together.
     """

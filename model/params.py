@@ -13,7 +13,7 @@ class Params:
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
     normalise_run_limits: CPU factors scale run limits (off by default). run_time_in_slots: the
-    fairshare run time counts slot-seconds (design §4). pref_in_reservation: always "config" (TBR-13).
+    fairshare run time counts slot-seconds (design §4).
     """
 
     mbd_sleep_time: int = 60

@@ -14,8 +14,9 @@ class PlannedJob:
     start: None where only an estimate exists (greedy reserves no future place).
     estimate: greedy's "no sooner than" time. allocation: host to slots in allocation order.
     reserved: slots held now for the job (greedy). bound: no start before this is possible given the
-    starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint, a sentence. fallback: why a lesser
-    method answered, "" if none. alternative: rusage alternative used.
+    starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
+    a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
+    alternative used.
     """
 
     job: str

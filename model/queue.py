@@ -17,11 +17,12 @@ class Queue:
     slots: PROCLIMIT (min, default, max). hosts: HOSTS, empty for all.
     slot_reserve, resource_reserve: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
     exclusive: "N", "Y" or "CU[type]".
-    queue_slots, user_slots, processor_slots, host_slots: QJOB_LIMIT, UJOB_LIMIT, PJOB_LIMIT, HJOB_LIMIT.
+    queue_slots, user_slots: QJOB_LIMIT, UJOB_LIMIT. processor_slots, host_slots: PJOB_LIMIT,
+    HJOB_LIMIT.
     user_shares: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
-    fairshare_queues, dispatch_order: cross-queue fairshare. slot_share, slot_pool: queue-based fairshare.
+    fairshare_queues, dispatch_order: cross-queue. slot_share, slot_pool: queue-based fairshare.
     factors: CPU_TIME_FACTOR … that override the cluster's.
-    preemptive, preemptable: queue names each applies to; ("*",) for all lower/higher ones; None if not.
+    preemptive, preemptable: queue names each applies to; ("*",) for all; None if not.
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""How much of a resource a job holds as it runs: phases, durations and decay (RSV-02, RSV-03, RSV-09)."""
+"""How much of a resource a job holds as it runs: phases and decay (RSV-02, RSV-03, RSV-09)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: A decaying reservation is planned as a staircase that falls at the end of each such step (seconds).
+#: A decaying reservation is planned as a staircase that falls at the end of each step (seconds).
 DECAY_STEP = 60
 
 

@@ -55,7 +55,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class UnitDemand:
-    """cu[] resolved: `unit_of[h]` is the unit of host h (-1 for none), units in configuration order.
+    """cu[] resolved: `unit_of[h]` is the unit of host h (-1: none), units in configuration order.
 
     names: unit names. hosts[c]: all hosts of unit c, candidates or not (excl blocks them all).
     first_unit: the unit that holds the first execution host or the preferred hosts comes first.

@@ -147,7 +147,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """``count*{requirement}`` of a compound requirement; count None on a last term that left it out."""
+    """``count*{requirement}`` of a compound requirement; the last count may be left out (None)."""
 
     count: int | None
     requirement: Simple

@@ -1,0 +1,147 @@
+"""The earliest start of one job in a profile: exact, without a solver.
+
+Availability under running jobs alone never falls, so the earliest start is a binary search over
+the instants at which something is freed, with one exact placement check each. With planned jobs in
+the profile the instants are swept in order (`docs/semantics.md`, TBR-02).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .demand import Allocation, Demand
+from .placement import fits, place
+from .profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where and when a job can start: one allocation a term, and the rusage alternative used."""
+
+    time: int
+    terms: tuple[Allocation, ...]
+    alternative: int = 0
+
+    @property
+    def allocation(self) -> Allocation:
+        """The terms put together: slots by host index, in allocation order."""
+        total: Allocation = {}
+        for term in self.terms:
+            for host, slots in term.items():
+                total[host] = total.get(host, 0) + slots
+        return total
+
+    def finish(self, demand: Demand) -> int | None:
+        """When the job ends by its limit; None if that is unknown."""
+        return None if demand.duration is None else self.time + demand.duration
+
+
+def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
+    """A placement of the whole job over its window from `time`, or None.
+
+    rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
+    in order, each beside what the earlier ones took (REQ-14).
+    """
+    if not profile.open_for(demand, time):
+        return None
+    if len(demand.terms) > 1:
+        return _start_compound(profile, demand, time)
+    term = demand.terms[0]
+    for number, alternative in enumerate(term.alternatives):
+        if not alternative.missing:
+            room = profile.room(term, alternative, time, demand.duration)
+            allocation = place(term, room)
+            if allocation is not None:
+                return Start(time, (allocation,), number)
+    return None
+
+
+def can_start(profile: Profile, demand: Demand, time: int) -> bool:
+    """Whether :func:`start_at` would find a placement; does less work."""
+    if len(demand.terms) > 1:
+        return start_at(profile, demand, time) is not None
+    if not profile.open_for(demand, time):
+        return False
+    term = demand.terms[0]
+    return any(
+        fits(term, profile.room(term, alternative, time, demand.duration))
+        for alternative in term.alternatives
+        if not alternative.missing
+    )
+
+
+def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None:
+    scratch = profile.copy()
+    placed: list[Allocation] = []
+    end = None if demand.duration is None else time + demand.duration
+    for term in demand.terms:
+        alternative = term.alternatives[0]
+        if alternative.missing:
+            return None
+        allocation = place(term, scratch.room(term, alternative, time, demand.duration))
+        if allocation is None:
+            return None
+        scratch.hold(alternative, allocation, time, end)
+        placed.append(allocation)
+    return Start(time, tuple(placed))
+
+
+def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
+    """Enter a planned start into the profile."""
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        blocked: set[int] = set()
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in allocation}
+            members = [h for h, unit in enumerate(term.unit.unit_of) if int(unit) in used]
+            blocked = {*members} - {*allocation}
+        profile.hold(
+            term.alternatives[start.alternative],
+            allocation,
+            start.time,
+            start.finish(demand),
+            whole_hosts=blocked,
+        )
+
+
+def earliest_start(
+    profile: Profile,
+    demand: Demand,
+    *,
+    finishes_only: bool = False,
+    not_before: int | None = None,
+) -> Start | None:
+    """The earliest start of one job, or None if it never fits.
+
+    finishes_only: consider only now and the finish times of jobs, as TBR-02 says.
+    not_before: a known lower bound (seconds); instants before it are left out.
+    """
+    if demand.impossible:
+        return None
+    earliest = max(demand.earliest, not_before or demand.earliest)
+    times = profile.candidate_times(earliest, finishes_only=finishes_only)
+    if profile.only_grows:
+        first = _first_fit(profile, demand, times)
+        return None if first is None else start_at(profile, demand, times[first])
+    times = profile.with_openings(demand, times)
+    for time in times:
+        if can_start(profile, demand, time):
+            found = start_at(profile, demand, time)
+            if found is not None:
+                return found
+    return None
+
+
+def _first_fit(profile: Profile, demand: Demand, times: list[int]) -> int | None:
+    """Position of the first instant that fits, by bisection (availability only grows)."""
+    low, high = 0, len(times) - 1
+    if can_start(profile, demand, times[0]):
+        return 0
+    if not can_start(profile, demand, times[high]):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if can_start(profile, demand, times[middle]):
+            high = middle
+        else:
+            low = middle
+    return high

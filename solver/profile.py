@@ -1,0 +1,359 @@
+"""What is free when: the availability profile, the one source for every method.
+
+Usage of a job never rises after its start, so availability falls only at *starts*. With running
+jobs alone it never falls at all, and what holds at an instant holds for ever after. With planned
+jobs a window must be checked at its first instant and at every later start inside it: the
+*checkpoints*. Times are integer seconds; a job with start s and finish f uses over [s, f).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.reservation import DECAY_STEP
+from .demand import (
+    Allocation,
+    Alternative,
+    BoolArray,
+    GroupCap,
+    IntArray,
+    Per,
+    Room,
+    TermDemand,
+    Use,
+)
+from .resources import SLOTS, FloatArray, ResourceTable, flat
+
+#: "For ever": the finish of a job whose end is unknown.
+FOREVER = 1 << 60
+#: Amounts are compared with this slack (design §3: exact to 1e-6).
+SLACK = 1e-6
+#: A cap that does not bind, small enough to be summed over all hosts.
+UNBOUND = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One phase of one use over [begin, end); where is the host index, 0 for a pool."""
+
+    where: int
+    begin: int
+    end: int
+    amount: float
+    floor: float
+    decay: bool
+
+
+class _Block:
+    """Rows as columns, for arithmetic over all of them at once."""
+
+    __slots__ = ("amount", "begin", "decaying", "end", "where")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.where: IntArray = np.array([row.where for row in rows], dtype=np.int64)
+        self.begin: IntArray = np.array([row.begin for row in rows], dtype=np.int64)
+        self.end: IntArray = np.array([row.end for row in rows], dtype=np.int64)
+        self.amount: FloatArray = np.array([row.amount for row in rows], dtype=float)
+        fall = [(i, row.amount - row.floor) for i, row in enumerate(rows) if row.decay]
+        self.decaying = (
+            np.array([i for i, _ in fall], dtype=np.int64),
+            np.array([drop for _, drop in fall], dtype=float),
+        )
+
+    def at(self, time: int, size: int) -> FloatArray:
+        amount = self.amount
+        rows, drops = self.decaying
+        if rows.size:
+            begin, end = self.begin[rows], self.end[rows]
+            steps = np.maximum(time - begin, 0) // DECAY_STEP * DECAY_STEP
+            amount = amount.copy()
+            amount[rows] -= drops * steps / (end - begin)
+        active = (self.begin <= time) & (time < self.end)
+        counted = np.bincount(self.where[active], weights=amount[active], minlength=size)
+        return counted.astype(float, copy=False)
+
+
+class Usage:
+    """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
+
+    Rows added before :meth:`freeze` (running jobs) are turned into columns once and shared by
+    copies; later ones (planned jobs) are few.
+    """
+
+    __slots__ = ("_base", "_recent", "recent", "rows", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.rows: list[Row] = []
+        self.recent: list[Row] = []
+        self._base: _Block | None = None
+        self._recent: _Block | None = None
+
+    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+        """Add the phases of one use that starts at `start`, cut at `finish`."""
+        for phase in use.reservation.phases:
+            begin = start + phase.start
+            full_end = finish if phase.end is None else start + phase.end
+            end = min(finish, full_end)
+            if begin >= end:
+                continue
+            amount, floor = phase.amount * times, phase.floor * times
+            decay = phase.decay and phase.end is not None
+            if decay and end < full_end:
+                # Cut short: keep the slope by ending at the amount that the line reaches there.
+                floor = amount - (amount - floor) * (end - begin) / (full_end - begin)
+            self.recent.append(Row(where, begin, end, amount, floor, decay))
+        self._recent = None
+
+    def freeze(self) -> None:
+        """Make all rows so far the shared base."""
+        self.rows += self.recent
+        self.recent = []
+        self._recent = None
+        self._base = _Block(self.rows)
+
+    def at(self, time: int) -> FloatArray:
+        """Amount in use at `time`, [size]."""
+        if self._base is None:
+            self.freeze()
+        assert self._base is not None
+        total = self._base.at(time, self.size)
+        if self.recent:
+            if self._recent is None:
+                self._recent = _Block(self.recent)
+            total = total + self._recent.at(time, self.size)
+        return total
+
+    def copy(self) -> Usage:
+        """An independent copy that shares the frozen base."""
+        if self._base is None:
+            self.freeze()
+        twin = Usage(self.size)
+        twin.rows = self.rows
+        twin.recent = list(self.recent)
+        twin._base = self._base
+        return twin
+
+
+class Profile:
+    """Availability of every host resource and pool over time.
+
+    Build it with running jobs through :meth:`hold`; planned jobs are added by the same call.
+    """
+
+    def __init__(self, table: ResourceTable, now: int) -> None:
+        self.table = table
+        self.now = now
+        self.hosts = len(table.instance.cluster.hosts)
+        self._host_usage: dict[int, Usage] = {}
+        self._pool_usage: dict[int, Usage] = {}
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._finishes: list[int] = []
+        self._free_cache: dict[tuple[int, int], FloatArray] = {}
+
+    def copy(self) -> Profile:
+        """An independent copy that shares the table."""
+        twin = Profile(self.table, self.now)
+        twin._host_usage = {index: usage.copy() for index, usage in self._host_usage.items()}
+        twin._pool_usage = {index: usage.copy() for index, usage in self._pool_usage.items()}
+        twin._starts = list(self._starts)
+        twin._ends = list(self._ends)
+        twin._finishes = list(self._finishes)
+        twin._free_cache = dict(self._free_cache)
+        return twin
+
+    # --- building -----------------------------------------------------------------------------
+
+    def hold(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        start: int,
+        finish: int | None,
+        *,
+        whole_hosts: Iterable[int] = (),
+    ) -> None:
+        """Take what a job uses on `allocation` over [start, finish) (None: for ever).
+
+        whole_hosts: further hosts that the job blocks although it has no slot there (cu[excl]).
+        """
+        end = FOREVER if finish is None else finish
+        for use in alternative.host_uses:
+            self._hold_hosts(use, allocation, start, end)
+        for use in alternative.pool_uses:
+            self._hold_pool(use, allocation, start, end)
+        slots = alternative.host_uses[0]
+        capacity = self.table.host_resources[SLOTS].capacity
+        usage = self._usage(SLOTS)
+        for host in whole_hosts:
+            rest = capacity[host] - (
+                capacity[host] if slots.per is Per.WHOLE else allocation.get(host, 0)
+            )
+            if rest > 0:
+                usage.add(host, start, end, slots, rest)
+        self._note_times(alternative, start, end)
+
+    def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
+        usage = self._usage(use.index)
+        capacity = self.table.host_resources[use.index].capacity
+        for host, slots in allocation.items():
+            times = {Per.SLOT: float(slots), Per.WHOLE: float(capacity[host])}.get(use.per, 1.0)
+            usage.add(host, start, end, use, times)
+            if use.per is Per.JOB:
+                break
+
+    def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
+        mask = self.table.pools[use.index].mask
+        inside = [slots for host, slots in allocation.items() if mask[host]]
+        if not inside:
+            return
+        times = {Per.SLOT: float(sum(inside)), Per.HOST: float(len(inside))}.get(use.per, 1.0)
+        usage = self._pool_usage.setdefault(use.index, Usage(1))
+        usage.add(0, start, end, use, times)
+
+    def _usage(self, index: int) -> Usage:
+        return self._host_usage.setdefault(index, Usage(self.hosts))
+
+    def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
+        ends = {end} if end < FOREVER else set()
+        for use in (*alternative.host_uses, *alternative.pool_uses):
+            ends.update(start + drop for drop in use.reservation.drops() if start + drop < end)
+        for time in ends:
+            if time > self.now:
+                _insert(self._ends, time)
+        if self.now < end < FOREVER:
+            _insert(self._finishes, end)
+        if start > self.now:
+            _insert(self._starts, start)
+        self._free_cache.clear()
+
+    def freeze(self) -> None:
+        """Call once when the running jobs are in: makes later asking and copying fast."""
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            usage.freeze()
+
+    def block(self, host: int, slots: float, start: int, end: int) -> None:
+        """Close `slots` of a host over [start, end): windows and advance reservations (TBR-19)."""
+        use = Use(SLOTS, Per.SLOT, flat("slots", 1.0))
+        self._usage(SLOTS).add(host, start, end, use, slots)
+        if start > self.now:
+            _insert(self._starts, start)
+        if self.now < end < FOREVER:
+            _insert(self._ends, end)
+            _insert(self._finishes, end)
+        self._free_cache.clear()
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def free(self, index: int, time: int) -> FloatArray:
+        """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
+        key = (index, time)
+        found = self._free_cache.get(key)
+        if found is None:
+            capacity = self.table.host_resources[index].capacity
+            usage = self._host_usage.get(index)
+            found = capacity if usage is None else capacity - usage.at(time)
+            if time in self._starts or time == self.now:
+                self._free_cache[key] = found
+        return found
+
+    def free_in_pool(self, index: int, time: int) -> float:
+        """Free amount of a pool at `time`."""
+        usage = self._pool_usage.get(index)
+        used = 0.0 if usage is None else float(usage.at(time)[0])
+        return self.table.pools[index].capacity - used
+
+    def checkpoints(self, start: int, duration: int | None) -> list[int]:
+        """`start` and every later start of another job inside the window."""
+        first = bisect.bisect_right(self._starts, start)
+        if duration is None:
+            return [start, *self._starts[first:]]
+        return [start, *self._starts[first : bisect.bisect_left(self._starts, start + duration)]]
+
+    def candidate_times(self, earliest: int, *, finishes_only: bool = False) -> list[int]:
+        """Instants at which a job may first fit: `earliest`, then every instant something is freed.
+
+        finishes_only: only the finish times of jobs, as TBR-02 has it; else the ends of memory
+        phases too. Demand that never rises only starts to fit when availability rises, so the
+        first of these instants at which a job fits is its earliest start.
+        """
+        times = self._finishes if finishes_only else self._ends
+        return [earliest, *times[bisect.bisect_right(times, earliest) :]]
+
+    @property
+    def only_grows(self) -> bool:
+        """True while no future start is in the profile: availability then never falls."""
+        return not self._starts
+
+    def room(
+        self,
+        term: TermDemand,
+        alternative: Alternative,
+        start: int,
+        duration: int | None,
+    ) -> Room:
+        """What one term finds over [start, start + duration)."""
+        points = self.checkpoints(start, duration)
+        caps = np.full(self.hosts, UNBOUND, dtype=float)
+        for use in alternative.host_uses:
+            for point in points:
+                held = use.reservation.planned_at(point - start)
+                if held > 0:
+                    np.minimum(caps, self._host_cap(use, held, point), out=caps)
+        mask = np.zeros(self.hosts, dtype=bool)
+        mask[term.candidates] = True
+        whole = np.where(mask, np.clip(caps, 0, None), 0).astype(np.int64)
+        groups: list[GroupCap] = []
+        for use in alternative.pool_uses:
+            self._pool_cap(use, points, start, whole, groups)
+        idle = self.idle(points) if term.unit is not None and term.unit.excl else None
+        return Room(whole, tuple(groups), idle)
+
+    def _host_cap(self, use: Use, held: float, point: int) -> FloatArray:
+        free = self.free(use.index, point) + SLACK
+        if use.per is Per.SLOT:
+            return np.floor(free / held)
+        if use.per is Per.WHOLE:
+            capacity = self.table.host_resources[use.index].capacity
+            return np.where(free >= capacity, capacity, 0.0)
+        return np.where(free >= held, float(UNBOUND), 0.0)
+
+    def _pool_cap(
+        self, use: Use, points: Sequence[int], start: int, caps: IntArray, groups: list[GroupCap]
+    ) -> None:
+        """Shrink `caps` or append to `groups` what a pool leaves."""
+        pool = self.table.pools[use.index]
+        times = float(UNBOUND)
+        for point in points:
+            held = use.reservation.planned_at(point - start)
+            if held > 0:
+                times = min(times, (self.free_in_pool(use.index, point) + SLACK) // held)
+        if times >= UNBOUND:
+            return
+        left = max(0, int(times))
+        if left == 0:
+            caps[pool.mask] = 0
+        elif use.per is Per.SLOT:
+            groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason))
+        elif use.per is Per.HOST:
+            groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
+
+    def idle(self, points: Iterable[int]) -> BoolArray:
+        """Hosts on which no other job holds a slot at any of `points`, [H]."""
+        capacity = self.table.host_resources[SLOTS].capacity
+        found = np.ones(self.hosts, dtype=bool)
+        for point in points:
+            found &= self.free(SLOTS, point) >= capacity
+        return found
+
+
+def _insert(times: list[int], time: int) -> None:
+    """Insert into a sorted list without repeats."""
+    index = bisect.bisect_left(times, time)
+    if index == len(times) or times[index] != time:
+        times.insert(index, time)

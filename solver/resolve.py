@@ -1,0 +1,254 @@
+"""From an instance to arrays: the demand of every pending job and the profile of what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.duration import expected_duration, expected_finish
+from ..model.errors import InputError
+from ..model.instance import Instance
+from ..model.job import HostRequest, Job, RunningJob
+from ..model.queue import Queue
+from ..model.reservation import Reservation
+from ..model.resreq import (
+    HostTable,
+    effective_requirement,
+    order_hosts,
+    same_classes,
+    select_mask,
+)
+from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
+from .demand import Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
+from .profile import Profile
+from .resources import ResourceTable
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Turns jobs of one instance into demands; keeps what equal jobs share.
+
+    reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
+    False at dispatch.
+    """
+
+    instance: Instance
+    table: ResourceTable
+    hosts: HostTable
+    reserving: bool = True
+
+    @classmethod
+    def of(cls, instance: Instance, *, reserving: bool = True) -> Resolver:
+        """A resolver with its tables built."""
+        return cls(instance, ResourceTable(instance), HostTable(instance.cluster), reserving)
+
+    def profile(self) -> Profile:
+        """The profile of the running jobs of the instance."""
+        profile = Profile(self.table, self.instance.now)
+        index = self.instance.cluster.host_index()
+        for running in self.instance.running:
+            alternative = self.running_use(running)
+            allocation = {index[name]: slots for name, slots in running.allocation.items()}
+            finish = expected_finish(self.instance, running)
+            blocked = self._blocked_units(running.job, allocation)
+            profile.hold(
+                alternative, allocation, running.start, finish, whole_hosts=blocked - {*allocation}
+            )
+        profile.freeze()
+        return profile
+
+    def running_use(self, running: RunningJob) -> Alternative:
+        """What a running job uses; its rusage is that of the alternative it started with."""
+        job = running.job
+        queue = self.instance.queue(job.queue)
+        requirement = effective_requirement(self.instance, job).requirement
+        first = requirement.terms[0].requirement if isinstance(requirement, Compound) else requirement
+        held: tuple[Reservation, ...] = ()
+        if first.rusage is not None:
+            held = first.rusage.reservations(running.alternative)
+        return self.table.alternative(job, queue, held, exclusive=job.exclusive)
+
+    def _blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
+        """All hosts of the units that a running cu[excl] job owns."""
+        requirement = effective_requirement(self.instance, job).requirement
+        if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
+            return set()
+        unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))
+        used = {int(unit.unit_of[host]) for host in allocation} - {-1}
+        return {int(host) for host in np.flatnonzero(np.isin(unit.unit_of, list(used)))}
+
+    # --- one pending job ----------------------------------------------------------------------
+
+    def demand(self, job: Job) -> Demand:
+        """Resolve one pending job; what can never be met is said in `impossible`."""
+        queue = self.instance.queue(job.queue)
+        duration = expected_duration(self.instance, job)
+        earliest = max(self.instance.now, job.begin or self.instance.now)
+        notes: tuple[str, ...] = ()
+        terms: tuple[TermDemand, ...] = ()
+        try:
+            merged = effective_requirement(self.instance, job)
+            notes = merged.warnings
+            terms = tuple(self._terms(job, queue, merged.requirement))
+            impossible = self._refusal(job, queue, merged.requirement) or _nowhere(terms)
+        except InputError as error:
+            impossible = str(error)
+        return Demand(
+            job, queue, terms, duration, earliest, job.exclusive, impossible, notes=notes
+        )
+
+    def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:
+        if isinstance(requirement, Simple):
+            yield self._term(job, queue, requirement, job.slots, job.most_slots, first=True)
+            return
+        rest = job.slots - sum(term.count or 0 for term in requirement.terms)
+        for position, term in enumerate(requirement.terms):
+            count = _count(term, rest)
+            if count:
+                yield self._term(
+                    job, queue, term.requirement, count, count, first=position == 0
+                )
+
+    def _term(
+        self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
+    ) -> TermDemand:
+        mask = select_mask(simple.select, self.hosts)
+        mask &= self.hosts.ok
+        preference, asked = self._preference(job.hosts)
+        mask &= asked
+        from_queue, allowed = self._preference(queue.hosts)
+        mask &= allowed & ~self._names(queue.excluded_hosts)
+        preference = preference if job.hosts else from_queue
+        alternatives = []
+        access = np.zeros(len(mask), dtype=bool)
+        for held in _alternatives(simple):
+            alternatives.append(self.table.alternative(job, queue, held, exclusive=job.exclusive))
+            access |= self.table.access(held)
+        mask &= access
+        unit = None
+        if simple.cu is not None:
+            unit = self._unit_of(simple.cu, preference)
+            mask &= unit.unit_of >= 0
+        order = order_hosts(simple.order, self.hosts, mask)
+        order = order[np.argsort(-preference[order], kind="stable")]
+        firsts = self._first_hosts(job) if first else None
+        return TermDemand(
+            slots=slots,
+            most=most,
+            candidates=order,
+            ptile=self._ptile(simple.span),
+            one_host=simple.span is not None and simple.span.hosts == 1,
+            same=tuple(same_classes(simple.same, self.hosts)) if simple.same else (),
+            unit=unit,
+            first_hosts=firsts,
+            alternatives=tuple(alternatives),
+        )
+
+    def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
+        """cu[] resolved; units that hold preferred hosts come first (lsf-notes 1.2)."""
+        cluster = self.instance.cluster
+        index = cluster.host_index()
+        units = list(cluster.units_of(cu.type))
+        liking = [max((preference[index[h]] for h in unit.hosts), default=0) for unit in units]
+        order = sorted(range(len(units)), key=lambda position: (-liking[position], position))
+        unit_of = np.full(len(cluster.hosts), -1, dtype=np.int64)
+        for rank, position in enumerate(order):
+            unit_of[[index[name] for name in units[position].hosts]] = rank
+        return UnitDemand(
+            unit_of=unit_of,
+            names=tuple(units[position].name for position in order),
+            pref="config" if self.reserving else cu.pref,
+            maxcus=cu.maxcus,
+            usablecuslots=cu.usablecuslots,
+            balance=cu.balance,
+            excl=cu.excl,
+        )
+
+    def _ptile(self, span: Span | None) -> IntArray | None:
+        if span is None or (span.ptile is None and not span.ptile_max and not span.ptile_by):
+            return None
+        by_name = dict(span.ptile_by)
+        values = []
+        for host in self.instance.cluster.hosts:
+            default = (host.slots if host.mxj_defined else 1) if span.ptile_max else span.ptile
+            values.append(by_name.get(host.type, by_name.get(host.model, default or 1)))
+        return np.array(values, dtype=np.int64)
+
+    # --- hosts by name ------------------------------------------------------------------------
+
+    def _names(self, names: Iterable[str]) -> BoolArray:
+        index = self.instance.cluster.host_index()
+        mask = np.zeros(len(index), dtype=bool)
+        for name in names:
+            for host in self.instance.cluster.expand(name) or ():
+                mask[index[host]] = True
+        return mask
+
+    def _preference(self, requests: tuple[HostRequest, ...]) -> tuple[IntArray, BoolArray]:
+        """Preference level and membership of each host in a -m list or HOSTS (PLC-12)."""
+        count = len(self.hosts)
+        preference = np.zeros(count, dtype=np.int64)
+        if not requests:
+            return preference, np.ones(count, dtype=bool)
+        member = np.zeros(count, dtype=bool)
+        for request in requests:
+            mask = self._names((request.name,))
+            member |= mask
+            preference[mask] = np.maximum(preference[mask], request.preference)
+        return preference, member
+
+    def _first_hosts(self, job: Job) -> BoolArray | None:
+        firsts = [request.name for request in job.hosts if request.first]
+        return self._names(firsts) if firsts else None
+
+    # --- refusals -----------------------------------------------------------------------------
+
+    def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
+        """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
+        cu = requirement.cu if isinstance(requirement, Simple) else None
+        if job.exclusive and queue.exclusive == "N":
+            return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
+        if cu is not None:
+            if not self.instance.cluster.units_of(cu.type):
+                known = ", ".join(self.instance.cluster.unit_types) or "none"
+                return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
+            if cu.excl:
+                return self._exclusive_unit_refusal(cu, queue)
+        if job.resizable and (cu is not None or isinstance(requirement, Compound)):
+            return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
+        if queue.slots is not None:
+            least, _, most = queue.slots
+            if job.most_slots < least or (most is not None and job.slots > most):
+                return f"-n {job.slots} is outside PROCLIMIT {least}..{most} of queue {queue.name}"
+        return ""
+
+    def _exclusive_unit_refusal(self, cu: Cu, queue: Queue) -> str:
+        types = self.instance.cluster.unit_types
+        wanted = cu.type or self.instance.cluster.default_unit_type or ""
+        if not queue.exclusive.startswith("CU["):
+            return f"cu[excl] needs EXCLUSIVE=CU[{wanted}] in queue {queue.name}"
+        allowed = queue.exclusive[3:-1]
+        if types.index(wanted) > types.index(allowed):
+            return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
+        return ""
+
+
+def _count(term: Term, rest: int) -> int:
+    return max(0, rest) if term.count is None else term.count
+
+
+def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
+    if simple.rusage is None:
+        return ((),)
+    count = len(simple.rusage.alternatives)
+    return tuple(simple.rusage.reservations(index) for index in range(count))
+
+
+def _nowhere(terms: tuple[TermDemand, ...]) -> str:
+    for term in terms:
+        if not term.candidates.size:
+            missing = [item.missing for item in term.alternatives if item.missing]
+            return missing[0] if missing else "no host meets its requirement"
+    return ""
