@@ -1,0 +1,132 @@
+"""A recorded workload: jobs as arrays, each asking for a number of identical processors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import InputError, Problem
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """n jobs in the order in which ties are broken (file order); all arrays int64 of shape (n,).
+
+    job: number in the log, unique. submit: seconds, non-decreasing. run_time: true duration,
+    seconds. req_time: requested duration, seconds. procs: processors held while running.
+    user, queue: numbers from the log, -1 for unknown. max_procs: the machine's size as the log
+    states it, or None. left_out: reason to number of jobs that were dropped on the way here.
+
+    Arrays are read-only. Use `Workload.of` to build one from plain sequences.
+    """
+
+    job: Ints
+    submit: Ints
+    run_time: Ints
+    req_time: Ints
+    procs: Ints
+    user: Ints
+    queue: Ints
+    max_procs: int | None = None
+    source: str = ""
+    header: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns = self.columns()
+        if len({len(column) for column in columns.values()}) > 1:
+            raise InputError("The columns of a workload must be of one length.")
+        for column in columns.values():
+            column.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    @classmethod
+    def of(
+        cls,
+        submit: ArrayLike,
+        run_time: ArrayLike,
+        req_time: ArrayLike,
+        procs: ArrayLike,
+        *,
+        job: ArrayLike | None = None,
+        max_procs: int | None = None,
+    ) -> Workload:
+        """A workload from sequences of ints; jobs are numbered from 1 unless `job` is given."""
+        start = np.array(submit, dtype=np.int64)
+        count = len(start)
+        return cls(
+            job=np.arange(1, count + 1) if job is None else np.array(job, dtype=np.int64),
+            submit=start,
+            run_time=np.array(run_time, dtype=np.int64),
+            req_time=np.array(req_time, dtype=np.int64),
+            procs=np.array(procs, dtype=np.int64),
+            user=np.full(count, -1, dtype=np.int64),
+            queue=np.full(count, -1, dtype=np.int64),
+            max_procs=max_procs,
+        )
+
+    def columns(self) -> dict[str, Ints]:
+        """The arrays by name, in the order of the fields."""
+        named = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+
+    def digest(self) -> str:
+        """SHA-256 over what decides a schedule: number, submit, run, request and processors."""
+        content = hashlib.sha256()
+        for column in (self.job, self.submit, self.run_time, self.req_time, self.procs):
+            content.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+        return content.hexdigest()
+
+
+def canonical(workload: Workload, procs: int) -> Workload:
+    """The jobs that a machine of `procs` processors can replay, in canonical form.
+
+    Jobs without a positive run time, request or size, and jobs larger than the machine, are left
+    out and counted in `left_out`, each under the first reason that holds; a run longer than its request is cut to it; jobs are
+    sorted by (submit, number).
+    """
+    reasons = {
+        "run time not positive": workload.run_time <= 0,
+        "requested time not positive": workload.req_time <= 0,
+        "requested processors not positive": workload.procs <= 0,
+        f"more than the machine's {procs} processors": workload.procs > procs,
+    }
+    keep = np.ones(len(workload), dtype=bool)
+    left_out = dict(workload.left_out)
+    for reason, wrong in reasons.items():
+        if count := int(np.count_nonzero(wrong & keep)):
+            left_out[reason] = left_out.get(reason, 0) + count
+        keep &= ~wrong
+    order = np.flatnonzero(keep)
+    order = order[np.lexsort((workload.job[order], workload.submit[order]))]
+    columns = {name: column[order] for name, column in workload.columns().items()}
+    columns["run_time"] = np.minimum(columns["run_time"], columns["req_time"])
+    return Workload(
+        **columns,
+        max_procs=workload.max_procs,
+        source=workload.source,
+        header=workload.header,
+        left_out=left_out,
+    )
+
+
+def machine_size(workload: Workload, procs: int | None) -> int:
+    """`procs` if given, else the size that the log states.
+
+    Raises InputError if neither is a positive number.
+    """
+    size = workload.max_procs if procs is None else procs
+    if size is None:
+        message = "the log does not state MaxProcs; give the machine's size with --procs"
+        raise InputError([Problem(message, workload.source)])
+    if size <= 0:
+        raise InputError([Problem(f"{size} processors; a machine has at least 1", workload.source)])
+    return size

@@ -1,0 +1,148 @@
+"""First come first served, and EASY backfilling on top of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Any
+
+from .engine import Engine
+
+
+class Fcfs(Engine):
+    """Strictly in order of arrival: nobody starts before the head of the queue does."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.waiting: list[int] = []  # in order of arrival
+        self.free = self.procs
+        self.running: list[tuple[int, int]] = []  # (planned end, job), sorted
+        # Waiting jobs before this place were refused and nothing was freed since, so they are
+        # refused still: with time, what a job may use only shrinks.
+        self.refused = 0
+
+    def submitted(self, job: int, now: int) -> None:
+        self.waiting.append(job)
+
+    def ended(self, job: int, now: int) -> None:
+        planned_end = self.start[job] + self.request[job]
+        if planned_end > now:
+            del self.running[bisect_left(self.running, (planned_end, job))]
+            self.free += self.size[job]
+            self.refused = 0
+
+    def schedule(self, now: int) -> None:
+        running = self.running
+        # A planned end frees by the clock: a submission at that time stamp precedes the end event.
+        while running and running[0][0] <= now:
+            self.free += self.size[running.pop(0)[1]]
+            self.refused = 0
+        if self.refused < len(self.waiting):
+            if self.refused == 0:
+                self.start_heads(now)
+            self.backfill(now)
+            self.refused = len(self.waiting)
+
+    def start_heads(self, now: int) -> None:
+        """Start jobs from the head of the queue while they fit."""
+        started = 0
+        for job in self.waiting:
+            if self.size[job] > self.free:
+                break
+            self.occupy(job, now)
+            started += 1
+        del self.waiting[:started]
+
+    def occupy(self, job: int, now: int) -> None:
+        """Start `job`, which fits."""
+        self.free -= self.size[job]
+        insort(self.running, (now + self.request[job], job))
+        self.begin(job, now)
+
+    def backfill(self, now: int) -> None:
+        """Nobody overtakes under FCFS."""
+
+    def policy_state(self) -> dict[str, Any]:
+        return {
+            "waiting": self.waiting,
+            "free": self.free,
+            "running": self.running,
+            "refused": self.refused,
+        }
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        self.waiting = list(state["waiting"])
+        self.free = state["free"]
+        self.running = [(end, job) for end, job in state["running"]]
+        self.refused = state["refused"]
+
+
+class Easy(Fcfs):
+    """The head of the queue has a reservation; others may start if they do not delay it.
+
+    The shadow is the time at which the head can start by the planned ends of running jobs; `extra`
+    is what is free then beyond the head's need. A later job may start if it fits now and ends by
+    the shadow or fits into the extra processors (Lifka 1995; Mu'alem and Feitelson 2001).
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.shadow = 0
+        self.extra = 0
+
+    def backfill(self, now: int) -> None:
+        waiting, size, request = self.waiting, self.size, self.request
+        if self.refused == 0 and waiting:
+            self.reserve_head(waiting[0])
+        room = self.free
+        if len(waiting) <= 1 or room == 0:
+            return
+        shadow, extra = self.shadow, self.extra
+        window = shadow - now
+        candidates = [
+            job
+            for job in waiting[max(1, self.refused) :]
+            if size[job] <= room and (request[job] <= window or size[job] <= extra)
+        ]
+        started = set()
+        for job in self.in_order(candidates):
+            need = size[job]
+            if need > self.free:
+                continue
+            if request[job] > window:
+                if need > extra:
+                    continue
+                extra -= need
+            self.occupy(job, now)
+            started.add(job)
+        self.extra = extra
+        if started:
+            self.waiting = [job for job in waiting if job not in started]
+
+    def in_order(self, candidates: list[int]) -> list[int]:
+        """The order in which candidates are tried: that of arrival."""
+        return candidates
+
+    def reserve_head(self, head: int) -> None:
+        """Compute shadow and extra for a head that does not fit now."""
+        free, need = self.free, self.size[head]
+        shadow = 0
+        for end, job in self.running:
+            if free >= need and end > shadow:
+                break
+            free += self.size[job]
+            shadow = end
+        self.shadow, self.extra = shadow, free - need
+
+    def policy_state(self) -> dict[str, Any]:
+        return super().policy_state() | {"shadow": self.shadow, "extra": self.extra}
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        super().restore_policy(state)
+        self.shadow, self.extra = state["shadow"], state["extra"]
+
+
+class EasySjbf(Easy):
+    """EASY with the candidates tried by shortest request, ties by arrival (Tsafrir et al. 2007)."""
+
+    def in_order(self, candidates: list[int]) -> list[int]:
+        return sorted(candidates, key=self.request.__getitem__)
