@@ -1,0 +1,31 @@
+"""Instance files in YAML or JSON: read, check, write, describe.
+
+    instance = load("headline.yaml")
+    text = dump(instance)              # the same bytes for the same content; loads(text) == instance
+
+The other readers of this folder (bsub lines, traces, snapshots) are modules of their own.
+"""
+
+from __future__ import annotations
+
+from .reader import from_document, load, load_with_warnings, loads, loads_with_warnings
+from .writer import dump, dump_json, to_document
+
+__all__ = [
+    "dump",
+    "dump_json",
+    "from_document",
+    "json_schema",
+    "load",
+    "load_with_warnings",
+    "loads",
+    "loads_with_warnings",
+    "to_document",
+]
+
+
+def json_schema() -> dict[str, object]:
+    """The JSON Schema (draft 2020-12) of an instance file."""
+    from .document import schema
+
+    return schema()

@@ -1,0 +1,152 @@
+"""From a document (its form is right) to an Instance, collecting what does not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ..instance import AdvanceReservation, Instance
+from ..job import Application
+from ..limits import Limit, ReservationUsage
+from ..params import Params
+from ..queue import Queue
+from ..user import HostPartition, User, UserGroup
+from . import document as d
+from .finding import Finding, Location
+from .hosts import HostBuilder
+from .jobs import JobBuilder
+from .rules import check
+from .units import Clock
+
+_FACTORS = (
+    "cpu_time_factor",
+    "run_time_factor",
+    "committed_run_time_factor",
+    "run_job_factor",
+    "fairshare_adjustment_factor",
+    "hist_hours",
+)
+
+
+def build(document: d.Document) -> tuple[Instance, list[Finding]]:
+    """The instance, and everything that is wrong with it; it is complete only if nothing is."""
+    findings: list[Finding] = []
+    clock, origin = _clock(document)
+    hosts = HostBuilder(document, findings)
+    cluster = hosts.cluster()
+    queues = tuple(_queue(entry) for entry in document.queues) or Instance(cluster).queues
+    applications = tuple(_application(entry) for entry in document.applications)
+    params = _params(document.params, queues)
+    jobs = JobBuilder(cluster, queues, applications, params, clock, findings)
+    instance = Instance(
+        cluster=cluster,
+        queues=queues,
+        running=jobs.running(document.running),
+        pending=jobs.waiting("pending", document.pending),
+        future=jobs.waiting("future", document.future),
+        applications=applications,
+        users=tuple(User(e.name, e.max_slots, e.processor_slots) for e in document.users),
+        groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
+        partitions=tuple(
+            HostPartition(e.name, hosts.members(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares)
+            for i, e in enumerate(document.host_partitions)
+        ),
+        limits=tuple(_limit(entry, i, findings) for i, entry in enumerate(document.limits)),
+        reservation_usage=tuple(
+            ReservationUsage(name, method) for name, method in document.reservation_usage.items()
+        ),
+        advance_reservations=_reservations(document, clock, findings),
+        params=params,
+        now=clock.now,
+        origin=origin,
+        name=document.name,
+        description=document.description,
+    )
+    findings += [hosts.in_document(finding) for finding in check(instance)]
+    return instance, findings
+
+
+def _clock(document: d.Document) -> tuple[Clock, str | None]:
+    now = document.now
+    origin = document.origin
+    if origin is None and isinstance(now, datetime):
+        origin = now
+    clock = Clock(origin)
+    text = None if origin is None else origin.isoformat()
+    return Clock(origin, clock.seconds(now)), text
+
+
+def _params(entry: d.ParamsEntry, queues: Sequence[Queue]) -> Params:
+    default = entry.default_queue
+    if "default_queue" not in entry.model_fields_set and queues:
+        names = [queue.name for queue in queues]
+        default = default if default in names else names[0]
+    fields = {
+        name: getattr(entry, name)
+        for name in d.ParamsEntry.model_fields
+        if name not in ("compute_unit_types", "default_queue")
+    }
+    return Params(default_queue=default, **fields)
+
+
+def _queue(entry: d.QueueEntry) -> Queue:
+    wanted, excluded = entry.hosts or ((), ())
+    default, most = entry.run_limit or (None, None)
+    preemptive, preemptable = entry.preemption or (None, None)
+    factors = {name.upper(): getattr(entry, name) for name in _FACTORS}
+    taken = {"hosts", "run_limit", "preemption", "resrsv_limit", "thresholds", *_FACTORS}
+    same = {name: getattr(entry, name) for name in d.QueueEntry.model_fields if name not in taken}
+    queue = Queue(
+        **same,
+        hosts=wanted,
+        excluded_hosts=excluded,
+        run_limit=default,
+        run_limit_max=most,
+        resrsv_limit=entry.resrsv_limit or {},
+        factors={name: value for name, value in factors.items() if value is not None},
+        preemptive=preemptive,
+        preemptable=preemptable,
+    )
+    return queue if entry.thresholds is None else replace(queue, thresholds=entry.thresholds)
+
+
+def _application(entry: d.ApplicationEntry) -> Application:
+    return Application(
+        entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots
+    )
+
+
+def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
+    amounts = {
+        name: value
+        for name in ("slots", "jobs", "mem", "swp", "tmp")
+        if (value := getattr(entry, name)) is not None
+    }
+    for name, amount in (entry.resource or {}).items():
+        if name in amounts:
+            place: Location = ("limits", index, "RESOURCE")
+            findings.append(Finding(place, f"limits {name} twice: {name.upper()} says it already"))
+        amounts[name] = amount
+    scopes = {}
+    for kind in ("user", "queue", "host", "project"):
+        together, each = getattr(entry, f"{kind}s"), getattr(entry, f"per_{kind}")
+        if together is not None and each is not None:
+            key = f"PER_{kind.upper()}"
+            findings.append(Finding(("limits", index, key), f"give {kind.upper()}S or {key}, not both"))
+        scopes[f"{kind}s"] = together if each is None else each
+    return Limit(entry.name, amounts, entry.slots_per_processor, **scopes)
+
+
+def _reservations(
+    document: d.Document, clock: Clock, findings: list[Finding]
+) -> tuple[AdvanceReservation, ...]:
+    built: list[AdvanceReservation] = []
+    for index, entry in enumerate(document.advance_reservations):
+        try:
+            start, end = clock.seconds(entry.start), clock.seconds(entry.end)
+        except ValueError as error:
+            findings.append(Finding(("advance_reservations", index, "start"), str(error)))
+            continue
+        built.append(AdvanceReservation(entry.name, start, end, entry.allocation))
+    return tuple(built)

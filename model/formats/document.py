@@ -1,0 +1,284 @@
+"""The instance file as pydantic models: which keys there are and what each takes.
+
+Only here and in ``fields`` is pydantic used. Keys in LSF's own names take LSF's own units (minutes
+for limits); the project's own lower-case keys take seconds. docs/instances.md describes them all.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from . import fields as f
+
+FORMAT = "slotwise/1"
+
+
+class Section(BaseModel):
+    """A part of the document: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+class HostEntry(Section):
+    """One host, or several equal ones: a range, a list, or `count` of them."""
+
+    name: f.HostNames
+    count: f.Count | None = None
+    slots: f.CountOrNone | None = None
+    mxj: f.MaxSlots | None = Field(None, alias="MXJ")
+    ncpus: f.Count | None = None
+    mxj_defined: f.Flag = True
+    type: f.Name = "any"
+    model: f.Name = "any"
+    cpu_factor: f.Positive = 1.0
+    mem: f.Size | None = None
+    swp: f.Size | None = None
+    tmp: f.Size | None = None
+    amounts: dict[f.Name, f.Amount] = {}
+    strings: dict[f.Name, f.Name] = {}
+    resources: f.Words = Field((), alias="RESOURCES")
+    load: dict[f.Name, f.Number] = {}
+    user_slots: f.CountOrNone | None = Field(None, alias="JL/U")
+    windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
+    thresholds: f.ThresholdMap | None = None
+    status: f.Text = "ok"
+
+
+class UnitEntry(Section):
+    """A compute unit: hosts and host groups (finest type), or units of a finer type."""
+
+    name: f.NewName
+    type: f.Name
+    members: f.Words
+
+
+class ResourceEntry(Section):
+    """A user-defined resource (lsf.shared)."""
+
+    name: f.NewName
+    kind: Literal["numeric", "string", "boolean"] = "numeric"
+    increasing: f.YesNo = False
+    dynamic: f.YesNo = False
+    consumable: f.YesNo = True
+    release: f.YesNo = True
+
+
+class SharedEntry(Section):
+    """An amount that several hosts share."""
+
+    name: f.NewName
+    amount: f.Amount
+    hosts: f.Words | None = None
+    static: f.YesNo = True
+
+
+class QueueEntry(Section):
+    """A queue (lsb.queues)."""
+
+    name: f.NewName
+    priority: f.Whole = Field(1, alias="PRIORITY")
+    hosts: f.QueueHosts | None = Field(None, alias="HOSTS")
+    users: f.Words = Field((), alias="USERS")
+    res_req: f.Text = Field("", alias="RES_REQ")
+    resrsv_limit: f.ReservationLimits | None = Field(None, alias="RESRSV_LIMIT")
+    run_limit: f.RunLimit | None = Field(None, alias="RUNLIMIT")
+    cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
+    slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
+    backfill: f.YesNo = Field(False, alias="BACKFILL")
+    slot_reserve: f.ReserveTime | None = Field(None, alias="SLOT_RESERVE")
+    resource_reserve: f.ReserveTime | None = Field(None, alias="RESOURCE_RESERVE")
+    exclusive: f.Exclusive = Field("N", alias="EXCLUSIVE")
+    queue_slots: f.CountOrNone | None = Field(None, alias="QJOB_LIMIT")
+    user_slots: f.CountOrNone | None = Field(None, alias="UJOB_LIMIT")
+    processor_slots: f.Amount | None = Field(None, alias="PJOB_LIMIT")
+    host_slots: f.CountOrNone | None = Field(None, alias="HJOB_LIMIT")
+    thresholds: f.ThresholdMap | None = None
+    dispatch_window: f.Windows = Field("", alias="DISPATCH_WINDOW")
+    run_window: f.Windows = Field("", alias="RUN_WINDOW")
+    job_accept_interval: f.CountOrNone | None = Field(None, alias="JOB_ACCEPT_INTERVAL")
+    user_shares: f.Shares | None = Field(None, alias="FAIRSHARE")
+    fairshare_queues: f.Words = Field((), alias="FAIRSHARE_QUEUES")
+    dispatch_order: Literal["QUEUE", ""] = Field("", alias="DISPATCH_ORDER")
+    slot_share: f.Number | None = Field(None, alias="SLOT_SHARE")
+    slot_pool: f.Name = Field("", alias="SLOT_POOL")
+    max_slots_in_pool: f.CountOrNone | None = Field(None, alias="MAX_SLOTS_IN_POOL")
+    use_priority_in_pool: f.YesNo = Field(False, alias="USE_PRIORITY_IN_POOL")
+    cpu_time_factor: f.Number | None = Field(None, alias="CPU_TIME_FACTOR")
+    run_time_factor: f.Number | None = Field(None, alias="RUN_TIME_FACTOR")
+    committed_run_time_factor: f.Number | None = Field(None, alias="COMMITTED_RUN_TIME_FACTOR")
+    run_job_factor: f.Number | None = Field(None, alias="RUN_JOB_FACTOR")
+    fairshare_adjustment_factor: f.Number | None = Field(None, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
+    hist_hours: f.Amount | None = Field(None, alias="HIST_HOURS")
+    preemption: f.Preemption | None = Field(None, alias="PREEMPTION")
+    chunk_job_size: f.CountOrNone | None = Field(None, alias="CHUNK_JOB_SIZE")
+    description: f.Text = Field("", alias="DESCRIPTION")
+
+
+class ApplicationEntry(Section):
+    """An application profile (lsb.applications)."""
+
+    name: f.NewName
+    res_req: f.Text = Field("", alias="RES_REQ")
+    run_limit: f.Minutes | None = Field(None, alias="RUNLIMIT")
+    run_time: f.Minutes | None = Field(None, alias="RUNTIME")
+    cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
+    slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
+
+
+class UserEntry(Section):
+    """Limits of a user or group (lsb.users)."""
+
+    name: f.Name
+    max_slots: f.CountOrNone | None = Field(None, alias="MAX_JOBS")
+    processor_slots: f.Amount | None = Field(None, alias="JL/P")
+
+
+class GroupEntry(Section):
+    """A user group, a share tree where it has USER_SHARES."""
+
+    name: f.NewName
+    members: f.Names
+    user_shares: f.Shares = Field((), alias="USER_SHARES")
+
+
+class PartitionEntry(Section):
+    """A host partition."""
+
+    name: f.NewName
+    hosts: f.Words = Field(alias="HOSTS")
+    user_shares: f.Shares = Field(alias="USER_SHARES")
+
+
+class LimitEntry(Section):
+    """A Limit section (lsb.resources)."""
+
+    name: f.NewName
+    slots: f.Amount | None = Field(None, alias="SLOTS")
+    slots_per_processor: f.Amount | None = Field(None, alias="SLOTS_PER_PROCESSOR")
+    jobs: f.Amount | None = Field(None, alias="JOBS")
+    mem: f.LimitSize | None = Field(None, alias="MEM")
+    swp: f.LimitSize | None = Field(None, alias="SWP")
+    tmp: f.LimitSize | None = Field(None, alias="TMP")
+    resource: f.ResourceAmounts | None = Field(None, alias="RESOURCE")
+    users: f.AllScope | None = Field(None, alias="USERS")
+    per_user: f.PerScope | None = Field(None, alias="PER_USER")
+    queues: f.AllScope | None = Field(None, alias="QUEUES")
+    per_queue: f.PerScope | None = Field(None, alias="PER_QUEUE")
+    hosts: f.AllScope | None = Field(None, alias="HOSTS")
+    per_host: f.PerScope | None = Field(None, alias="PER_HOST")
+    projects: f.AllScope | None = Field(None, alias="PROJECTS")
+    per_project: f.PerScope | None = Field(None, alias="PER_PROJECT")
+
+
+class ReservationEntry(Section):
+    """An advance reservation."""
+
+    name: f.NewName
+    start: f.Instant
+    end: f.Instant
+    allocation: f.Allocation
+
+
+class ParamsEntry(Section):
+    """lsb.params and lsf.conf."""
+
+    mbd_sleep_time: f.Count = Field(60, alias="MBD_SLEEP_TIME")
+    time_reserve_numjobs: f.CountOrNone = Field(0, alias="LSB_TIME_RESERVE_NUMJOBS")
+    reserve_per_slot: f.YesNo = Field(False, alias="RESOURCE_RESERVE_PER_SLOT")
+    reserve_by_starttime: f.YesNo = Field(False, alias="RESERVE_BY_STARTTIME")
+    job_accept_interval: f.CountOrNone = Field(0, alias="JOB_ACCEPT_INTERVAL")
+    parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
+    strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
+    unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
+        "MB", alias="LSF_UNIT_FOR_LIMITS"
+    )
+    default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
+    normalise_run_limits: f.YesNo = False
+    cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
+    run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
+    committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
+    run_job_factor: f.Number = Field(3.0, alias="RUN_JOB_FACTOR")
+    fairshare_adjustment_factor: f.Number = Field(0.0, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
+    fairshare_adjustment: f.Text = ""
+    hist_hours: f.Amount = Field(5.0, alias="HIST_HOURS")
+    enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
+    run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
+    run_time_in_slots: f.YesNo = False
+    modules: f.Words | None = None
+    compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
+
+
+class JobEntry(Section):
+    """A job: a `bsub` line, or fields, or both where they do not overlap."""
+
+    id: f.NewName
+    bsub: f.Text | None = None
+    slots: f.Slots | None = None
+    user: f.Name = "user"
+    queue: f.Name | None = None
+    res_req: f.Requirements = ()
+    run_limit: f.Duration | None = None
+    cpu_limit: f.Duration | None = None
+    run_time: f.Elapsed | None = None
+    cpu_time: f.Amount | None = None
+    submit: f.Instant = 0
+    begin: f.Instant | None = None
+    deadline: f.Instant | None = None
+    priority: f.Whole = 0
+    weight: f.Amount = 1.0
+    project: f.Name = "default"
+    group: f.Name = ""
+    application: f.Name = ""
+    hosts: f.Hosts = ()
+    exclusive: f.Flag = False
+    resizable: f.Flag = False
+
+
+class RunningEntry(JobEntry):
+    """A job that runs."""
+
+    start: f.Instant
+    allocation: f.Allocation
+    finish: f.Instant | None = None
+    alternative: f.CountOrNone = 0
+    suspended: f.Flag = False
+
+
+class Document(Section):
+    """One problem a document."""
+
+    model_config = ConfigDict(title="Slotwise instance")
+
+    format: Literal["slotwise/1"]
+    name: f.Text = ""
+    description: f.Text = ""
+    size_base: Literal[1024, 1000] = 1024
+    origin: f.Stamp | None = None
+    now: f.Instant = 0
+    params: ParamsEntry = ParamsEntry()
+    resources: list[ResourceEntry] = []
+    hosts: Annotated[list[HostEntry], Field(min_length=1)]
+    host_groups: dict[f.NewName, f.Words] = {}
+    compute_units: list[UnitEntry] = []
+    shared_resources: list[SharedEntry] = []
+    users: list[UserEntry] = []
+    user_groups: list[GroupEntry] = []
+    host_partitions: list[PartitionEntry] = []
+    queues: list[QueueEntry] = []
+    applications: list[ApplicationEntry] = []
+    limits: list[LimitEntry] = []
+    reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT"]] = {}
+    advance_reservations: list[ReservationEntry] = []
+    running: list[RunningEntry] = []
+    pending: list[JobEntry] = []
+    future: list[JobEntry] = []
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of the document."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Document.model_json_schema(by_alias=True),
+    }

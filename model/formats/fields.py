@@ -1,0 +1,247 @@
+"""The types of instance-file fields: how text becomes a value, and what the JSON Schema says of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, WithJsonSchema
+
+from ..cluster import Thresholds
+from ..job import HostRequest
+from . import names, text, units
+
+MOST = 2**31 - 1
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_NAME: dict[str, Any] = {"type": ["string", "integer"]}
+_WORDS: dict[str, Any] = {
+    "anyOf": [{"type": ["string", "integer"]}, {"type": "array", "items": _NAME}]
+}
+_DURATION: dict[str, Any] = {"type": ["number", "string"], "examples": ["2h", "90m", "2:00"]}
+
+
+def _name(value: object) -> object:
+    return str(value) if type(value) is int else value
+
+
+def _new_name(value: object) -> str:
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise ValueError(f"must be a name, not {value!r}")
+    return names.check_name(str(value))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and -1e15 < value < 1e15:
+        return float(value)
+    raise ValueError(f"must be a number, not {value!r}")
+
+
+def _amount(value: object) -> float:
+    number = _number(value)
+    if number < 0:
+        raise ValueError(f"must not be negative, not {value!r}")
+    return number
+
+
+def _positive(value: object) -> float:
+    number = _number(value)
+    if number <= 0:
+        raise ValueError(f"must be more than 0, not {value!r}")
+    return number
+
+
+def _size(value: object, info: ValidationInfo) -> float:
+    return units.parse_size(value, base=(info.context or {}).get("base", 1024))
+
+
+def _limit_size(value: object, info: ValidationInfo) -> float:
+    context = info.context or {}
+    return units.parse_size(value, context.get("unit", 1.0), context.get("base", 1024))
+
+
+def _minutes(value: object) -> int:
+    return text.positive_duration(value, units.MINUTE)
+
+
+def _slots(value: object) -> tuple[int, int | None]:
+    """``6`` or ``6,12`` (bsub -n)."""
+    if type(value) is int:
+        least, most = value, None
+    else:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list) or not 1 <= len(parts) <= 2:
+            raise ValueError(f"must be a number of slots such as 6, or 6,12, not {value!r}")
+        try:
+            found = [int(str(part).strip()) for part in parts]
+        except ValueError:
+            message = f"must be a number of slots such as 6, or 6,12, not {value!r}"
+            raise ValueError(message) from None
+        least, most = found[0], found[1] if len(found) == 2 else None
+    if least < 1 or least > MOST or (most is not None and most > MOST):
+        raise ValueError(f"must be 1 slot or more, not {value!r}")
+    if most is not None and most < least:
+        raise ValueError(f"the maximum of {value!r} is less than the minimum")
+    return least, most
+
+
+def _max_slots(value: object) -> int | str:
+    if value == "!" or (type(value) is int and 0 <= value <= MOST):
+        return value  # type: ignore[return-value]
+    raise ValueError(f"must be a number of slots, or '!' for the number of processors, not {value!r}")
+
+
+def _elapsed(value: object) -> int:
+    seconds = units.parse_duration(value)
+    if seconds < 0:
+        raise ValueError(f"must not be negative, not {value!r}")
+    return seconds
+
+
+def _hosts_only(value: object) -> tuple[HostRequest, ...]:
+    wanted, excluded = names.host_requests(value)
+    if excluded:
+        raise ValueError(f"~{excluded[0]}: exceptions belong into HOSTS of the queue")
+    return wanted
+
+
+def _requirements(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise ValueError(f"must be a requirement text such as 'span[ptile=2]' or a list, not {value!r}")
+
+
+def _per(value: object) -> Any:
+    return text.scope(value, each=True)
+
+
+def _all_of(value: object) -> Any:
+    return text.scope(value, each=False)
+
+
+
+def _windows(value: object) -> str:
+    from ..windows import parse_windows
+
+    if not isinstance(value, str):
+        raise ValueError(f"must be a window such as (19:00-7:00), not {value!r}")
+    parse_windows(value)
+    return value.strip()
+
+
+Text: TypeAlias = Annotated[str, Strict()]
+Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
+NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
+HostNames: TypeAlias = Annotated[
+    tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
+]
+Names: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.names), WithJsonSchema(_WORDS)]
+Words: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.tokens), WithJsonSchema(_WORDS)]
+Count: TypeAlias = Annotated[int, Strict(), Field(ge=1, le=MOST)]
+CountOrNone: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=MOST)]
+Whole: TypeAlias = Annotated[int, Strict(), Field(ge=-MOST, le=MOST)]
+Number: TypeAlias = Annotated[float, PlainValidator(_number), WithJsonSchema(_NUMBER)]
+Amount: TypeAlias = Annotated[
+    float, PlainValidator(_amount), WithJsonSchema({"type": "number", "minimum": 0})
+]
+Positive: TypeAlias = Annotated[
+    float, PlainValidator(_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]
+Flag: TypeAlias = Annotated[bool, Strict()]
+YesNo: TypeAlias = Annotated[
+    bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
+]
+#: Seconds where a plain number stands.
+Duration: TypeAlias = Annotated[
+    int, PlainValidator(text.positive_duration), WithJsonSchema(_DURATION)
+]
+#: The same, 0 included.
+Elapsed: TypeAlias = Annotated[int, PlainValidator(_elapsed), WithJsonSchema(_DURATION)]
+#: Minutes where a plain number stands: LSF's own parameters.
+Minutes: TypeAlias = Annotated[int, PlainValidator(_minutes), WithJsonSchema(_DURATION)]
+Instant: TypeAlias = Annotated[
+    int | datetime, PlainValidator(units.parse_instant), WithJsonSchema(_DURATION)
+]
+Stamp: TypeAlias = Annotated[
+    datetime, PlainValidator(units.parse_stamp), WithJsonSchema({"type": "string"})
+]
+Size: TypeAlias = Annotated[
+    float, PlainValidator(_size), WithJsonSchema({"type": ["number", "string"]})
+]
+LimitSize: TypeAlias = Annotated[
+    float, PlainValidator(_limit_size), WithJsonSchema({"type": ["number", "string"]})
+]
+Slots: TypeAlias = Annotated[
+    tuple[int, int | None],
+    PlainValidator(_slots),
+    WithJsonSchema({"type": ["integer", "string", "array"], "minimum": 1}),
+]
+MaxSlots: TypeAlias = Annotated[
+    int | str, PlainValidator(_max_slots), WithJsonSchema({"type": ["integer", "string"]})
+]
+Allocation: TypeAlias = Annotated[
+    dict[str, int],
+    PlainValidator(names.allocation),
+    WithJsonSchema({"type": ["string", "array", "object"]}),
+]
+Hosts: TypeAlias = Annotated[
+    tuple[HostRequest, ...], PlainValidator(_hosts_only), WithJsonSchema(_WORDS)
+]
+QueueHosts: TypeAlias = Annotated[
+    tuple[tuple[HostRequest, ...], tuple[str, ...]],
+    PlainValidator(names.host_requests),
+    WithJsonSchema(_WORDS),
+]
+Requirements: TypeAlias = Annotated[
+    tuple[str, ...],
+    PlainValidator(_requirements),
+    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
+]
+Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]
+RunLimit: TypeAlias = Annotated[
+    tuple[int | None, int | None], PlainValidator(text.run_limit), WithJsonSchema(_DURATION)
+]
+ProcessorLimit: TypeAlias = Annotated[
+    tuple[int, int | None, int | None],
+    PlainValidator(text.processor_limit),
+    WithJsonSchema({"type": ["integer", "string", "array"]}),
+]
+ReserveTime: TypeAlias = Annotated[
+    int,
+    PlainValidator(text.reserve_time),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*MAX_RESERVE_TIME\s*\[\s*\d+\s*\]\s*$"}),
+]
+Exclusive: TypeAlias = Annotated[
+    str, PlainValidator(text.exclusive), WithJsonSchema({"type": ["string", "boolean"]})
+]
+Shares: TypeAlias = Annotated[
+    tuple[tuple[str, int], ...],
+    PlainValidator(text.user_shares),
+    WithJsonSchema({"type": ["string", "object", "array"]}),
+]
+ThresholdMap: TypeAlias = Annotated[
+    Thresholds,
+    PlainValidator(text.thresholds),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
+ReservationLimits: TypeAlias = Annotated[
+    dict[str, tuple[float, float]], PlainValidator(text.reservation_limits), WithJsonSchema(_TEXT)
+]
+ResourceAmounts: TypeAlias = Annotated[
+    dict[str, float],
+    PlainValidator(text.resource_amounts),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+Preemption: TypeAlias = Annotated[
+    tuple[tuple[str, ...] | None, tuple[str, ...] | None],
+    PlainValidator(text.preemption),
+    WithJsonSchema(_TEXT),
+]
+UnitTypes: TypeAlias = Annotated[
+    tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
+]
+PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
+AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]

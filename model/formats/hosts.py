@@ -1,0 +1,259 @@
+"""The machines of a document: hosts, groups, compute units, resources, shared resources."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..cluster import (
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostGroup,
+    ResourceDefinition,
+    SharedResource,
+    Thresholds,
+)
+from ..errors import nearest
+from . import document as d
+from .finding import Finding, Location
+from .names import names
+
+
+class HostBuilder:
+    """Builds the cluster; what is wrong goes to `findings` with its place in the document."""
+
+    def __init__(self, document: d.Document, findings: list[Finding]) -> None:
+        self._document = document
+        self._findings = findings
+        self._hosts: dict[str, Host] = {}
+        self._entry: dict[str, int] = {}
+        self._groups: dict[str, tuple[str, ...]] = {}
+        self._units: dict[str, tuple[str, ...]] = {}
+
+    def cluster(self) -> Cluster:
+        """The cluster of the document."""
+        document = self._document
+        for index, entry in enumerate(document.hosts):
+            self._add_hosts(index, entry)
+        for name in document.host_groups:
+            self._group(name, ())
+        types, default = document.params.compute_unit_types or ((), None)
+        return Cluster(
+            hosts=tuple(self._hosts.values()),
+            groups=tuple(HostGroup(name, self._groups[name]) for name in document.host_groups),
+            unit_types=types,
+            default_unit_type=default,
+            units=self._compute_units(types),
+            resources=tuple(
+                ResourceDefinition(e.name, e.kind, e.increasing, e.dynamic, e.consumable, e.release)
+                for e in document.resources
+            ),
+            shared=tuple(
+                SharedResource(
+                    e.name,
+                    e.amount,
+                    None
+                    if e.hosts is None
+                    else frozenset(self.members(("shared_resources", i, "hosts"), e.hosts)),
+                    e.static,
+                )
+                for i, e in enumerate(document.shared_resources)
+            ),
+        )
+
+    def in_document(self, finding: Finding) -> Finding:
+        """A finding about the n-th host of the cluster, placed at the entry it came from."""
+        place = finding.place
+        if len(place) < 2 or place[0] != "hosts" or not isinstance(place[1], int):
+            return finding
+        name = list(self._hosts)[place[1]]
+        return replace(finding, place=("hosts", self._entry[name], *place[2:]))
+
+    def members(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
+        """Hosts that a list of hosts, groups, units, ``all``, ``host*`` and ``~host`` stands for."""
+        wanted: dict[str, None] = {}
+        excluded: set[str] = set()
+        for word in words:
+            for name in self._expand(place, word.removeprefix("~"), ()):
+                if word.startswith("~"):
+                    excluded.add(name)
+                else:
+                    wanted[name] = None
+        return tuple(name for name in wanted if name not in excluded)
+
+    def _problem(self, place: Location, message: str) -> None:
+        self._findings.append(Finding(place, message))
+
+    def _add_hosts(self, index: int, entry: d.HostEntry) -> None:
+        found = entry.name
+        if entry.count is not None:
+            if len(found) > 1:
+                self._problem(("hosts", index, "count"), "goes with one name, not with a range")
+            found = tuple(f"{found[0]}{number}" for number in range(1, entry.count + 1))
+        template = self._host(index, entry)
+        for name in found:
+            if name in self._hosts:
+                self._problem(("hosts", index, "name"), f"the host {name} is already defined")
+            else:
+                self._entry[name] = index
+                self._hosts[name] = replace(template, name=name)
+
+    def _host(self, index: int, entry: d.HostEntry) -> Host:
+        slots, defined = entry.slots, entry.mxj_defined
+        if entry.mxj is not None:
+            if slots is not None:
+                self._problem(("hosts", index, "MXJ"), "give slots or MXJ, not both")
+            slots = entry.ncpus if isinstance(entry.mxj, str) else entry.mxj
+        elif slots is None:
+            slots, defined = entry.ncpus, False
+        if slots is None:
+            self._problem(("hosts", index), "has no number of slots: give slots, MXJ or ncpus")
+        amounts = dict(entry.amounts)
+        for name in ("mem", "swp", "tmp"):
+            size = getattr(entry, name)
+            if size is not None and name in amounts:
+                self._problem(("hosts", index, "amounts"), f"{name} is given twice")
+            if size is not None:
+                amounts[name] = size
+        return Host(
+            name="",
+            slots=slots or 0,
+            ncpus=entry.ncpus,
+            type=entry.type,
+            model=entry.model,
+            cpu_factor=entry.cpu_factor,
+            amounts=amounts,
+            strings=entry.strings,
+            booleans=frozenset(word.removeprefix("!") for word in entry.resources),
+            exclusive=frozenset(word[1:] for word in entry.resources if word.startswith("!")),
+            load=entry.load,
+            user_slots=entry.user_slots,
+            windows=entry.windows,
+            thresholds=entry.thresholds or Thresholds(),
+            status=entry.status,
+            mxj_defined=defined,
+        )
+
+    def _expand(self, place: Location, word: str, path: tuple[str, ...]) -> Sequence[str]:
+        if word == "all":
+            return tuple(self._hosts)
+        if "*" in word:
+            return fnmatch.filter(self._hosts, word)
+        try:
+            found = names(word)
+        except ValueError as error:
+            self._problem(place, str(error))
+            return ()
+        return [host for name in found for host in self._named(place, name, path)]
+
+    def _named(self, place: Location, name: str, path: tuple[str, ...]) -> Sequence[str]:
+        if name in self._hosts:
+            return (name,)
+        if name in self._document.host_groups:
+            return self._group(name, path)
+        if name in self._units:
+            return self._units[name]
+        known = [*self._hosts, *self._document.host_groups, *self._units]
+        self._problem(place, f"unknown host or host group {name!r}{nearest(name, known)}")
+        return ()
+
+    def _group(self, name: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The hosts of a group, groups inside it expanded."""
+        if name in self._groups:
+            return self._groups[name]
+        place: Location = ("host_groups", name)
+        if name in path:
+            cycle = " -> ".join((*path[path.index(name) :], name))
+            self._problem(place, f"host groups contain each other: {cycle}")
+            return ()
+        wanted: dict[str, None] = {}
+        excluded: set[str] = set()
+        for word in self._document.host_groups[name]:
+            for host in self._expand(place, word.removeprefix("~"), (*path, name)):
+                if word.startswith("~"):
+                    excluded.add(host)
+                else:
+                    wanted[host] = None
+        self._groups[name] = tuple(host for host in wanted if host not in excluded)
+        return self._groups[name]
+
+    # --- compute units -----------------------------------------------------------------------
+
+    def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
+        entries = {entry.name: (i, entry) for i, entry in enumerate(self._document.compute_units)}
+        cyclic = self._cycles(entries)
+        parents: dict[str, str] = {}
+        for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):
+            place: Location = ("compute_units", index, "members")
+            if entry.type not in types:
+                self._unknown_type(index, entry.type, types)
+            inner = [word for word in names(entry.members) if word in entries]
+            if entry.name in cyclic:
+                self._units[entry.name] = ()
+            elif inner:
+                self._units[entry.name] = self._nested(place, entry, entries, types, parents)
+            else:
+                self._units[entry.name] = self.members(place, entry.members)
+        return tuple(
+            ComputeUnit(name, entry.type, self._units[name], parents.get(name))
+            for name, (_, entry) in entries.items()
+        )
+
+    def _unknown_type(self, index: int, name: str, types: tuple[str, ...]) -> None:
+        place: Location = ("compute_units", index, "type")
+        known = f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
+        self._problem(place, f"unknown compute unit type {name!r}: {known}{nearest(name, types)}")
+
+    def _nested(
+        self,
+        place: Location,
+        entry: d.UnitEntry,
+        entries: dict[str, tuple[int, d.UnitEntry]],
+        types: tuple[str, ...],
+        parents: dict[str, str],
+    ) -> tuple[str, ...]:
+        hosts: dict[str, None] = {}
+        for name in names(entry.members):
+            if name not in entries:
+                self._problem(place, f"mixes units and hosts: {name} is no compute unit")
+                continue
+            inner = entries[name][1]
+            if _rank(types, inner.type) >= _rank(types, entry.type):
+                self._problem(
+                    place, f"{name} is of type {inner.type}, which is not finer than {entry.type}"
+                )
+            if name in parents:
+                self._problem(place, f"{name} is already a member of {parents[name]}")
+            parents.setdefault(name, entry.name)
+            hosts.update(dict.fromkeys(self._units.get(name, ())))
+        return tuple(hosts)
+
+    def _cycles(self, entries: dict[str, tuple[int, d.UnitEntry]]) -> set[str]:
+        """Units that contain themselves; each ring is reported once."""
+        cyclic: set[str] = set()
+        for name in entries:
+            path = [name]
+            reached: dict[str, str] = {}
+            while path:
+                current = path.pop()
+                for inner in entries[current][1].members:
+                    if inner in entries and inner not in reached:
+                        reached[inner] = current
+                        path.append(inner)
+            if name not in reached:
+                continue
+            if name not in cyclic:
+                ring = [name]
+                while (before := reached[ring[-1]]) != name:
+                    ring.append(before)
+                cyclic.update(ring)
+                text = " -> ".join([name, *reversed(ring[1:]), name])
+                place: Location = ("compute_units", entries[name][0], "members")
+                self._problem(place, f"compute units contain each other: {text}")
+        return cyclic
+
+
+def _rank(types: tuple[str, ...], name: str) -> int:
+    return types.index(name) if name in types else -1

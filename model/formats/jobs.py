@@ -1,0 +1,128 @@
+"""The jobs of a document: running, pending and future ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..cluster import Cluster
+from ..errors import InputError
+from ..job import Application, Job, RunningJob
+from ..params import Params
+from ..queue import Queue
+from . import document as d
+from .finding import Finding, Location
+from .units import Clock
+
+
+class JobBuilder:
+    """Builds jobs; what is wrong goes to `findings` with its place in the document."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queues: Sequence[Queue],
+        applications: Sequence[Application],
+        params: Params,
+        clock: Clock,
+        findings: list[Finding],
+    ) -> None:
+        self._cluster = cluster
+        self._queues = {queue.name: queue for queue in queues}
+        self._applications = {profile.name: profile for profile in applications}
+        self._params = params
+        self._clock = clock
+        self._findings = findings
+
+    def waiting(self, section: str, entries: Iterable[d.JobEntry]) -> tuple[Job, ...]:
+        """Pending or future jobs."""
+        return tuple(
+            self._job((section, index), entry, None) for index, entry in enumerate(entries)
+        )
+
+    def running(self, entries: Iterable[d.RunningEntry]) -> tuple[RunningJob, ...]:
+        """Running jobs; one that does not say how many slots it asked for asked for what it has."""
+        built: list[RunningJob] = []
+        for index, entry in enumerate(entries):
+            place: Location = ("running", index)
+            job = self._job(place, entry, sum(entry.allocation.values()))
+            built.append(
+                RunningJob(
+                    job,
+                    self._instant((*place, "start"), entry.start),
+                    entry.allocation,
+                    None
+                    if entry.finish is None
+                    else self._instant((*place, "finish"), entry.finish),
+                    entry.alternative,
+                    entry.suspended,
+                )
+            )
+        return tuple(built)
+
+    def _instant(self, place: Location, instant: Any) -> int:
+        if type(instant) is int:
+            return instant
+        try:
+            return self._clock.seconds(instant)
+        except ValueError as error:
+            self._findings.append(Finding(place, str(error)))
+            return 0
+
+    def _job(self, place: Location, entry: d.JobEntry, used: int | None) -> Job:
+        submitted = self._submitted(place, entry) if entry.bsub is not None else {}
+        queue = submitted.get("queue") or entry.queue or self._params.default_queue
+        application = submitted.get("application") or entry.application
+        slots, max_slots = entry.slots or (submitted.pop("slots", None), submitted.pop("max_slots", None))
+        if slots is None:
+            slots = used or self._default_slots(queue, application)
+        return Job(
+            **{
+                "user": entry.user,
+                "res_req": entry.res_req,
+                "run_limit": entry.run_limit,
+                "cpu_limit": entry.cpu_limit,
+                "priority": entry.priority,
+                "project": entry.project,
+                "group": entry.group,
+                "hosts": entry.hosts,
+                "exclusive": entry.exclusive,
+                "resizable": entry.resizable,
+                "begin": self._optional((*place, "begin"), entry.begin),
+                "deadline": self._optional((*place, "deadline"), entry.deadline),
+                **submitted,
+                "id": entry.id,
+                "slots": slots,
+                "max_slots": max_slots,
+                "queue": queue,
+                "application": application,
+                "run_time": entry.run_time,
+                "cpu_time": entry.cpu_time,
+                "weight": entry.weight,
+                "submit": self._instant((*place, "submit"), entry.submit),
+            }
+        )
+
+    def _optional(self, place: Location, instant: Any) -> int | None:
+        return None if instant is None else self._instant(place, instant)
+
+    def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
+        """The fields of the bsub line; a field may not be given twice."""
+        from .bsub import parse_bsub
+
+        here = (*place, "bsub")
+        try:
+            fields = parse_bsub(entry.bsub or "", self._clock)
+        except InputError as error:
+            self._findings += [Finding(here, problem.message) for problem in error.problems]
+            return {}
+        for name in sorted(entry.model_fields_set & set(fields)):
+            self._findings.append(Finding((*place, name), f"{name} stands in the bsub line already"))
+        return fields
+
+    def _default_slots(self, queue: str, application: str) -> int:
+        """PROCLIMIT of application or queue for jobs without -n, else 1."""
+        profile = self._applications.get(application)
+        found = self._queues.get(queue)
+        limit = (profile and profile.slots) or (found and found.slots)
+        return 1 if not limit else limit[1] or limit[0]

@@ -1,0 +1,139 @@
+"""pydantic's findings in our words, and a document without what they are about."""
+
+from __future__ import annotations
+
+import copy
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import nearest
+from .document import FORMAT, Document
+from .finding import Finding, Location
+
+#: Sections that other sections refer to by name.
+_DEFINING = frozenset(
+    {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}
+    | {"applications", "users", "user_groups", "params"}
+)
+#: Keys without which an entry is none.
+_NEEDED = frozenset({"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}) | frozenset(
+    {"start", "end", "allocation"}
+)
+
+
+def explain(error: ValidationError) -> list[Finding]:
+    """One finding for each error, with the nearest valid key for an unknown one."""
+    found: list[Finding] = []
+    for detail in error.errors(include_url=False):
+        place = tuple(part for part in detail["loc"] if part != "[key]")
+        found.append(Finding(place, _message(detail, place)))
+    return found
+
+
+def _message(detail: ErrorDetails, place: Location) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    given = reprlib.repr(detail["input"])
+    match kind:
+        case "extra_forbidden":
+            return f"unknown key {place[-1]!r}{nearest(str(place[-1]), _keys(place[:-1]))}"
+        case "missing":
+            return f"the key {place[-1]!r} is missing"
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"must be {context['expected']}, not {given}"
+        case "greater_than_equal":
+            return f"must be {context['ge']} or more, not {given}"
+        case "less_than_equal":
+            return f"must be {context['le']} or less, not {given}"
+        case "too_short":
+            return "must have at least one entry"
+    wanted = {
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "string_type": "a text",
+        "bool_type": "true or false",
+        "list_type": "a list",
+        "dict_type": "a mapping of keys to values",
+        "model_type": "a mapping of keys to values",
+    }.get(kind)
+    return f"must be {wanted}, not {given}" if wanted else f"{detail['msg']}, not {given}"
+
+
+def _keys(place: Location) -> list[str]:
+    """The keys that are valid at a place of the document."""
+    model: type[BaseModel] = Document
+    for part in place:
+        if isinstance(part, str):
+            info = next(
+                (i for n, i in model.model_fields.items() if (i.alias or n) == part), None
+            )
+            model = _section(info.annotation if info else None) or model
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for arg in get_args(annotation) if (found := _section(arg))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A document without its broken parts, so that the remainder can still be checked.
+
+    removed: entries of a section that had to go whole. defining: whether other parts may have
+    referred to one of them, so that a missing name would prove nothing.
+    """
+
+    data: Any
+    removed: Mapping[str, tuple[int, ...]]
+    defining: bool
+
+    def original(self, finding: Finding) -> Finding:
+        """The finding at its place in the document as it was given."""
+        if len(finding.place) < 2 or not isinstance(finding.place[1], int):
+            return finding
+        index = finding.place[1]
+        for gone in self.removed.get(str(finding.place[0]), ()):
+            index += gone <= index
+        return replace(finding, place=(finding.place[0], index, *finding.place[2:]))
+
+
+def rest(data: Any, error: ValidationError) -> Rest:
+    """What remains of the data without what the error is about."""
+    data = copy.deepcopy(data)
+    removed: dict[str, list[int]] = {}
+    defining = False
+    for detail in error.errors(include_url=False, include_context=False, include_input=False):
+        place = tuple(part for part in detail["loc"] if part != "[key]")
+        if place == ("format",):
+            data["format"] = FORMAT
+            continue
+        whole = len(place) <= 2 or detail["type"] == "missing" or place[2] in _NEEDED
+        if whole and len(place) >= 2 and isinstance(place[1], int):
+            removed.setdefault(str(place[0]), []).append(place[1])
+            defining |= place[0] in _DEFINING
+        elif whole:
+            _remove(data, place)
+            defining |= place[0] in _DEFINING if place else True
+        else:
+            _remove(data, place[:3])
+    unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}
+    for section, indices in unique.items():
+        for index in reversed(indices):
+            del data[section][index]
+    return Rest(data, unique, defining)
+
+
+def _remove(data: Any, place: Location) -> None:
+    """Take one key out, if it is (still) there."""
+    for part in place[:-1]:
+        data = data[part] if isinstance(data, list) or part in data else {}
+    if isinstance(data, dict) and place:
+        data.pop(place[-1], None)

@@ -1,0 +1,170 @@
+"""Names of hosts and users as people write them: ranges, lists, preference marks.
+
+Every function raises ValueError with a sentence that says what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ..job import HostRequest
+
+#: More names than this in one range are taken for a slip of the pen.
+MOST_NAMES = 200_000
+
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
+_NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
+
+
+def expand_range(text: str) -> tuple[str, ...]:
+    """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
+    match = _BRACKET.search(text)
+    if match is None:
+        return (text,)
+    head, tail = text[: match.start()], text[match.end() :]
+    middles = [name for item in match[1].split(",") for name in _members(item.strip(), text)]
+    rests = expand_range(tail)
+    if len(middles) * len(rests) > MOST_NAMES:
+        raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
+    return tuple(head + middle + rest for middle in middles for rest in rests)
+
+
+def _members(item: str, text: str) -> Sequence[str]:
+    match = _RANGE.fullmatch(item)
+    if match is not None:
+        first, last = int(match[1]), int(match[2])
+        if first > last:
+            raise ValueError(f"the range {item} in {text!r} runs backwards")
+        if last - first >= MOST_NAMES:
+            raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
+        width = len(match[1]) if match[1].startswith("0") else 0
+        return [str(number).zfill(width) for number in range(first, last + 1)]
+    letters = re.fullmatch(r"([a-z])-([a-z])|([A-Z])-([A-Z])", item)
+    if letters is not None:
+        low, high = (mark for mark in letters.groups() if mark)
+        return [chr(code) for code in range(ord(low), ord(high) + 1)]
+    if not item.isalnum():
+        raise ValueError(f"{text!r} has a bad range: write n[001-128], n[1,3,7-9] or host[A-D]")
+    return [item]
+
+
+def tokens(value: object) -> tuple[str, ...]:
+    """Words of ``a b``, ``(a b)`` or a list of such words; brackets keep their content together."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("(") and text.endswith(")"):
+            text = text[1:-1]
+        return tuple(re.findall(r"(?:\[[^\]]*\]|[^\s,])+", text))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (str(value),)
+    if isinstance(value, (list, tuple)):
+        return tuple(word for item in value for word in _item(item, value))
+    raise ValueError(f"must be names such as 'a b' or a list of names, not {value!r}")
+
+
+def _item(item: object, value: object) -> tuple[str, ...]:
+    if isinstance(item, (list, tuple)):
+        raise ValueError(f"must be a list of names, not {value!r}")
+    return tokens(item)
+
+
+def names(value: object) -> tuple[str, ...]:
+    """Names with their ranges expanded, in order; a ``~`` in front stays."""
+    return tuple(name for word in tokens(value) for name in expand_range(word))
+
+
+def plain_names(value: object) -> tuple[str, ...]:
+    """New names (of hosts): expanded, and free of characters that mean something to LSF."""
+    found = names(value)
+    for name in found:
+        check_name(name)
+    if not found:
+        raise ValueError("must be a name such as hostA or n[001-128], not nothing")
+    return found
+
+
+def check_name(name: str) -> str:
+    """The name itself if it can be told from LSF's own signs."""
+    if not name or _FORBIDDEN.search(name):
+        raise ValueError(f"{name!r} is no name: use letters, digits and . _ - @ / : #")
+    return name
+
+
+def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ...]]:
+    """Hosts of -m or HOSTS: ``hostA+2 hg1! n[1-4] ~hostB`` as requests and exceptions."""
+    wanted: list[HostRequest] = []
+    excluded: list[str] = []
+    for word in tokens(value):
+        match = re.fullmatch(r"(~?)([^~!+]+)(!?)(\+\d{0,9})?(!?)", word)
+        if match is None or (match[1] and (match[3] or match[4] or match[5])):
+            raise ValueError(f"{word!r} is no host: write hostA, hostA+2, hostA! or ~hostA")
+        level = int(match[4][1:] or 1) if match[4] else 0
+        for name in expand_range(match[2]):
+            if match[1]:
+                excluded.append(name)
+            else:
+                wanted.append(HostRequest(name, level, bool(match[3] or match[5])))
+    return tuple(wanted), tuple(excluded)
+
+
+def allocation(value: object) -> dict[str, int]:
+    """Host to slots of ``2*hostA 3*n[1-4] hostB`` or of a mapping; order is kept."""
+    found: dict[str, int] = {}
+    if isinstance(value, dict):
+        pairs: Iterable[tuple[object, object]] = value.items()
+    elif isinstance(value, (str, list, tuple)):
+        pairs = [_counted(word) for word in tokens(value)]
+    else:
+        raise ValueError(f"must be slots on hosts such as '2*hostA 3*hostB', not {value!r}")
+    for name, count in pairs:
+        if type(count) is not int or count < 1:
+            raise ValueError(f"slots on {name} must be a whole number of 1 or more, not {count!r}")
+        for host in expand_range(str(name)):
+            if host in found:
+                raise ValueError(f"names {host} twice")
+            found[host] = count
+    return found
+
+
+def _counted(word: str) -> tuple[str, int]:
+    count, star, name = word.partition("*")
+    if not star:
+        return word, 1
+    if not (count.isascii() and count.isdigit() and len(count) < 10 and name):
+        raise ValueError(f"{word!r} must be like 2*hostA")
+    return name, int(count)
+
+
+def compress(found: Sequence[str]) -> list[str]:
+    """The reverse of :func:`names`: neighbours that count up become one range."""
+    words: list[str] = []
+    run: list[str] = []
+    for name in found:
+        if run and not _follows(run[-1], name):
+            words.append(_written(run))
+            run = []
+        run.append(name)
+    if run:
+        words.append(_written(run))
+    return words
+
+
+def _follows(before: str, after: str) -> bool:
+    left, right = _NUMBERED.fullmatch(before), _NUMBERED.fullmatch(after)
+    if left is None or right is None or left[1] != right[1] or left[3] != right[3]:
+        return False
+    one, two = left[2], right[2]
+    padded = one.startswith("0") or two.startswith("0")
+    return int(two) == int(one) + 1 and (len(one) == len(two) or not padded)
+
+
+def _written(run: Sequence[str]) -> str:
+    if len(run) < 3:
+        return " ".join(run)
+    first, last = _NUMBERED.fullmatch(run[0]), _NUMBERED.fullmatch(run[-1])
+    assert first is not None
+    assert last is not None
+    return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"

@@ -1,0 +1,62 @@
+"""Line numbers of places in a YAML or JSON text; used only once something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import yaml
+
+from .finding import Finding, Location
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The node tree of a text that is known to parse; None where YAML cannot read the JSON."""
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        node: yaml.Node | None = yaml.compose(text, Loader=loader)
+    except (yaml.YAMLError, RecursionError):
+        return None
+    return node
+
+
+def lines(root: yaml.Node | None, places: Iterable[Location]) -> dict[Location, int]:
+    """Line (from 1) of each place: of its key or list item, else of the nearest place around it."""
+    return {} if root is None else {place: _line(root, place) for place in places}
+
+
+def _line(node: yaml.Node, place: Location) -> int:
+    line: int = node.start_mark.line
+    for part in place:
+        step = _step(node, part)
+        if step is None:
+            break
+        mark, node = step
+        line = mark.start_mark.line
+    return line + 1
+
+
+def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+        item = node.value[part] if part < len(node.value) else None
+        return None if item is None else (item, item)
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in node.value if pair[0].value == str(part)), None)
+    return None
+
+
+def duplicates(root: yaml.Node | None) -> Iterator[Finding]:
+    """Every key that stands twice in one mapping."""
+    stack: list[tuple[Location, yaml.Node]] = [((), root)] if root is not None else []
+    while stack:
+        place, node = stack.pop()
+        if isinstance(node, yaml.MappingNode):
+            seen: dict[object, int] = {}
+            for key, value in node.value:
+                name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
+                if name in seen:
+                    first = f"the key {name!r} stands here twice, first in line {seen[name] + 1}"
+                    yield Finding((*place, name), f"{first}: keep one")
+                seen.setdefault(name, key.start_mark.line)
+                stack.append(((*place, name), value))
+        elif isinstance(node, yaml.SequenceNode):
+            stack += [((*place, index), item) for index, item in enumerate(node.value)]

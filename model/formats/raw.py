@@ -1,0 +1,110 @@
+"""Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
+
+YAML here is the plain part of YAML 1.2: no anchors and aliases, no dates, no base-60 numbers
+(``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from ..errors import InputError, Problem
+from .finding import Finding, problems
+from .positions import compose, duplicates, lines
+
+
+class _DuplicateKeyError(Exception):
+    """A key stands twice in one mapping."""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The safe loader with YAML 1.2's idea of plain numbers."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        if len(mapping) != len(node.value):
+            raise _DuplicateKeyError
+        return mapping
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?$"),
+    list("-+.0123456789"),
+)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text without a telling suffix is JSON."""
+    return text.lstrip("\ufeff \t\r\n").startswith("{")
+
+
+def parse(text: str, source: str, *, json_text: bool) -> Any:
+    """Plain data of the text; InputError with file and line where it is broken."""
+    try:
+        return _parse_json(text) if json_text else _parse_yaml(text)
+    except _DuplicateKeyError:
+        root = compose(text)
+        found = list(duplicates(root)) or [Finding((), "a key stands twice in one mapping")]
+        raise InputError(problems(found, source, lines(root, (f.place for f in found)))) from None
+    except json.JSONDecodeError as error:
+        raise _broken(f"not JSON: {error.msg}", source, error.lineno) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        text = ", ".join(part for part in (error.context, error.problem) if part)
+        raise _broken(f"not YAML: {text}", source, mark.line + 1 if mark else None) from None
+    except yaml.YAMLError as error:
+        raise _broken(f"not YAML: {str(error).splitlines()[0]}", source, None) from None
+    except RecursionError:
+        raise _broken("nested too deeply", source, None) from None
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _broken(f"has a value that cannot be read: {error}", source, None) from None
+
+
+def _broken(message: str, source: str, line: int | None) -> InputError:
+    return InputError([Problem(message, source, line)])
+
+
+def _parse_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        raise _DuplicateKeyError
+    return mapping
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _parse_yaml(text: str) -> Any:
+    data = yaml.load(text, Loader=_Loader)
+    _refuse_aliases(data)
+    return data
+
+
+def _refuse_aliases(data: Any) -> None:
+    """An alias gives the same list or mapping twice: a small text could stand for a huge one."""
+    seen: set[int] = set()
+    stack = [data]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (dict, list)):
+            if id(item) in seen:
+                raise yaml.YAMLError("anchors and aliases (&x, *x) are not supported: write it out")
+            seen.add(id(item))
+            stack.extend(item.values() if isinstance(item, dict) else item)

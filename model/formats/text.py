@@ -1,0 +1,230 @@
+"""LSF's own parameter texts: what stands to the right of ``RUNLIMIT``, ``FAIRSHARE`` and the like.
+
+Every function takes the value as read (text or number) and raises ValueError with a sentence that
+says what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ..cluster import Thresholds
+from ..limits import Scope
+from .names import expand_range, tokens
+from .units import MINUTE, parse_duration, parse_size
+
+_SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
+_BOUND = re.compile(r"\[\s*([^\s=\[\]]+)\s*=\s*([^\s,\[\]]+)\s*(?:,\s*([^\s,\[\]]+)\s*)?\]")
+_PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")
+_PREEMPTION = re.compile(r"(PREEMPTIVE|PREEMPTABLE)(?:\[([^\]]*)\])?")
+
+#: Words of a share list that are no user or group.
+SHARE_KEYWORDS = frozenset({"default", "others"})
+
+
+def yes_no(value: object) -> bool:
+    """``Y`` or ``N``, or true or false."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("y", "yes", "n", "no"):
+        return value.strip().lower().startswith("y")
+    raise ValueError(f"must be Y or N, not {value!r}")
+
+
+def run_limit(value: object) -> tuple[int | None, int | None]:
+    """RUNLIMIT ``[default] maximum`` in minutes or h:mm, as seconds."""
+    words = value.split() if isinstance(value, str) else [value]
+    if not 1 <= len(words) <= 2:
+        raise ValueError(f"must be one limit or 'default maximum', not {value!r}")
+    limits = [positive_duration(word, MINUTE) for word in words]
+    if len(limits) == 1:
+        return None, limits[0]
+    if limits[0] > limits[1]:
+        raise ValueError(f"the default in {value!r} is more than the maximum")
+    return limits[0], limits[1]
+
+
+def positive_duration(value: object, unit: int = 1) -> int:
+    """A duration above zero, in seconds."""
+    seconds = parse_duration(value, unit)
+    if seconds <= 0:
+        raise ValueError(f"must be more than 0, not {value!r}")
+    return seconds
+
+
+def processor_limit(value: object) -> tuple[int, int | None, int | None]:
+    """PROCLIMIT ``[minimum [default]] maximum`` as (minimum, default, maximum)."""
+    words = tokens(value)
+    if not 1 <= len(words) <= 3 or not all(w.isascii() and w.isdigit() and len(w) < 10 for w in words):
+        raise ValueError(f"must be 'maximum', 'min max' or 'min default max', not {value!r}")
+    numbers = [int(word) for word in words]
+    if numbers[0] < 1 or numbers != sorted(numbers):
+        raise ValueError(f"the numbers in {value!r} must rise from 1 or more")
+    if len(numbers) == 1:
+        return 1, None, numbers[0]
+    return numbers[0], numbers[1] if len(numbers) == 3 else None, numbers[-1]
+
+
+def reserve_time(value: object) -> int:
+    """Dispatch cycles of ``MAX_RESERVE_TIME[n]``."""
+    match = re.fullmatch(r"MAX_RESERVE_TIME\s*\[\s*(\d{1,9})\s*\]", str(value).strip())
+    if match is None or int(match[1]) < 1:
+        raise ValueError(f"must be MAX_RESERVE_TIME[n] with n of 1 or more cycles, not {value!r}")
+    return int(match[1])
+
+
+def exclusive(value: object) -> str:
+    """EXCLUSIVE: ``Y``, ``N`` or ``CU[type]``."""
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    text = str(value).strip()
+    if text.upper() in ("Y", "N"):
+        return text.upper()
+    match = re.fullmatch(r"CU\s*\[\s*([^\s\[\]]+)\s*\]", text)
+    if match is None:
+        raise ValueError(f"must be Y, N or CU[type], not {value!r}")
+    return f"CU[{match[1]}]"
+
+
+def user_shares(value: object) -> tuple[tuple[str, int], ...]:
+    """Pairs of ``USER_SHARES[[user1,10] [group@,3] [default,1]]``, of a mapping or a list of pairs."""
+    if isinstance(value, str):
+        text = value.strip()
+        if match := re.fullmatch(r"(?:USER_SHARES)?\s*\[(\s*\[.*\]\s*)\]", text):
+            text = match[1]
+        shares = [(name, int(count)) for name, count in _SHARE.findall(text)]
+        if not shares or _SHARE.sub("", text).strip(" ,"):
+            raise ValueError(f"must be USER_SHARES[[user,n] [group@,n] [default,n]], not {value!r}")
+        return _positive_shares(shares)
+    if isinstance(value, Mapping):
+        return _positive_shares(list(value.items()))
+    if isinstance(value, (list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value
+    ):
+        return _positive_shares([(pair[0], pair[1]) for pair in value])
+    raise ValueError(f"must be USER_SHARES[[user,n] …] or a mapping of names to shares, not {value!r}")
+
+
+def _positive_shares(pairs: list[tuple[object, object]]) -> tuple[tuple[str, int], ...]:
+    seen: dict[str, int] = {}
+    for name, count in pairs:
+        if not isinstance(name, (str, int)) or type(count) is not int or count < 1:
+            raise ValueError(f"the shares of {name} must be a whole number of 1 or more, not {count!r}")
+        if str(name) in seen:
+            raise ValueError(f"gives shares to {name} twice")
+        seen[str(name)] = count
+    return tuple(seen.items())
+
+
+def write_user_shares(shares: tuple[tuple[str, int], ...]) -> str:
+    """The text of share pairs."""
+    pairs = " ".join(f"[{name},{count}]" for name, count in shares)
+    return f"USER_SHARES[{pairs}]"
+
+
+def thresholds(value: object) -> Thresholds:
+    """Index to ``loadSched/loadStop``, each side optional: ``{mem: 100/50, r1m: 0.7/2.0, ut: /0.9}``."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must map load indices to 'loadSched/loadStop', not {value!r}")
+    sched: dict[str, float] = {}
+    stop: dict[str, float] = {}
+    for index, text in value.items():
+        before, _, after = str(text).partition("/")
+        try:
+            if before.strip() not in ("", "-"):
+                sched[str(index)] = _finite(before)
+            if after.strip() not in ("", "-"):
+                stop[str(index)] = _finite(after)
+        except ValueError:
+            raise ValueError(f"{index} must be loadSched/loadStop such as 0.7/2.0, not {text!r}") from None
+    return Thresholds(sched, stop)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not -1e15 < number < 1e15:
+        raise ValueError(text)
+    return number
+
+
+def write_thresholds(value: Thresholds) -> dict[str, str]:
+    """The mapping that :func:`thresholds` reads."""
+
+    def side(found: Mapping[str, float], index: str) -> str:
+        return repr(found[index]).removesuffix(".0") if index in found else ""
+
+    indices = sorted({*value.sched, *value.stop})
+    return {
+        i: side(value.sched, i) + (f"/{side(value.stop, i)}" if i in value.stop else "")
+        for i in indices
+    }
+
+
+def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
+    """RESRSV_LIMIT ``[mem=30,100] [tmp=50]`` as resource to (least, most); MB for sizes."""
+    text = str(value).strip()
+    found: dict[str, tuple[float, float]] = {}
+    for name, first, second in _BOUND.findall(text):
+        low, high = (parse_size(first), parse_size(second)) if second else (0.0, parse_size(first))
+        if low > high:
+            raise ValueError(f"the range of {name} in {value!r} runs backwards")
+        if name in found:
+            raise ValueError(f"limits {name} twice")
+        found[name] = (low, high)
+    if not found or _BOUND.sub("", text).strip():
+        raise ValueError(f"must be [resource=min,max] or [resource=max], not {value!r}")
+    return found
+
+
+def resource_amounts(value: object) -> dict[str, float]:
+    """RESOURCE ``[licence,3] [other,2]`` or a mapping, as resource to amount."""
+    if isinstance(value, Mapping):
+        pairs = [(str(name), amount) for name, amount in value.items()]
+    else:
+        text = str(value).strip()
+        pairs = list(_PAIR.findall(text))
+        if not pairs or _PAIR.sub("", text).strip():
+            raise ValueError(f"must be [resource,amount] … or a mapping, not {value!r}")
+    return {name: parse_size(amount) for name, amount in pairs}
+
+
+def scope(value: object, each: bool) -> Scope:
+    """Members of a limit: ``all ~user1``, names, ranges; `each` for the PER_ form."""
+    found = tokens(value)
+    wanted = [name for word in found if not word.startswith("~") for name in expand_range(word)]
+    excluded = [name for word in found if word.startswith("~") for name in expand_range(word[1:])]
+    if not wanted:
+        raise ValueError(f"must name members such as 'all ~user1', not {value!r}")
+    return Scope(tuple(wanted), each, tuple(excluded))
+
+
+def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """PREEMPTION ``PREEMPTIVE[low1 low2] PREEMPTABLE[high]`` as the two lists; ("*",) for all."""
+    text = str(value).strip()
+    found: dict[str, tuple[str, ...]] = {}
+    for word, names in _PREEMPTION.findall(text):
+        if word in found:
+            raise ValueError(f"says {word} twice")
+        found[word] = tuple(names.replace(",", " ").split()) or ("*",)
+    if not found or _PREEMPTION.sub("", text).strip(" ,"):
+        raise ValueError(f"must be PREEMPTIVE[queues] or PREEMPTABLE[queues], not {value!r}")
+    if any("+" in name for names in found.values() for name in names):
+        raise ValueError(f"preference levels (+n) in {value!r} are not supported: leave them out")
+    return found.get("PREEMPTIVE"), found.get("PREEMPTABLE")
+
+
+def unit_types(value: object) -> tuple[tuple[str, ...], str | None]:
+    """COMPUTE_UNIT_TYPES ``enclosure! rack``: the types, finest first, and the default one."""
+    types: list[str] = []
+    default: str | None = None
+    for word in tokens(value):
+        name = word.removesuffix("!")
+        if name in types:
+            raise ValueError(f"names the type {name} twice")
+        if word.endswith("!"):
+            if default is not None:
+                raise ValueError("marks two default types with '!': mark one")
+            default = name
+        types.append(name)
+    return tuple(types), default or (types[0] if types else None)

@@ -1,0 +1,162 @@
+"""Durations, sizes and stamps as people write them.
+
+Every function raises ValueError with a sentence that says what would be right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+#: Times beyond this (seconds, over 30,000 years) are taken for a slip of the pen.
+LONGEST = 10**12
+
+_SECONDS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_CLOCK = re.compile(r"([+-]?)(\d{1,9}):([0-5]?\d)")
+_PARTS = re.compile(r"([+-]?)((?:\d{1,15}(?:\.\d{1,9})?[smhdw])+)", re.IGNORECASE)
+_PART = re.compile(r"([\d.]+)([smhdw])", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGTP])B?", re.IGNORECASE)
+_STAMP = re.compile(r"\d{4}-?\d\d-?\d\d")
+_POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
+
+
+def parse_duration(value: object, unit: int = 1) -> int:
+    """Seconds of ``2h``, ``90m``, ``1d12h``, ``2:00`` (h:mm) or a number of `unit` seconds."""
+    if type(value) is int:
+        seconds: float = value * unit
+    elif isinstance(value, str):
+        seconds = _text_seconds(value.strip(), unit)
+    elif isinstance(value, float) and math.isfinite(value):
+        seconds = value * unit
+    else:
+        raise ValueError(_expected_duration(value, unit))
+    if abs(seconds) > LONGEST:
+        raise ValueError(f"{value!r} is longer than any job can be")
+    whole = round(seconds)
+    if abs(whole - seconds) > 1e-6:
+        raise ValueError(f"{value!r} is not a whole number of seconds")
+    return whole
+
+
+def _text_seconds(text: str, unit: int) -> float:
+    if match := _PARTS.fullmatch(text):
+        total = sum(float(n) * _SECONDS[u.lower()] for n, u in _PART.findall(match[2]))
+        return -total if match[1] == "-" else total
+    if match := _CLOCK.fullmatch(text):
+        total = int(match[2]) * HOUR + int(match[3]) * MINUTE
+        return -total if match[1] == "-" else total
+    if _NUMBER.fullmatch(text):
+        return float(text) * unit
+    raise ValueError(_expected_duration(text, unit))
+
+
+def _expected_duration(value: object, unit: int) -> str:
+    plain = "minutes" if unit == MINUTE else "seconds"
+    return f"must be a duration such as 2h, 90m, 30s, 2:00 (h:mm) or a number of {plain}, not {value!r}"
+
+
+def format_duration(seconds: int) -> str:
+    """The shortest exact text: ``2d``, ``3h``, ``90m`` or ``45s``."""
+    for letter, size in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
+        if seconds and seconds % size == 0:
+            return f"{seconds // size}{letter}"
+    return f"{seconds}s"
+
+
+def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
+    """MB of ``4G``, ``512M``, ``1.5T``, or a number of `unit` MB; 1 G is `base` M."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        size = float(value) * unit if abs(value) < 1e15 else math.inf
+    elif isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        size = float(match[1]) * float(base) ** _POWERS[match[2].upper()]
+    elif isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        size = float(value) * unit
+    else:
+        raise ValueError(f"must be a size such as 4G, 512M or a number of MB, not {value!r}")
+    if not math.isfinite(size):
+        raise ValueError(f"{value!r} is no size")
+    if size < 0:
+        raise ValueError(f"must not be negative, not {value!r}")
+    return size
+
+
+def format_size(megabytes: float) -> str | int | float:
+    """``64G`` where it is exact, otherwise the number of MB."""
+    if megabytes and megabytes % 1024 == 0:
+        return f"{megabytes / 1024:.0f}G" if megabytes < 2**50 else megabytes
+    return int(megabytes) if megabytes == int(megabytes) else megabytes
+
+
+def parse_stamp(text: str) -> datetime:
+    """An ISO 8601 time with zone, in whole seconds."""
+    try:
+        stamp = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(f"{text!r} is no ISO 8601 time such as 2026-03-01T08:00:00+01:00") from None
+    if stamp.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone: write {text.strip()}Z or +01:00")
+    if stamp.microsecond:
+        raise ValueError(f"{text!r} is not a whole number of seconds")
+    return stamp
+
+
+def parse_instant(value: object) -> int | datetime:
+    """A point in time: seconds or a duration from the origin, or an ISO 8601 stamp."""
+    if isinstance(value, str) and _STAMP.match(value.strip()):
+        return parse_stamp(value)
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        message = str(error).replace("must be a duration such as", "must be a time such as")
+        raise ValueError(message.replace("seconds,", "seconds, or an ISO 8601 stamp,")) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Turns stamps into seconds from `origin`; `now` is in those seconds."""
+
+    origin: datetime | None = None
+    now: int = 0
+
+    def seconds(self, instant: int | datetime) -> int:
+        """Seconds from the origin; ValueError for a stamp where there is no origin."""
+        if isinstance(instant, int):
+            return instant
+        if self.origin is None:
+            raise ValueError("a stamp needs an origin: give 'origin', or 'now' as a stamp")
+        return int((instant - self.origin).total_seconds())
+
+    def next(self, text: str) -> int:
+        """Seconds of the next ``[[month:]day:]hour:minute`` from now on (bsub -b and -t)."""
+        fields = text.split(":")
+        if not 2 <= len(fields) <= 4 or not all(f.isascii() and f.isdigit() for f in fields):
+            raise ValueError(f"must be [[month:]day:]hour:minute, not {text!r}")
+        if self.origin is None:
+            raise ValueError(f"{text!r} is a time of day: the instance needs an 'origin'")
+        now = self.origin + timedelta(seconds=self.now)
+        minute, hour, *rest = [int(f) for f in reversed(fields)]
+        wanted = dict(zip(("day", "month"), rest, strict=False))
+        try:
+            moment = now.replace(hour=hour, minute=minute, second=0, **wanted)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise ValueError(f"{text!r} is no time: {error}") from None
+        if moment < now.replace(second=0):
+            moment = _later(moment, len(rest))
+        return self.seconds(moment)
+
+
+def _later(moment: datetime, given: int) -> datetime:
+    """The same time of the next day, month or year, as far as `given` fields fix it."""
+    if given == 0:
+        return moment + timedelta(days=1)
+    for step in range(1, 97):
+        months = moment.month - 1 + (step if given == 1 else 12 * step)
+        try:
+            return moment.replace(year=moment.year + months // 12, month=months % 12 + 1)
+        except ValueError:
+            continue
+    raise ValueError(f"{moment.day}.{moment.month}. does not come again")

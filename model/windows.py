@@ -1,0 +1,91 @@
+"""Time windows: DISPATCH_WINDOW and RUN_WINDOW (TBR-19)."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+DAY, WEEK = 1440, 7 * 1440
+
+_EDGE = r"(?:(?:(\d):)?(\d{1,2}):(\d{2})|(\d{1,2}))"
+_WINDOW = re.compile(rf"\(?\s*{_EDGE}\s*-\s*{_EDGE}\s*\)?")
+
+
+def parse_windows(text: str) -> tuple[tuple[int, int], ...]:
+    """Open periods of a week in minutes from Sunday 0:00, in order and merged; () for always.
+
+    text: ``(19:00-7:00)``, ``5:19:00-1:8:30``, ``20-8``: one or more of [day:]hour[:minute] with a
+    minus between, day 0 is Sunday; without days it is every day. The last period may reach beyond
+    the week (into the next). Raises ValueError with a sentence that says what would be right.
+    """
+    periods: list[tuple[int, int]] = []
+    rest = text.strip()
+    while rest:
+        match = _WINDOW.match(rest)
+        if match is None or rest[match.end() : match.end() + 1] not in ("", " ", "("):
+            raise ValueError(
+                f"must be windows such as (19:00-7:00) or 5:19:00-1:8:30 (day:hour:minute, day 0 is "
+                f"Sunday), not {text!r}"
+            )
+        periods += _periods(match.groups(), text)
+        rest = rest[match.end() :].strip()
+    return _merged(periods)
+
+
+def _periods(fields: tuple[str | None, ...], text: str) -> list[tuple[int, int]]:
+    first, last = _minutes(fields[:4], text), _minutes(fields[4:], text)
+    if (fields[0] is None) != (fields[4] is None):
+        raise ValueError(f"{text!r} names a day on one side only: give both days or none")
+    if fields[0] is not None:
+        return [(first, last if last > first else last + WEEK)]
+    length = (last - first) % DAY or DAY
+    return [(day * DAY + first, day * DAY + first + length) for day in range(7)]
+
+
+def _minutes(fields: tuple[str | None, ...], text: str) -> int:
+    day, hour, minute, only_hour = (int(field or 0) for field in fields)
+    hour += only_hour
+    if day > 6 or hour > 24 or minute > 59 or (hour == 24 and minute):
+        raise ValueError(f"{text!r} has a time that does not exist: day 0-6, hour 0-24, minute 0-59")
+    return day * DAY + hour * 60 + minute
+
+
+def _merged(periods: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(periods):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def open_periods(
+    text: str, origin: str | None, start: int, end: int
+) -> tuple[tuple[int, int], ...]:
+    """When the windows are open within [start, end), in seconds from the origin.
+
+    origin: the instance's origin (ISO 8601); its own zone counts. Without one, second 0 is a
+    Sunday at 0:00. No windows means always open.
+    """
+    periods = parse_windows(text)
+    if not periods or start >= end:
+        return ((start, end),) if start < end else ()
+    zero = _second_of_week(origin)
+    week = 60 * WEEK
+    found: list[tuple[int, int]] = []
+    for number in range((start + zero) // week - 1, (end + zero) // week + 1):
+        shift = number * week - zero
+        for opens, closes in periods:
+            first, last = max(start, 60 * opens + shift), min(end, 60 * closes + shift)
+            if first < last:
+                found.append((first, last))
+    return _merged(found)
+
+
+def _second_of_week(origin: str | None) -> int:
+    if origin is None:
+        return 0
+    moment = datetime.fromisoformat(origin)
+    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+    return moment.isoweekday() % 7 * 86400 + seconds
