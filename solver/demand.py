@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from ..model.job import Job
 from ..model.queue import Queue
 from ..model.reservation import Reservation
+
+if TYPE_CHECKING:
+    from .calendar import Calendar
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -98,6 +102,7 @@ class Demand:
 
     duration: seconds, None when unknown (it then holds its place for ever). earliest: no start
     before this second (-b, now). impossible: why no start can exist at all, "" if one may.
+    calendar: windows that bind it, None for none.
     """
 
     job: Job
@@ -107,6 +112,7 @@ class Demand:
     earliest: int
     exclusive: bool = False
     impossible: str = ""
+    calendar: Calendar | None = None
     notes: tuple[str, ...] = field(default=())
 
     @property

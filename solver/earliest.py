@@ -49,7 +49,7 @@ def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
     term = demand.terms[0]
     for number, alternative in enumerate(term.alternatives):
         if not alternative.missing:
-            room = profile.room(term, alternative, time, demand.duration)
+            room = profile.room(demand, term, alternative, time)
             allocation = place(term, room)
             if allocation is not None:
                 return Start(time, (allocation,), number)
@@ -64,7 +64,7 @@ def can_start(profile: Profile, demand: Demand, time: int) -> bool:
         return False
     term = demand.terms[0]
     return any(
-        fits(term, profile.room(term, alternative, time, demand.duration))
+        fits(term, profile.room(demand, term, alternative, time))
         for alternative in term.alternatives
         if not alternative.missing
     )
@@ -78,7 +78,7 @@ def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None
         alternative = term.alternatives[0]
         if alternative.missing:
             return None
-        allocation = place(term, scratch.room(term, alternative, time, demand.duration))
+        allocation = place(term, scratch.room(demand, term, alternative, time))
         if allocation is None:
             return None
         scratch.hold(alternative, allocation, time, end)
@@ -119,7 +119,7 @@ def earliest_start(
         return None
     earliest = max(demand.earliest, not_before or demand.earliest)
     times = profile.candidate_times(earliest, finishes_only=finishes_only)
-    if profile.only_grows:
+    if profile.only_grows and demand.calendar is None:
         first = _first_fit(profile, demand, times)
         return None if first is None else start_at(profile, demand, times[first])
     times = profile.with_openings(demand, times)

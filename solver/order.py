@@ -1,4 +1,4 @@
-"""The order in which pending jobs are considered when no fairshare policy decides (FSH-16, LOP-04)."""
+"""The order of pending jobs where no fairshare policy decides (FSH-16, LOP-04)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..model.job import Job
 
 
 def priority_order(instance: Instance) -> tuple[Job, ...]:
-    """Pending jobs by queue priority, job priority (-sp), submission time, then order of listing."""
+    """Pending jobs by queue priority, job priority (-sp), submission, then order of listing."""
     priority = {queue.name: queue.priority for queue in instance.queues}
     return tuple(
         sorted(

@@ -19,6 +19,7 @@ from .demand import (
     Allocation,
     Alternative,
     BoolArray,
+    Demand,
     GroupCap,
     IntArray,
     Per,
@@ -248,6 +249,19 @@ class Profile:
             _insert(self._finishes, end)
         self._free_cache.clear()
 
+    # --- windows ------------------------------------------------------------------------------
+
+    def open_for(self, demand: Demand, time: int) -> bool:
+        """Whether the windows that bind the job let it start at `time`."""
+        return demand.calendar is None or demand.calendar.allows(time, demand.duration)
+
+    def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
+        """Candidate times with the instants at which a window of the job opens."""
+        if demand.calendar is None:
+            return times
+        openings = {opening for time in times for opening in demand.calendar.openings(time)}
+        return sorted({*times, *(time for time in openings if time >= times[0])})
+
     # --- asking -------------------------------------------------------------------------------
 
     def free(self, index: int, time: int) -> FloatArray:
@@ -290,14 +304,9 @@ class Profile:
         """True while no future start is in the profile: availability then never falls."""
         return not self._starts
 
-    def room(
-        self,
-        term: TermDemand,
-        alternative: Alternative,
-        start: int,
-        duration: int | None,
-    ) -> Room:
-        """What one term finds over [start, start + duration)."""
+    def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
+        """What one term of a job finds over its window from `start`."""
+        duration = demand.duration
         points = self.checkpoints(start, duration)
         caps = np.full(self.hosts, UNBOUND, dtype=float)
         for use in alternative.host_uses:
@@ -307,6 +316,9 @@ class Profile:
                     np.minimum(caps, self._host_cap(use, held, point), out=caps)
         mask = np.zeros(self.hosts, dtype=bool)
         mask[term.candidates] = True
+        closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
+        if closed is not None:
+            mask &= ~closed
         whole = np.where(mask, np.clip(caps, 0, None), 0).astype(np.int64)
         groups: list[GroupCap] = []
         for use in alternative.pool_uses:

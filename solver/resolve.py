@@ -21,6 +21,7 @@ from ..model.resreq import (
     select_mask,
 )
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
+from .calendar import Calendar
 from .demand import Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
 from .profile import Profile
 from .resources import ResourceTable
@@ -30,6 +31,7 @@ from .resources import ResourceTable
 class Resolver:
     """Turns jobs of one instance into demands; keeps what equal jobs share.
 
+    honour_windows: keep to dispatch and run windows (TBR-19).
     reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
     False at dispatch.
     """
@@ -38,11 +40,15 @@ class Resolver:
     table: ResourceTable
     hosts: HostTable
     reserving: bool = True
+    honour_windows: bool = False
 
     @classmethod
-    def of(cls, instance: Instance, *, reserving: bool = True) -> Resolver:
+    def of(
+        cls, instance: Instance, *, reserving: bool = True, honour_windows: bool = False
+    ) -> Resolver:
         """A resolver with its tables built."""
-        return cls(instance, ResourceTable(instance), HostTable(instance.cluster), reserving)
+        table = ResourceTable(instance)
+        return cls(instance, table, HostTable(instance.cluster), reserving, honour_windows)
 
     def profile(self) -> Profile:
         """The profile of the running jobs of the instance."""
@@ -64,7 +70,9 @@ class Resolver:
         job = running.job
         queue = self.instance.queue(job.queue)
         requirement = effective_requirement(self.instance, job).requirement
-        first = requirement.terms[0].requirement if isinstance(requirement, Compound) else requirement
+        first = (
+            requirement.terms[0].requirement if isinstance(requirement, Compound) else requirement
+        )
         held: tuple[Reservation, ...] = ()
         if first.rusage is not None:
             held = first.rusage.reservations(running.alternative)
@@ -86,6 +94,7 @@ class Resolver:
         queue = self.instance.queue(job.queue)
         duration = expected_duration(self.instance, job)
         earliest = max(self.instance.now, job.begin or self.instance.now)
+        calendar = Calendar.of(self.instance, queue) if self.honour_windows else None
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
@@ -96,7 +105,7 @@ class Resolver:
         except InputError as error:
             impossible = str(error)
         return Demand(
-            job, queue, terms, duration, earliest, job.exclusive, impossible, notes=notes
+            job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes
         )
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:
@@ -107,9 +116,7 @@ class Resolver:
         for position, term in enumerate(requirement.terms):
             count = _count(term, rest)
             if count:
-                yield self._term(
-                    job, queue, term.requirement, count, count, first=position == 0
-                )
+                yield self._term(job, queue, term.requirement, count, count, first=position == 0)
 
     def _term(
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool

@@ -1,0 +1,82 @@
+"""An instance made ready for the planning methods: demands in priority order and a base profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..model.duration import expected_finish
+from ..model.instance import Instance
+from ..model.job import RunningJob
+from ..model.plan import PlannedJob
+from .calendar import close_reserved_slots
+from .demand import Allocation, Demand
+from .earliest import Start
+from .order import priority_order
+from .profile import Profile
+from .resolve import Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningProblem:
+    """demands: pending jobs in priority order. base: the profile of running jobs; copy it."""
+
+    instance: Instance
+    resolver: Resolver
+    demands: tuple[Demand, ...]
+    base: Profile
+
+    @classmethod
+    def of(cls, instance: Instance, *, as_lsf: bool = True) -> PlanningProblem:
+        """Resolve an instance.
+
+        as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
+        reservations (TBR-19).
+        """
+        resolver = Resolver.of(instance, honour_windows=not as_lsf)
+        base = resolver.profile()
+        if not as_lsf:
+            close_reserved_slots(instance, base)
+        demands = tuple(resolver.demand(job) for job in priority_order(instance))
+        return cls(instance, resolver, demands, base)
+
+    @property
+    def empty(self) -> Profile:
+        """The profile of the cluster with nothing running."""
+        return Profile(self.resolver.table, self.instance.now)
+
+    def running_until(self, time: int) -> list[RunningJob]:
+        """Running jobs that are expected to end exactly at `time`."""
+        instance = self.instance
+        return [run for run in instance.running if expected_finish(instance, run) == time]
+
+    def endless(self) -> list[RunningJob]:
+        """Running jobs whose end is unknown."""
+        instance = self.instance
+        return [run for run in instance.running if expected_finish(instance, run) is None]
+
+    def named(self, allocation: Allocation) -> dict[str, int]:
+        """An allocation by host names."""
+        hosts = self.instance.cluster.hosts
+        return {hosts[index].name: slots for index, slots in allocation.items()}
+
+    def planned(
+        self,
+        demand: Demand,
+        start: Start,
+        method: str,
+        *,
+        bound: int | None = None,
+        waits_for: str = "",
+    ) -> PlannedJob:
+        """The plan's entry of a job that has a start."""
+        return PlannedJob(
+            job=demand.job.id,
+            start=start.time,
+            finish=start.finish(demand),
+            allocation=self.named(start.allocation),
+            method=method,
+            bound=bound,
+            proved=bound is not None and bound >= start.time,
+            waits_for=waits_for,
+            alternative=start.alternative,
+        )

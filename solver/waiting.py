@@ -1,0 +1,162 @@
+"""What a planned job waits for, in a sentence: the constraint that binds just before its start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .demand import Demand, Per, Room, TermDemand
+from .earliest import Start, earliest_start
+from .placement import fits
+from .problem import PlanningProblem
+from .profile import UNBOUND, Profile
+from .resources import SLOTS
+
+
+def what_it_waits_for(
+    problem: PlanningProblem, demand: Demand, start: Start, profile: Profile
+) -> str:
+    """Why the job cannot start at the instant before `start`, "" if it starts at once."""
+    if start.time <= demand.earliest:
+        held_back = demand.earliest > problem.instance.now
+        return "its begin time (-b)" if held_back and start.time == demand.earliest else ""
+    before = [t for t in profile.candidate_times(demand.earliest) if t < start.time]
+    instant = before[-1] if before else demand.earliest
+    if not profile.open_for(demand, instant):
+        return "a dispatch or run window"
+    return shortage(problem, demand, profile, instant) + _ender(problem, start)
+
+
+def _ender(problem: PlanningProblem, start: Start) -> str:
+    """Which running jobs end at the start on the hosts it takes: `; job 7 ends then`."""
+    names = set(problem.named(start.allocation))
+    enders = [
+        running.job.id
+        for running in problem.running_until(start.time)
+        if names & set(running.allocation)
+    ]
+    if not enders:
+        return ""
+    shown = ", ".join(enders[:3]) + (f" and {len(enders) - 3} more" if len(enders) > 3 else "")
+    return f"; waits for the end of {shown}"
+
+
+def shortage(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
+    """The first constraint that fails at `instant`, as numbers (LOP-01)."""
+    for term in demand.terms:
+        reasons = [
+            _term_shortage(problem, demand, term, profile, instant, number)
+            for number in range(len(term.alternatives))
+        ]
+        if all(reasons):
+            return reasons[0]
+    return "its terms together: each fits alone, not all at once"
+
+
+def _term_shortage(
+    problem: PlanningProblem,
+    demand: Demand,
+    term: TermDemand,
+    profile: Profile,
+    instant: int,
+    number: int,
+) -> str:
+    alternative = term.alternatives[number]
+    if alternative.missing:
+        return alternative.missing
+    room = profile.room(demand, term, alternative, instant)
+    if fits(term, room):
+        return ""
+    for group in room.groups:
+        inside = np.zeros_like(room.caps)
+        inside[group.mask] = room.caps[group.mask]
+        if (
+            group.slots is not None
+            and group.slots < term.slots
+            and not (room.caps[~group.mask].any())
+        ):
+            return f"needs {term.slots} slots under {group.reason}, which leaves {group.slots}"
+    for use in alternative.pool_uses:
+        pool = problem.resolver.table.pools[use.index]
+        if profile.free_in_pool(use.index, instant) < use.reservation.initial:
+            return f"{pool.reason}: needs {use.reservation.initial:g}"
+    return _host_shortage(problem, term, profile, room, instant, number)
+
+
+def _host_shortage(
+    problem: PlanningProblem,
+    term: TermDemand,
+    profile: Profile,
+    room: Room,
+    instant: int,
+    number: int,
+) -> str:
+    free = np.maximum(profile.free(SLOTS, instant), 0)
+    alternative = term.alternatives[number]
+    lacking = [
+        problem.resolver.table.host_resources[use.index].reason
+        for use in alternative.host_uses[1:]
+        if (profile.free(use.index, instant)[term.candidates] < use.reservation.initial).any()
+    ]
+    with_what = "free slots" + (f" and {' and '.join(lacking)}" if lacking else "")
+    if term.one_host:
+        best = int(room.caps.max(initial=0))
+        return f"needs one host with {term.slots} {with_what}, the best has {best}"
+    if alternative.host_uses[0].per is Per.WHOLE:
+        idle = int((room.caps > 0).sum())
+        return f"needs hosts without any other job, {idle} are free of them"
+    if term.ptile is not None and term.candidates.size:
+        tile = int(term.ptile[term.candidates].max())
+        need = -(-term.slots // tile)
+        have = int((room.caps[term.candidates] >= np.minimum(tile, term.slots)).sum())
+        if have < need:
+            return f"needs {need} hosts with {tile} {with_what}, has {have}"
+    total = int(np.minimum(room.caps, UNBOUND).sum())
+    if total < term.slots:
+        counted = int(free[term.candidates].sum()) if lacking else total
+        extra = f" ({counted} slots are free)" if lacking and counted > total else ""
+        return f"needs {term.slots} {with_what}, has {total}{extra}"
+    if term.unit is not None:
+        return _unit_shortage(term, room)
+    if term.same:
+        return f"needs {term.slots} {with_what} on hosts that agree in same[]"
+    return f"needs {term.slots} {with_what} in the shape it asks for"
+
+
+def _unit_shortage(term: TermDemand, room: Room) -> str:
+    unit = term.unit
+    assert unit is not None
+    totals = np.bincount(
+        unit.unit_of[unit.unit_of >= 0],
+        weights=room.caps[unit.unit_of >= 0],
+        minlength=len(unit.names),
+    )
+    best = int(totals.argmax())
+    wishes = [
+        text
+        for text, asked in (
+            (f"maxcus={unit.maxcus}", unit.maxcus is not None),
+            ("balance", unit.balance),
+            (f"usablecuslots={unit.usablecuslots}", unit.usablecuslots is not None),
+            ("excl", unit.excl),
+        )
+        if asked
+    ]
+    return (
+        f"needs {term.slots} slots under cu[{':'.join(wishes)}]; "
+        f"the fullest choice, {unit.names[best]}, has {int(totals[best])}"
+    )
+
+
+def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
+    """Why a job has no start in any plan."""
+    if demand.impossible:
+        return demand.impossible
+    if earliest_start(problem.empty, demand) is None:
+        return "does not fit on this cluster even when nothing runs: " + shortage(
+            problem, demand, problem.empty, demand.earliest
+        )
+    endless = [running.job.id for running in problem.endless()]
+    if endless:
+        shown = ", ".join(endless[:3]) + (" and more" if len(endless) > 3 else "")
+        return f"waits for jobs whose end is unknown (no run limit): {shown}"
+    return "the jobs before it hold its places for ever (they have no run limit)"
