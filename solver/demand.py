@@ -61,8 +61,8 @@ class Alternative:
 class UnitDemand:
     """cu[] resolved: `unit_of[h]` is the unit of host h (-1: none), units in configuration order.
 
-    names: unit names. hosts[c]: all hosts of unit c, candidates or not (excl blocks them all).
-    first_unit: the unit that holds the first execution host or the preferred hosts comes first.
+    names: unit names. preference: level of each unit, higher first and before pref: the highest -m
+    preference among its hosts; None where all are equal.
     """
 
     unit_of: IntArray
@@ -72,6 +72,7 @@ class UnitDemand:
     usablecuslots: int | None = None
     balance: bool = False
     excl: bool = False
+    preference: IntArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,38 +1,32 @@
-"""Exact placement of one term at one window."""
+"""Exact placement of one term of a job over one window (PLC rows).
+
+:func:`place` gives exactly so many slots, :func:`place_most` as many of a range as LSF would at
+dispatch, :func:`fits` only says whether :func:`place` would find something. A None is a proof: no
+placement keeps the rules. Where several do, these rules choose, so that the answer is always the
+same:
+
+* Hosts are taken in candidate order, units in the order: unit of the first execution host, host
+  preference, pref (free slots, ties in configuration order), configuration.
+* same[]: the first label class with a placement, classes in the order of their first host.
+* ptile: whole hosts first in order; the last, smaller block goes to the first host that fits it
+  among the rest, with units in a unit already used if that works.
+* cu[] alone: first fit over the units. usablecuslots alone: first fit over the units that can
+  give so many; only if that fails the fewest units.
+* maxcus, balance, pref=bestfit: fewest units, then the first combination in unit order; within
+  it, units are filled in order (balance: larger parts first). One unit may have less than
+  usablecuslots: the last in order, unless another is too small for it anyway. A job smaller than
+  usablecuslots may run in one unit.
+* A first execution host comes first, and its unit; the first such host in candidate order that
+  does not cost more units.
+
+The combinatorial method is exact for all keywords; caps over part of the hosts, or blocks that
+differ from host to host with rules over units, go to a CP-SAT model (:mod:`.cpsat`), which keeps
+the number of units and follows the order of hosts only as far as a small effort goes.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from .ranges import place_most
+from .single import fits, place
 
-from ..demand import Allocation, Room, TermDemand
-from .fill import fill_any, fill_blocks
-from .supply import Supply, supplies
-
-__all__ = ["fits", "place"]
-
-
-def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation | None:
-    """Exactly `slots` slots (term.slots by default), or None if there is no such placement."""
-    wanted = term.slots if slots is None else slots
-    for supply in supplies(term, room, wanted):
-        found = _place(supply, wanted)
-        if found is not None:
-            return found
-    return None
-
-
-def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
-    """Whether place() finds a placement."""
-    return place(term, room, slots) is not None
-
-
-def _place(supply: Supply, slots: int) -> Allocation | None:
-    fill = fill_any if supply.blocks is None else fill_blocks
-    if supply.first is None:
-        return fill(supply, slots)
-    for row in np.flatnonzero(supply.first):
-        order = np.r_[row, np.delete(np.arange(supply.hosts.size), row)]
-        found = fill(supply.take(order), slots)
-        if found is not None and int(supply.hosts[row]) in found:
-            return found
-    return None
+__all__ = ["fits", "place", "place_most"]

@@ -1,0 +1,91 @@
+"""A range of slots (-n min,max) as LSF fills it at dispatch (PLC-02, PLC-07, PLC-14)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..demand import Allocation, Room, TermDemand
+from .single import fits, place
+
+
+def place_most(term: TermDemand, room: Room) -> Allocation | None:
+    """As near term.most as the rules allow, at least term.slots, or None.
+
+    * balance disregards the maximum.
+    * maxcus: the first combination of the fewest units that holds the
+      minimum, then filled up.
+    * ptile: the maximum with a smaller block on the last host, else whole blocks only, else
+      (no number of whole blocks lies in the range) the most that fits.
+    """
+    unit = term.unit
+    if term.most <= term.slots or (unit is not None and unit.balance):
+        return place(term, room)
+    if unit is not None and unit.maxcus is not None:
+        base = place(term, room)
+        if base is None:
+            return None
+        used = unit.unit_of[list(base)]
+        room = replace(room, caps=np.where(np.isin(unit.unit_of, used), room.caps, 0))
+    slots = _most(term, room)
+    return None if slots is None else place(term, room, slots)
+
+
+def _most(term: TermDemand, room: Room) -> int | None:
+    """The number of slots a range gets."""
+    most = min(term.most, int(room.caps[term.candidates].sum()))
+    if most < term.slots:
+        return None
+    if fits(term, room, most):
+        return most
+    block = _block(term, room)
+    if block > 1:
+        blocks = _largest(term, room, -(-term.slots // block), most // block, block)
+        if blocks is not None:
+            return blocks
+        if _simple(term):
+            most = min(most, -(-term.slots // block) * block - 1)
+    return _largest(term, room, term.slots, most, 1)
+
+
+def _block(term: TermDemand, room: Room) -> int:
+    """The ptile where it is the same on all hosts, else 1."""
+    if term.ptile is None or term.one_host:
+        return 1
+    sizes = term.ptile[term.candidates[room.caps[term.candidates] > 0]]
+    return int(sizes[0]) if sizes.size and (sizes == sizes[0]).all() else 1
+
+
+def _largest(term: TermDemand, room: Room, low: int, high: int, step: int) -> int | None:
+    """The largest fitting multiple of `step` from low*step to high*step, or None."""
+    if not _closed_downwards(term, step):
+        numbers = range(high, low - 1, -1)
+        return next((n * step for n in numbers if fits(term, room, n * step)), None)
+    if high < low or not fits(term, room, low * step):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(term, room, middle * step):
+            low = middle
+        else:
+            high = middle - 1
+    return low * step
+
+
+def _simple(term: TermDemand) -> bool:
+    """No rule asks for a certain host or for so many slots in a unit."""
+    least = term.unit is not None and term.unit.usablecuslots
+    return term.first_hosts is None and not least
+
+
+def _closed_downwards(term: TermDemand, step: int) -> bool:
+    """Whether fewer slots (by one step) fit wherever more do: bisection is then exact.
+
+    A first execution host or usablecuslots may break it: the part that would be given up first
+    may be the one that has to stay, or the one that makes a unit large enough.
+    """
+    if _simple(term):
+        return True
+    both = term.first_hosts is not None and term.unit is not None and term.unit.usablecuslots
+    return not both and (term.ptile is None or step > 1)
