@@ -78,7 +78,8 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
         try:
             record = _record(words)
             if record[0] in seen:
-                raise ValueError(f"job number {record[0]} is already used at line {seen[record[0]]}")
+                before = seen[record[0]]
+                raise ValueError(f"job number {record[0]} is already used at line {before}")
         except ValueError as error:
             problems.append(Problem(str(error), source, number))
         else:
@@ -149,12 +150,10 @@ def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
-        opened = gzip.open(path, "rt", **_TEXT) if packed else path.open("rt", **_TEXT)
-        with opened as text:
-            yield from text
+            file.seek(0)
+            content = gzip.GzipFile(fileobj=file) if packed else file
+            for line in content:
+                yield line.decode("utf-8", errors="replace")
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-
-
-_TEXT = {"encoding": "utf-8", "errors": "replace"}

@@ -1,0 +1,139 @@
+"""Validity rules of jobs: what bsub would refuse, and what running jobs cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import nearest
+from ..instance import Instance
+from ..job import Job, RunningJob
+from ..queue import Queue
+from .finding import Finding, Location
+from .units import format_duration
+
+
+def check_jobs(instance: Instance) -> Iterator[Finding]:
+    """What is wrong with the jobs; a job that is merely too big for the cluster is not wrong."""
+    waiting = (("pending", instance.pending), ("future", instance.future))
+    running = [item.job for item in instance.running]
+    yield from _identities((("running", running), *waiting))
+    references = _References(instance)
+    for index, job in enumerate(running):
+        yield from references.check(("running", index), job)
+    for section, jobs in waiting:
+        for index, job in enumerate(jobs):
+            place: Location = (section, index)
+            yield from references.check(place, job)
+            yield from _submission(place, job, references.queues.get(job.queue))
+    yield from _running(instance)
+
+
+def _identities(sections: Iterable[tuple[str, Iterable[Job]]]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for section, jobs in sections:
+        for index, job in enumerate(jobs):
+            if job.id in seen:
+                yield Finding((section, index, "id"), f"there is a job {job.id} already")
+            seen.add(job.id)
+
+
+class _References:
+    """The names a job may use."""
+
+    def __init__(self, instance: Instance) -> None:
+        cluster = instance.cluster
+        self.queues = {queue.name: queue for queue in instance.queues}
+        self._applications = {profile.name for profile in instance.applications}
+        self._hosts = {item.name for item in (*cluster.hosts, *cluster.groups, *cluster.units)}
+        self._hosts.add("all")
+        self._members = {group.name: group.members for group in instance.groups}
+
+    def check(self, place: Location, job: Job) -> Iterator[Finding]:
+        """Queue, application and hosts exist, and the user may use the queue."""
+        queue = self.queues.get(job.queue)
+        if queue is None:
+            hint = nearest(job.queue, self.queues)
+            yield Finding((*place, "queue"), f"unknown queue {job.queue!r}{hint}")
+        elif queue.users and not self._admits(queue.users, job.user):
+            yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
+        if job.application and job.application not in self._applications:
+            hint = nearest(job.application, self._applications)
+            message = f"unknown application {job.application!r}{hint}"
+            yield Finding((*place, "application"), message)
+        for request in job.hosts:
+            if request.name not in self._hosts:
+                hint = nearest(request.name, self._hosts)
+                message = f"unknown host or host group {request.name!r}{hint}"
+                yield Finding((*place, "hosts"), message)
+
+    def _admits(self, users: tuple[str, ...], user: str) -> bool:
+        wanted = [name for name in users if not name.startswith("~")]
+        excluded = [name[1:] for name in users if name.startswith("~")]
+        return (not wanted or self._covers(wanted, user)) and not self._covers(excluded, user)
+
+    def _covers(self, names: Iterable[str], user: str) -> bool:
+        stack, seen = [name.removesuffix("/") for name in names], set[str]()
+        while stack:
+            name = stack.pop()
+            if name in ("all", user):
+                return True
+            if name not in seen:
+                seen.add(name)
+                stack.extend(self._members.get(name, ()))
+        return False
+
+
+def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
+    """What bsub would refuse in this queue."""
+    if queue is None:
+        return
+    if queue.slots is not None:
+        least, _, most = queue.slots
+        if job.most_slots < least or (most is not None and job.slots > most):
+            wanted = f"{least} to {most}" if most is not None else f"{least} or more"
+            message = f"queue {queue.name} takes jobs of {wanted} slots (PROCLIMIT)"
+            yield Finding((*place, "slots"), message)
+    longest = queue.run_limit_max
+    if job.run_limit is not None and longest is not None and job.run_limit > longest:
+        limit = format_duration(longest)
+        message = f"queue {queue.name} takes jobs of {limit} at most (RUNLIMIT)"
+        yield Finding((*place, "run_limit"), message)
+    if job.exclusive and queue.exclusive == "N":
+        message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
+        yield Finding((*place, "exclusive"), message)
+    if job.begin is not None and job.deadline is not None and job.deadline <= job.begin:
+        yield Finding((*place, "deadline"), "must be later than begin")
+
+
+def _running(instance: Instance) -> Iterator[Finding]:
+    slots = {host.name: host.slots for host in instance.cluster.hosts}
+    held = dict.fromkeys(slots, 0)
+    last: dict[str, int] = {}
+    for index, item in enumerate(instance.running):
+        yield from _times(instance, index, item)
+        place: Location = ("running", index, "allocation")
+        if not item.allocation:
+            yield Finding(place, "holds no slots: name hosts such as 2*hostA")
+        for host, count in item.allocation.items():
+            if host not in slots:
+                yield Finding(place, f"unknown host {host!r}{nearest(host, slots)}")
+            elif not item.suspended:
+                held[host] += count
+                last[host] = index
+    for host, index in last.items():
+        if held[host] > slots[host]:
+            message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"
+            yield Finding(("running", index, "allocation"), message)
+
+
+def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
+    place: Location = ("running", index)
+    if item.start > instance.now:
+        message = f"starts {format_duration(item.start - instance.now)} after now: a running job has"
+        yield Finding((*place, "start"), f"{message} started already")
+    if item.finish is not None and item.finish < item.start:
+        yield Finding((*place, "finish"), "is before the start")
+    job = item.job
+    if item.allocation and not job.resizable and not job.slots <= item.slots <= job.most_slots:
+        message = f"asks for {job.slots} slots and holds {item.slots}: only a resizable job may"
+        yield Finding((*place, "slots"), message)
