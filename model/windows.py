@@ -8,27 +8,29 @@ from datetime import datetime
 DAY, WEEK = 1440, 7 * 1440
 
 _EDGE = r"(?:(?:(\d):)?(\d{1,2}):(\d{2})|(\d{1,2}))"
-_WINDOW = re.compile(rf"\(?\s*{_EDGE}\s*-\s*{_EDGE}\s*\)?")
+_WINDOW = re.compile(rf"{_EDGE}\s*-\s*{_EDGE}(?:\s+|$)")
+_BRACKETS = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 
 
 def parse_windows(text: str) -> tuple[tuple[int, int], ...]:
     """Open periods of a week in minutes from Sunday 0:00, in order and merged; () for always.
 
     text: ``(19:00-7:00)``, ``5:19:00-1:8:30``, ``20-8``: one or more of [day:]hour[:minute] with a
-    minus between, day 0 is Sunday; without days it is every day. The last period may reach beyond
-    the week (into the next). Raises ValueError with a sentence that says what would be right.
+    minus between, parted by blanks or in round brackets; day 0 is Sunday, without days it is every
+    day. The last period may reach beyond the week (into the next). Raises ValueError with a
+    sentence that says what would be right.
     """
     periods: list[tuple[int, int]] = []
-    rest = text.strip()
+    rest = re.sub(r"[()]", " ", text).strip() if _BRACKETS.fullmatch(text) else text
     while rest:
         match = _WINDOW.match(rest)
-        if match is None or rest[match.end() : match.end() + 1] not in ("", " ", "("):
+        if match is None:
             raise ValueError(
-                f"must be windows such as (19:00-7:00) or 5:19:00-1:8:30 (day:hour:minute, day 0 is "
-                f"Sunday), not {text!r}"
+                "must be windows such as (19:00-7:00) or 5:19:00-1:8:30 "
+                f"(day:hour:minute, day 0 is Sunday), not {text!r}"
             )
         periods += _periods(match.groups(), text)
-        rest = rest[match.end() :].strip()
+        rest = rest[match.end() :]
     return _merged(periods)
 
 
@@ -46,7 +48,9 @@ def _minutes(fields: tuple[str | None, ...], text: str) -> int:
     day, hour, minute, only_hour = (int(field or 0) for field in fields)
     hour += only_hour
     if day > 6 or hour > 24 or minute > 59 or (hour == 24 and minute):
-        raise ValueError(f"{text!r} has a time that does not exist: day 0-6, hour 0-24, minute 0-59")
+        raise ValueError(
+            f"{text!r} has a time that does not exist: day 0-6, hour 0-24, minute 0-59"
+        )
     return day * DAY + hour * 60 + minute
 
 

@@ -1,0 +1,61 @@
+"""The judge: does a plan keep every rule of its instance?
+
+Written from the rules alone and apart from everything that makes plans: it shares the model with
+the rest of the solver and nothing else. Slow and literal on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..model.instance import Instance
+from ..model.plan import Plan
+from .validation import capacity, claims, hosts, limits, shape, times
+from .validation.facts import Facts
+from .validation.split import split
+from .validation.violation import Violation
+
+__all__ = ["Violation", "validate"]
+
+_CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
+    claims.entries,
+    claims.allocations,
+    times.starts,
+    times.finishes,
+    times.dispatch_windows,
+    times.run_windows,
+    shape.split_terms,
+    shape.slot_count,
+    shape.span_one_host,
+    shape.span_ptile,
+    shape.same,
+    shape.cu_membership,
+    shape.cu_maxcus,
+    shape.cu_usable_slots,
+    shape.cu_balance,
+    shape.cu_exclusive_allowed,
+    shape.host_exclusive_allowed,
+    shape.resizable,
+    hosts.candidates,
+    hosts.first_execution_host,
+    capacity.slots,
+    capacity.amounts,
+    capacity.shared,
+    capacity.alone,
+    limits.limits,
+    claims.reserved,
+    claims.bounds,
+    claims.value,
+    claims.status,
+)
+
+
+def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:
+    """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
+
+    as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
+    reservations (TBR-19). Deadlines are soft and never a violation. Faults of the running jobs
+    alone are not the plan's. Raises ValueError for a window text that cannot be read.
+    """
+    facts = Facts.of(instance, plan, as_lsf=as_lsf, split=split)
+    return [violation for check in _CHECKS for violation in check(facts)]

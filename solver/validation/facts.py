@@ -1,0 +1,212 @@
+"""The plan and its instance as plain look-ups: who holds what, where, from when to when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from ...model.cluster import Host
+from ...model.duration import expected_duration, expected_finish
+from ...model.errors import SlotwiseError
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.plan import Plan, PlannedJob
+from ...model.queue import Queue
+from ...model.reservation import Reservation
+from ...model.resreq import effective_requirement
+from ...model.resreq.syntax import Compound, Requirement, Simple
+from .select import Names
+
+#: Amounts are compared with this slack (design §3: exact to 1e-6).
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The share of a job that one term of its requirement places; a simple requirement has one."""
+
+    allocation: Mapping[str, int]
+    requirement: Simple
+    reservations: tuple[Reservation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A job that runs or is planned, holding its allocation over [start, finish), None: for ever.
+
+    requirement: None where it is refused or no split over its terms exists; `fault` says why.
+    """
+
+    job: Job
+    start: int
+    finish: int | None
+    allocation: Mapping[str, int]
+    planned: bool
+    requirement: Requirement | None = None
+    parts: tuple[Part, ...] = ()
+    fault: str = ""
+
+    @property
+    def slots(self) -> int:
+        """Slots held over all hosts."""
+        return sum(self.allocation.values())
+
+    def active(self, time: int) -> bool:
+        """Whether the job holds its allocation at `time`."""
+        return self.start <= time and (self.finish is None or time < self.finish)
+
+    def overlaps(self, other: Holding) -> bool:
+        """Whether both hold something at some instant."""
+        first, last = max(self.start, other.start), min(_end(self), _end(other))
+        return first < last
+
+
+def _end(holding: Holding) -> float:
+    return float("inf") if holding.finish is None else holding.finish
+
+
+#: Splits an allocation over the terms of a compound requirement; see :mod:`.split`.
+Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[Part, ...] | None]
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything the checks look up; built once for a plan."""
+
+    instance: Instance
+    plan: Plan
+    as_lsf: bool
+    hosts: dict[str, Host]
+    queues: dict[str, Queue]
+    pending: dict[str, Job]
+    names: Names
+    planned: list[Holding] = field(default_factory=list)
+    running: list[Holding] = field(default_factory=list)
+    by_host: dict[str, list[Holding]] = field(default_factory=dict)
+    _expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
+    _members: dict[str, frozenset[str]] = field(default_factory=dict)
+    _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, instance: Instance, plan: Plan, *, as_lsf: bool, split: Splitter) -> Facts:
+        """Look-ups of one plan; entries that name no pending job or host are left to `book`."""
+        facts = cls(
+            instance,
+            plan,
+            as_lsf,
+            {host.name: host for host in instance.cluster.hosts},
+            {queue.name: queue for queue in instance.queues},
+            {job.id: job for job in instance.pending},
+            Names.of(instance.cluster),
+        )
+        for running in instance.running:
+            finish = expected_finish(instance, running)
+            holding = Holding(running.job, running.start, finish, running.allocation, planned=False)
+            facts.running.append(facts._resolved(holding, running.alternative, split))
+        for entry in plan.reservations:
+            job = facts.pending.get(entry.job)
+            if job is None or entry.start is None:
+                continue
+            allocation = {
+                host: slots
+                for host, slots in entry.allocation.items()
+                if host in facts.hosts and slots > 0
+            }
+            finish = facts.finish_of(job, entry.start)
+            holding = Holding(job, entry.start, finish, allocation, planned=True)
+            facts.planned.append(facts._resolved(holding, entry.alternative, split))
+        for holding in (*facts.running, *facts.planned):
+            for host in holding.allocation:
+                facts.by_host.setdefault(host, []).append(holding)
+        return facts
+
+    def _resolved(self, holding: Holding, alternative: int, split: Splitter) -> Holding:
+        job, allocation = holding.job, holding.allocation
+        found = self.requirement(job)
+        bare = (Part(allocation, Simple()),)
+        if isinstance(found, str):
+            return replace(holding, parts=bare, fault=f"its requirement is refused: {found}")
+        if isinstance(found, Compound):
+            parts = split(self, job, allocation, found)
+            fault = "its allocation cannot be split into the terms of its compound requirement"
+            if parts is None:
+                return replace(holding, requirement=found, parts=bare, fault=fault)
+            return replace(holding, requirement=found, parts=parts)
+        part = Part(allocation, found)
+        count = len(found.rusage.alternatives) if found.rusage else 1
+        if not 0 <= alternative < count:
+            fault = f"it uses rusage alternative {alternative}, its requirement has {count}"
+            return replace(holding, requirement=found, parts=(part,), fault=fault)
+        return replace(holding, requirement=found, parts=(with_reservations(part, alternative),))
+
+    def requirement(self, job: Job) -> Requirement | str:
+        """The merged requirement of a job, or why it is refused; equal requests share one."""
+        key = (
+            job.res_req,
+            job.queue,
+            job.application,
+            job.slots,
+            job.max_slots,
+            job.resizable,
+        )
+        if key not in self._requirements:
+            try:
+                self._requirements[key] = effective_requirement(self.instance, job).requirement
+            except SlotwiseError as error:
+                self._requirements[key] = str(error)
+        return self._requirements[key]
+
+    def finish_of(self, job: Job, start: int) -> int | None:
+        """When a job that starts then is expected to end (TBR-03), None for never."""
+        duration = expected_duration(self.instance, job)
+        return None if duration is None else start + duration
+
+    def entries(self) -> Iterator[tuple[PlannedJob, Job]]:
+        """Planned jobs of the plan that really are pending."""
+        for entry in self.plan.reservations:
+            if entry.job in self.pending:
+                yield entry, self.pending[entry.job]
+
+    def holdings(self) -> Iterator[Holding]:
+        """Running jobs, then planned ones."""
+        yield from self.running
+        yield from self.planned
+
+    def starts(self) -> dict[int, list[Holding]]:
+        """Planned jobs by the instant at which they start, in order of time."""
+        found: dict[int, list[Holding]] = {}
+        for holding in sorted(self.planned, key=lambda item: item.start):
+            found.setdefault(holding.start, []).append(holding)
+        return found
+
+    def expand(self, names: Iterable[str]) -> frozenset[str]:
+        """Hosts that host, group and unit names stand for; unknown names stand for none."""
+        key = tuple(names)
+        if key not in self._expanded:
+            expand = self.instance.cluster.expand
+            self._expanded[key] = frozenset(host for name in key for host in expand(name) or ())
+        return self._expanded[key]
+
+    def hosts_have(self, resource: str) -> bool:
+        """Whether the resource is host-based: some host carries an amount of it."""
+        return any(resource in host.amounts for host in self.hosts.values())
+
+    def members(self, name: str) -> frozenset[str]:
+        """The user of that name, or all users of the group of that name, subgroups included."""
+        if name not in self._members:
+            groups = {group.name: group for group in self.instance.groups}
+            found, waiting = {name}, [name]
+            while waiting:
+                group = groups.get(waiting.pop())
+                new = set(group.members) - found if group else set()
+                found |= new
+                waiting += new
+            self._members[name] = frozenset(found)
+        return self._members[name]
+
+
+def with_reservations(part: Part, alternative: int = 0) -> Part:
+    """The part with what its rusage section reserves in that alternative (RSV-07)."""
+    rusage = part.requirement.rusage
+    held = rusage.reservations(alternative) if rusage else ()
+    return Part(part.allocation, part.requirement, held)

@@ -1,0 +1,220 @@
+"""Limits of hosts, queues, users and lsb.resources, in the future too (TBR-10)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...model.job import Job
+from ...model.limits import Limit, Scope
+from .capacity import blame
+from .facts import SLACK, Facts, Holding
+from .usage import of_shared, on_host
+from .violation import Violation, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """At most `most` of `what` for the jobs that the rule covers.
+
+    what: ``slots``, ``jobs`` or a resource. users, queues, projects: None for all. hosts: None for
+    all; each_host: the amount holds for every one of them alone. per_processor: `most` is times the
+    processors of the host, rounded up.
+    """
+
+    name: str
+    most: float
+    what: str = "slots"
+    users: frozenset[str] | None = None
+    queues: frozenset[str] | None = None
+    projects: frozenset[str] | None = None
+    hosts: frozenset[str] | None = None
+    each_host: bool = False
+    per_processor: bool = False
+
+    def covers(self, job: Job) -> bool:
+        """Whether the job counts."""
+        return (
+            (self.users is None or job.user in self.users)
+            and (self.queues is None or job.queue in self.queues)
+            and (self.projects is None or job.project in self.projects)
+        )
+
+    def on(self, host: str) -> bool:
+        """Whether the host counts."""
+        return self.hosts is None or host in self.hosts
+
+
+def limits(facts: Facts) -> Iterator[Violation]:
+    """Every limit that covers a planned job holds at the instant at which it starts."""
+    covered: dict[Rule, list[Holding]] = {}
+    for time, jobs in facts.starts().items():
+        rules: dict[Rule, list[Holding]] = {}
+        for job in jobs:
+            for rule in rules_of(facts, job.job):
+                if job.active(time) and any(rule.on(host) for host in job.allocation):
+                    rules.setdefault(rule, []).append(job)
+        for rule, blamed in rules.items():
+            if rule not in covered:
+                covered[rule] = [item for item in facts.holdings() if rule.covers(item.job)]
+            active = [item for item in covered[rule] if item.active(time)]
+            yield from _broken(facts, rule, blamed, active, time)
+
+
+def _broken(
+    facts: Facts, rule: Rule, blamed: list[Holding], active: list[Holding], time: int
+) -> Iterator[Violation]:
+    if not rule.each_host:
+        guilty = [job for job in blamed if _over_hosts(facts, rule, job, time) > 0]
+        used = sum(_over_hosts(facts, rule, item, time) for item in active)
+        if guilty and used > rule.most + SLACK:
+            text = f"{shown(used)} {rule.what} at {time} s, {rule.name} allows {shown(rule.most)}"
+            yield blame("limit", guilty, text, "", time)
+        return
+    for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
+        most = rule.most
+        if rule.per_processor:
+            most = math.ceil(most * facts.hosts[host].processors - SLACK)
+        guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
+        used = sum(_on_one_host(facts, rule, item, host, time) for item in active)
+        if guilty and used > most + SLACK:
+            text = f"{shown(used)} {rule.what} on host {host} at {time} s"
+            yield blame("limit", guilty, f"{text}, {rule.name} allows {shown(most)}", host, time)
+
+
+def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
+    """What a job counts for a rule over all its hosts."""
+    inside = [host for host in holding.allocation if rule.on(host)]
+    if rule.what == "slots":
+        return sum(holding.allocation[host] for host in inside)
+    if rule.what == "jobs":
+        return 1 if inside else 0
+    total = sum(on_host(facts, holding, rule.what, host, time) for host in inside)
+    if facts.hosts_have(rule.what) or not inside:
+        return total
+    return sum(
+        of_shared(facts, holding, location, time)
+        for location in facts.instance.cluster.shared
+        if location.name == rule.what
+    )
+
+
+def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:
+    """What a job counts for a rule on one host."""
+    if host not in holding.allocation:
+        return 0
+    if rule.what == "slots":
+        return holding.allocation[host]
+    if rule.what == "jobs":
+        return 1
+    return on_host(facts, holding, rule.what, host, time)
+
+
+# --- which rules cover a job --------------------------------------------------------------------
+
+
+def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
+    """All rules that cover the job."""
+    yield from _host_rules(facts, job)
+    yield from _queue_rules(facts, job)
+    yield from _user_rules(facts, job)
+    for limit in facts.instance.limits:
+        yield from _section_rules(facts, limit, job)
+
+
+def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """JL/U of lsb.hosts."""
+    user = frozenset({job.user})
+    by_most: dict[int, set[str]] = {}
+    for host in facts.hosts.values():
+        if host.user_slots is not None:
+            by_most.setdefault(host.user_slots, set()).add(host.name)
+    for most, hosts in by_most.items():
+        name = f"JL/U for user {job.user}"
+        yield Rule(name, most, users=user, hosts=frozenset(hosts), each_host=True)
+
+
+def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
+    queue, own = facts.queues[job.queue], frozenset({job.queue})
+    where = f"of queue {queue.name}"
+    if queue.queue_slots is not None:
+        yield Rule(f"QJOB_LIMIT {where}", queue.queue_slots, queues=own)
+    if queue.user_slots is not None:
+        name = f"UJOB_LIMIT {where} for user {job.user}"
+        yield Rule(name, queue.user_slots, users=frozenset({job.user}), queues=own)
+    if queue.host_slots is not None:
+        yield Rule(f"HJOB_LIMIT {where}", queue.host_slots, queues=own, each_host=True)
+    if queue.processor_slots is not None:
+        name = f"PJOB_LIMIT {where}"
+        most = queue.processor_slots
+        yield Rule(name, most, queues=own, each_host=True, per_processor=True)
+
+
+def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """MAX_JOBS and JL/P of lsb.users.
+
+    A group counts together, ``group@`` each member alone, ``default`` each user not listed.
+    """
+    listed = {user.name for user in facts.instance.users}
+    for user in facts.instance.users:
+        name = user.name.removesuffix("@")
+        each = user.name.endswith("@") or name == "default"
+        unlisted = name == "default" and job.user not in listed
+        if not unlisted and job.user not in facts.members(name):
+            continue
+        who = frozenset({job.user}) if each else facts.members(name)
+        label = job.user if each else name
+        if user.max_slots is not None:
+            yield Rule(f"MAX_JOBS of {label}", user.max_slots, users=who)
+        if user.processor_slots is not None:
+            most = user.processor_slots
+            yield Rule(f"JL/P of {label}", most, users=who, each_host=True, per_processor=True)
+
+
+def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
+    """The rows of one Limit section that cover the job."""
+    users = _scope(facts, limit.users, job.user, _everyone(facts, "user"))
+    queues = _scope(facts, limit.queues, job.queue, _everyone(facts, "queue"))
+    projects = _scope(facts, limit.projects, job.project, _everyone(facts, "project"))
+    row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
+    if not row.covers(job):
+        return
+    scope = limit.hosts
+    hosts = None
+    if scope is not None:
+        hosts = facts.expand(scope.names) - facts.expand(scope.excluded)
+    each = scope is not None and scope.each
+    name = row.name + _whose(limit, job)
+    for what, most in limit.amounts.items():
+        yield Rule(name, most, what, users, queues, projects, hosts, each)
+    if limit.slots_per_processor is not None and each:
+        most = limit.slots_per_processor
+        yield Rule(name, most, "slots", users, queues, projects, hosts, each, per_processor=True)
+
+
+def _whose(limit: Limit, job: Job) -> str:
+    scopes = ((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project))
+    own = [value for scope, value in scopes if scope is not None and scope.each]
+    return f" for {' '.join(own)}" if own else ""
+
+
+def _everyone(facts: Facts, attribute: str) -> frozenset[str]:
+    return frozenset(getattr(holding.job, attribute) for holding in facts.holdings())
+
+
+def _scope(
+    facts: Facts, scope: Scope | None, value: str, everyone: frozenset[str]
+) -> frozenset[str] | None:
+    """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
+    if scope is None:
+        return None
+    named = frozenset[str]()
+    for name in scope.names:
+        named |= everyone if name == "all" else facts.members(name)
+    for name in scope.excluded:
+        named -= facts.members(name)
+    if not scope.each:
+        return named
+    return frozenset({value}) & named

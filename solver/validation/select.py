@@ -1,0 +1,200 @@
+"""The select section for one host, value by value, straight from the syntax tree (REQ-02 … REQ-07).
+
+A resource that a host does not have makes every comparison and every sum with it false.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ...model.cluster import BUILTIN_INDICES, Cluster, Host
+from ...model.resreq.syntax import Binary, Defined, Expression, Name, Number, String, Unary
+
+Value = float | str | None
+
+_ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
+_MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Which of the cluster's resource names are strings and which are Booleans."""
+
+    strings: frozenset[str]
+    booleans: frozenset[str]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Names:
+        """From the definitions and from what hosts carry."""
+        strings = {"type", "model", "hname", "status"}
+        booleans = {"server"}
+        for definition in cluster.resources:
+            if definition.kind == "string":
+                strings.add(definition.name)
+            elif definition.kind == "boolean":
+                booleans.add(definition.name)
+        for host in cluster.hosts:
+            strings.update(host.strings)
+            booleans.update(host.booleans, host.exclusive)
+        return cls(frozenset(strings), frozenset(booleans))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One host as a select section sees it. by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19)."""
+
+    host: Host
+    cluster: Cluster
+    names: Names
+    by_slot: bool = False
+
+    def text(self, name: str) -> str | None:
+        """Value of a string resource."""
+        own = {
+            "type": self.host.type,
+            "model": self.host.model,
+            "hname": self.host.name,
+            "status": self.host.status,
+        }
+        return own.get(name, self.host.strings.get(name))
+
+    def number(self, name: str) -> float | None:
+        """Value of a number or a Boolean (1 or 0); None where the host has no such resource."""
+        name = _ALIASES.get(name, name)
+        host = self.host
+        if name in self.names.booleans:
+            return float(name == "server" or name in host.booleans or name in host.exclusive)
+        if name == "ncpus":
+            return float(host.slots if self.by_slot else host.processors)
+        if name == "slots":
+            return float(host.slots)
+        if name == "cpuf":
+            return host.cpu_factor
+        if name in _MAXIMA:
+            return host.amounts.get(_MAXIMA[name])
+        if name in host.amounts:
+            return host.amounts[name]
+        if name in host.load:
+            return host.load[name]
+        for shared in self.cluster.shared:
+            if shared.name == name and (shared.hosts is None or host.name in shared.hosts):
+                return shared.amount
+        return None
+
+
+def satisfies(expression: Expression | None, view: View) -> bool:
+    """Whether the host meets the select section; no section is met by every host.
+
+    The default ``type==local`` (REQ-04) binds nothing, because a plan knows no submission host.
+    """
+    return expression is None or _true(_value(expression, view))
+
+
+def _true(value: Value) -> bool:
+    return bool(value)
+
+
+def _value(expression: Expression, view: View) -> Value:
+    match expression:
+        case Number(value):
+            return value
+        case String(value):
+            return value
+        case Name(name):
+            return view.text(name) if name in view.names.strings else view.number(name)
+        case Defined(resource):
+            return float(_defined(resource, view))
+        case Unary("!", operand):
+            return float(not _true(_value(operand, view)))
+        case Unary(_, operand):
+            number = _value(operand, view)
+            return None if number is None or isinstance(number, str) else -number
+        case Binary("&&", left, right):
+            return float(_true(_value(left, view)) and _true(_value(right, view)))
+        case Binary("||", left, right):
+            return float(_true(_value(left, view)) or _true(_value(right, view)))
+        case Binary(sign, left, right) if sign in _COMPARE:
+            return float(_compare(sign, left, right, view))
+        case Binary(sign, left, right):
+            return _arithmetic(sign, _value(left, view), _value(right, view))
+
+
+def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
+    if left is None or right is None or isinstance(left, str) or isinstance(right, str):
+        return None
+    if sign == "/":
+        return left / right if right else None
+    signs: dict[str, Callable[[float, float], float]] = {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+    }
+    return signs[sign](left, right)
+
+
+def _compare(sign: str, left: Expression, right: Expression, view: View) -> bool:
+    for resource, other in ((left, right), (right, left)):
+        if isinstance(resource, Name) and resource.value in view.names.strings:
+            return _compare_text(sign, resource.value, other, view, swapped=resource is right)
+    first, second = _value(left, view), _value(right, view)
+    if not isinstance(first, float | int) or not isinstance(second, float | int):
+        return False
+    return _COMPARE[sign](first, second)
+
+
+def _compare_text(
+    sign: str, resource: str, other: Expression, view: View, *, swapped: bool
+) -> bool:
+    own = view.text(resource)
+    match other:
+        case Name(word) | String(word):
+            asked = word
+        case Number(value):
+            asked = f"{value:g}"
+        case _:
+            return False
+    if resource in ("type", "model") and asked in ("any", "local"):
+        return sign in ("==", "<=", ">=")
+    if own is None:
+        return False
+    return _COMPARE_TEXT[sign](asked, own) if swapped else _COMPARE_TEXT[sign](own, asked)
+
+
+def _defined(resource: str, view: View) -> bool:
+    if resource in view.names.booleans:
+        return resource in view.host.booleans or resource in view.host.exclusive
+    if resource in view.names.strings:
+        return view.text(resource) is not None
+    return view.number(resource) is not None or resource in BUILTIN_INDICES
+
+
+def named(expression: Expression | None) -> Iterator[str]:
+    """Every bare word and defined() argument of a select section."""
+    match expression:
+        case Name(value):
+            yield value
+        case Defined(resource):
+            yield resource
+        case Unary(_, operand):
+            yield from named(operand)
+        case Binary(_, left, right):
+            yield from named(left)
+            yield from named(right)

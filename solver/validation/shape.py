@@ -1,0 +1,254 @@
+"""The shape of an allocation: slot count, span, same and compute units (PLC rows)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from ...model.cluster import ComputeUnit, Host
+from ...model.resreq.syntax import Compound, Cu, Simple, Span
+from .facts import Facts, Holding, Part
+from .hosts import static_value
+from .violation import Violation
+
+#: Resources with their values that the hosts of one placement share.
+Pairs: TypeAlias = frozenset[tuple[str, float | str]]
+
+
+def slot_count(facts: Facts) -> Iterator[Violation]:
+    """-n min,max holds; balance disregards the maximum, a compound requirement has none."""
+    for holding in facts.planned:
+        least, most = holding.job.slots, holding.job.most_slots
+        if isinstance(holding.requirement, Compound) or _cu(holding.requirement, "balance"):
+            most = least
+        if not least <= holding.slots <= most:
+            asked = str(least) if least == most else f"{least} to {most}"
+            yield _violation(
+                "slots-asked", holding, f"it holds {holding.slots} slots, -n asks {asked}"
+            )
+
+
+def split_terms(facts: Facts) -> Iterator[Violation]:
+    """The requirement is accepted, its alternative exists, a compound one can be split (REQ-14)."""
+    for holding in facts.planned:
+        if holding.fault:
+            yield _violation("requirement", holding, holding.fault)
+
+
+def _cu(requirement: object, flag: str) -> bool:
+    cu = requirement.cu if isinstance(requirement, Simple) else None
+    return cu is not None and bool(getattr(cu, flag))
+
+
+def _violation(check: str, holding: Holding, message: str, host: str = "") -> Violation:
+    return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
+
+
+def _parts(facts: Facts) -> Iterator[tuple[Holding, Part]]:
+    for holding in facts.planned:
+        for part in holding.parts:
+            if part.allocation:
+                yield holding, part
+
+
+# --- span -------------------------------------------------------------------------------------
+
+
+def ptile_of(host: Host, span: Span | None) -> int | None:
+    """Slots that span[ptile] wants on the host, None without ptile (REQ-18)."""
+    if span is None:
+        return None
+    for name, number in span.ptile_by:
+        if name in (host.type, host.model):
+            return number
+    if span.ptile_max:
+        return host.slots if host.mxj_defined else 1
+    return span.ptile
+
+
+def span_one_host(facts: Facts) -> Iterator[Violation]:
+    """span[hosts=1]: all slots on one host (PLC-03)."""
+    for holding, part in _parts(facts):
+        span = part.requirement.span
+        if span is not None and span.hosts == 1 and len(part.allocation) > 1:
+            hosts = " ".join(part.allocation)
+            yield _violation("span", holding, f"span[hosts=1] allows one host, it holds {hosts}")
+
+
+def span_ptile(facts: Facts) -> Iterator[Violation]:
+    """span[ptile]: exactly so many on each host, fewer on one host at most (PLC-02)."""
+    for holding, part in _parts(facts):
+        short: list[str] = []
+        for host, slots in part.allocation.items():
+            block = ptile_of(facts.hosts[host], part.requirement.span)
+            if block is None:
+                continue
+            if slots > block:
+                text = f"span[ptile] allows {block} slots on host {host}, it holds {slots}"
+                yield _violation("span", holding, text, host)
+            elif slots < block:
+                short.append(host)
+        if len(short) > 1:
+            hosts = " ".join(short)
+            text = f"span[ptile] allows one host with fewer slots than the others, not {hosts}"
+            yield _violation("span", holding, text)
+
+
+# --- same -------------------------------------------------------------------------------------
+
+
+def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
+    """The resources of `names` that the host has, with their values."""
+    found = ((name, static_value(facts, name, facts.hosts[host])) for name in names)
+    return frozenset((name, value) for name, value in found if value is not None)
+
+
+def pairs_needed(facts: Facts, names: tuple[str, ...]) -> int:
+    """All resources where every host of the cluster has all of them, else one of them (PLC-04)."""
+    everywhere = all(len(pairs_of(facts, names, host)) == len(set(names)) for host in facts.hosts)
+    return len(set(names)) if everywhere else 1
+
+
+def same(facts: Facts) -> Iterator[Violation]:
+    """same[…]: the hosts agree in every resource, or in one where some hosts lack some (PLC-04)."""
+    for holding, part in _parts(facts):
+        names = part.requirement.same
+        if not names:
+            continue
+        shared = frozenset.intersection(*(pairs_of(facts, names, host) for host in part.allocation))
+        if len(shared) < pairs_needed(facts, names):
+            text = f"same[{':'.join(names)}] is broken by hosts {' '.join(part.allocation)}"
+            yield _violation("same", holding, text)
+
+
+# --- compute units ----------------------------------------------------------------------------
+
+
+def unit_type(facts: Facts, cu: Cu) -> str:
+    """The type that cu[] asks for, the cluster's default type where it names none."""
+    cluster = facts.instance.cluster
+    finest = cluster.unit_types[0] if cluster.unit_types else ""
+    return cu.type or cluster.default_unit_type or finest
+
+
+def units_used(facts: Facts, cu: Cu, allocation: Mapping[str, int]) -> dict[ComputeUnit, list[str]]:
+    """The compute units that an allocation uses, with its hosts there, in allocation order."""
+    units = [unit for unit in facts.instance.cluster.units if unit.type == unit_type(facts, cu)]
+    used: dict[ComputeUnit, list[str]] = {}
+    for host in allocation:
+        for unit in units:
+            if host in unit.hosts:
+                used.setdefault(unit, []).append(host)
+    return used
+
+
+def _cu_parts(
+    facts: Facts,
+) -> Iterator[tuple[Holding, Cu, dict[str, list[str]], Mapping[str, int]]]:
+    for holding, part in _parts(facts):
+        cu = part.requirement.cu
+        if cu is not None:
+            used = units_used(facts, cu, part.allocation)
+            names = {unit.name: hosts for unit, hosts in used.items()}
+            yield holding, cu, names, part.allocation
+
+
+def cu_membership(facts: Facts) -> Iterator[Violation]:
+    """Hosts outside every unit of the type are no candidates (PLC-05)."""
+    for holding, cu, units, allocation in _cu_parts(facts):
+        inside = {host for hosts in units.values() for host in hosts}
+        for host in allocation:
+            if host not in inside:
+                text = f"host {host} is in no compute unit of type {unit_type(facts, cu)}"
+                yield _violation("cu", holding, text, host)
+
+
+def cu_maxcus(facts: Facts) -> Iterator[Violation]:
+    """cu[maxcus=k]: at most k units (PLC-07)."""
+    for holding, cu, units, _ in _cu_parts(facts):
+        if cu.maxcus is not None and len(units) > cu.maxcus:
+            text = f"it uses {len(units)} compute units ({' '.join(units)}), maxcus is {cu.maxcus}"
+            yield _violation("cu", holding, text)
+
+
+def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
+    """cu[usablecuslots=k]: k slots in each unit, fewer in one at most (PLC-08)."""
+    for holding, cu, units, allocation in _cu_parts(facts):
+        least = cu.usablecuslots
+        if least is None:
+            continue
+        slots = {unit: sum(allocation[host] for host in hosts) for unit, hosts in units.items()}
+        short = [f"{count} in {unit}" for unit, count in slots.items() if count < least]
+        if len(short) > 1:
+            text = (
+                f"usablecuslots={least} allows one unit with fewer slots, it has {', '.join(short)}"
+            )
+            yield _violation("cu", holding, text)
+
+
+def cu_balance(facts: Facts) -> Iterator[Violation]:
+    """cu[balance]: slots, with ptile above 1 hosts, of the units differ by at most 1 (PLC-09)."""
+    for holding, cu, units, allocation in _cu_parts(facts):
+        if not cu.balance:
+            continue
+        requirement = holding.requirement
+        span = requirement.span if isinstance(requirement, Simple) else None
+        by_hosts = any((ptile_of(facts.hosts[host], span) or 0) > 1 for host in allocation)
+        counts = {
+            unit: len(hosts) if by_hosts else sum(allocation[host] for host in hosts)
+            for unit, hosts in units.items()
+        }
+        if counts and max(counts.values()) - min(counts.values()) > 1:
+            shares = ", ".join(f"{count} in {unit}" for unit, count in counts.items())
+            what = "hosts" if by_hosts else "slots"
+            text = f"balance allows the units to differ by 1 in {what}, they hold {shares}"
+            yield _violation("cu", holding, text)
+
+
+def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
+    """cu[excl] needs EXCLUSIVE=CU[type] of its type or a coarser one in the queue (PLC-11)."""
+    types = facts.instance.cluster.unit_types
+    for holding, cu, _, _ in _cu_parts(facts):
+        if not cu.excl:
+            continue
+        wanted = unit_type(facts, cu)
+        setting = facts.queues[holding.job.queue].exclusive
+        allowed = setting[3:-1] if setting.startswith("CU[") else ""
+        order = {name: rank for rank, name in enumerate(types)}
+        if allowed not in order or order.get(wanted, len(types)) > order[allowed]:
+            text = f"cu[excl] of type {wanted} is not allowed by EXCLUSIVE={setting}"
+            yield _violation("exclusive", holding, f"{text} of queue {holding.job.queue}")
+
+
+def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
+    """-x needs EXCLUSIVE=Y or CU[type] in the queue (PLC-13)."""
+    for holding in facts.planned:
+        setting = facts.queues[holding.job.queue].exclusive
+        if holding.job.exclusive and setting != "Y" and not setting.startswith("CU["):
+            text = f"-x is not allowed by EXCLUSIVE={setting} of queue {holding.job.queue}"
+            yield _violation("exclusive", holding, text)
+
+
+def resizable(facts: Facts) -> Iterator[Violation]:
+    """A resizable job has no cu[] and no compound requirement (PLC-14)."""
+    for holding in facts.planned:
+        if holding.job.resizable and (
+            _has_cu(holding) or isinstance(holding.requirement, Compound)
+        ):
+            text = "a resizable job (-ar) takes no cu[] and no compound requirement"
+            yield _violation("resizable", holding, text)
+
+
+def _has_cu(holding: Holding) -> bool:
+    return isinstance(holding.requirement, Simple) and holding.requirement.cu is not None
+
+
+def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
+    """Hosts that the job shares with no other, and by which rule (PLC-11, PLC-13)."""
+    requirement = holding.requirement
+    if isinstance(requirement, Simple) and requirement.cu is not None and requirement.cu.excl:
+        units = units_used(facts, requirement.cu, holding.allocation)
+        return frozenset(host for unit in units for host in unit.hosts), "cu[excl]"
+    if holding.job.exclusive:
+        return frozenset(holding.allocation), "-x"
+    return frozenset(), ""

@@ -1,0 +1,74 @@
+"""How much a job holds of a resource at an instant (RSV-08 … RSV-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...model.cluster import SharedResource
+from ...model.reservation import Reservation
+from .facts import Facts, Holding, Part
+
+
+def method(facts: Facts, resource: str, default: str) -> str:
+    """PER_JOB, PER_HOST or PER_SLOT (RSV-08)."""
+    for usage in facts.instance.reservation_usage:
+        if usage.resource == resource:
+            return usage.method
+    return "PER_SLOT" if facts.instance.params.reserve_per_slot else default
+
+
+def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int) -> float:
+    """Amount of a host-based resource that a job holds on one host.
+
+    Once for the host by default, times the slots there with PER_SLOT, on the first host alone
+    with PER_JOB (design §4).
+    """
+    total = 0.0
+    for part in holding.parts:
+        slots = part.allocation.get(host)
+        if slots is None:
+            continue
+        for item in part.reservations:
+            if item.resource != resource:
+                continue
+            counted = method(facts, resource, "PER_HOST")
+            if counted == "PER_JOB" and next(iter(part.allocation)) != host:
+                continue
+            times = slots if counted == "PER_SLOT" else 1
+            total += times * item.planned_at(time - holding.start)
+    return total
+
+
+def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int) -> float:
+    """Amount of one location of a shared resource that a job holds through its hosts there.
+
+    Once for the job by default. Static ones know no duration and no decay (RSV-10).
+    """
+    amount: Callable[[Reservation], float]
+    if shared.static:
+
+        def amount(item: Reservation) -> float:
+            return item.initial
+    else:
+
+        def amount(item: Reservation) -> float:
+            return item.planned_at(time - holding.start)
+
+    return sum(
+        _times_shared(facts, part, shared) * amount(item)
+        for part in holding.parts
+        for item in part.reservations
+        if item.resource == shared.name
+    )
+
+
+def _times_shared(facts: Facts, part: Part, shared: SharedResource) -> int:
+    inside = [
+        slots
+        for host, slots in part.allocation.items()
+        if shared.hosts is None or host in shared.hosts
+    ]
+    if not inside:
+        return 0
+    counted = method(facts, shared.name, "PER_JOB")
+    return {"PER_JOB": 1, "PER_HOST": len(inside), "PER_SLOT": sum(inside)}[counted]
