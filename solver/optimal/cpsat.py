@@ -1,0 +1,65 @@
+"""Running one CP-SAT model under a budget."""
+
+from __future__ import annotations
+
+import threading
+
+from ortools.sat.python import cp_model
+
+from .budget import Budget
+
+#: Memory that one model may take (MB, approximate in CP-SAT).
+MEMORY_MB = 900
+
+
+def run(
+    model: cp_model.CpModel,
+    budget: Budget,
+    *,
+    seconds: float,
+    effort: float,
+    presolve: bool = True,
+) -> tuple[str, cp_model.CpSolver]:
+    """Solve within the smaller of the budget and this call's own limits.
+
+    seconds: wall limit of the call; effort: its deterministic limit. Returns the status name
+    (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN) and the solver that holds the values. The budget's
+    cancellation stops the search within a tenth of a second.
+    """
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = budget.workers
+    parameters.random_seed = 1
+    parameters.cp_model_presolve = presolve
+    parameters.max_memory_in_mb = MEMORY_MB
+    parameters.catch_sigint_signal = False
+    parameters.max_deterministic_time = max(1e-3, min(effort, budget.effort_left()))
+    if budget.effort is None:
+        parameters.max_time_in_seconds = max(1e-3, min(seconds, budget.left()))
+    status = _in_thread(solver, model, budget)
+    budget.effort_spent += solver.response_proto.deterministic_time
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"invalid CP-SAT model: {model.validate()}")
+    return solver.status_name(status), solver
+
+
+def _in_thread(
+    solver: cp_model.CpSolver,
+    model: cp_model.CpModel,
+    budget: Budget,
+) -> cp_model.CpSolverStatus:
+    """Solve in a thread, so that Ctrl-C reaches Python and stops the search."""
+    found: list[cp_model.CpSolverStatus] = []
+    thread = threading.Thread(target=lambda: found.append(solver.solve(model)), daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.02)
+            if budget.cancel.is_set():
+                solver.stop_search()
+                thread.join()
+    except KeyboardInterrupt:
+        budget.cancel.set()
+        solver.stop_search()
+        thread.join()
+    return found[0]

@@ -1,0 +1,294 @@
+"""The lexicographic optimum: starts minimised in priority order, all placements chosen jointly.
+
+Job by job: its start can be no earlier than alone beside what runs (a bisection), and need be no
+later than where it fits beside the placements chosen so far. For each instant between, one model
+(:mod:`.joint_placement`) places *all* jobs so far anew with their starts kept; the first instant
+that is feasible is the optimum, and every instant before it is refuted. The search starts from the
+time-based plan and keeps it as long as nothing better is found, so the result is never later than
+it lexicographically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...model.plan import Plan, PlannedJob, Unplaced
+from ..demand import Allocation, Demand
+from ..earliest import Start, earliest_start, hold_start, start_at
+from ..problem import PlanningProblem
+from ..profile import FOREVER, Profile
+from ..resources import SLOTS
+from ..waiting import reason_unplaced, what_it_waits_for
+from .budget import Budget
+
+#: Limits of one joint placement probe: wall seconds and deterministic units.
+PROBE_SECONDS = 5.0
+PROBE_EFFORT = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a search reports as it goes: jobs settled, the last one, its start and bound."""
+
+    done: int
+    total: int
+    job: str
+    start: int | None
+    bound: int | None
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Settled:
+    """A job whose start is fixed: bound says what was refuted before it."""
+
+    demand: Demand
+    start: Start
+    bound: int
+    why: str = ""
+
+
+@dataclass(slots=True)
+class _Search:
+    problem: PlanningProblem
+    budget: Budget
+    warm: dict[str, Start]
+    settled: list[_Settled] = field(default_factory=list)
+    same_as_warm: bool = True
+
+    def settle(self, demand: Demand) -> bool:
+        """Fix the start of the next job; False if it cannot be placed."""
+        alone = earliest_start(self.problem.base, demand)
+        if alone is None:
+            return False
+        incumbent = self._incumbent(demand, alone)
+        first, last = alone.time, FOREVER if incumbent is None else incumbent.time
+        bound, why = last, ""
+        for time in self._instants(demand, first, last):
+            status = self._probe(demand, time)
+            if status == "FEASIBLE":
+                self._unless_refuted(bound, time, why)
+                return True
+            if status == "UNKNOWN" and bound == last:
+                bound = time
+                why = "the time limit" if self.budget.exhausted() else "the limit of one probe"
+            if self.budget.exhausted():
+                bound = min(bound, time)
+                break
+        if incumbent is None:
+            return False
+        self.settled.append(_Settled(demand, incumbent, bound, why if bound < last else ""))
+        self._leave_warm(demand, incumbent)
+        return True
+
+    def _unless_refuted(self, bound: int, time: int, why: str) -> None:
+        """Note on the job just settled at `time` that an earlier instant was left open."""
+        last = self.settled[-1]
+        last.bound, last.why = min(bound, time), why if bound < time else ""
+
+    def _incumbent(self, demand: Demand, alone: Start) -> Start | None:
+        """Where the job fits beside the placements chosen so far; the warm start if still valid."""
+        profile = self.profile()
+        found = earliest_start(profile, demand, not_before=alone.time)
+        warm = self.warm.get(demand.job.id)
+        if self.same_as_warm and warm is not None and (found is None or warm.time <= found.time):
+            known = found is not None and found.allocation == warm.allocation
+            return found if known else warm
+        return found
+
+    def _leave_warm(self, demand: Demand, start: Start) -> None:
+        warm = self.warm.get(demand.job.id)
+        if warm is None or (warm.time, warm.allocation) != (start.time, start.allocation):
+            self.same_as_warm = False
+
+    def profile(self) -> Profile:
+        """What runs and what is settled."""
+        profile = self.problem.base.copy()
+        for item in self.settled:
+            hold_start(profile, item.demand, item.start)
+        return profile
+
+    def _instants(self, demand: Demand, first: int, last: int) -> list[int]:
+        profile = self.profile()
+        times = profile.with_openings(demand, profile.candidate_times(demand.earliest))
+        return [time for time in times if first <= time < last]
+
+    # --- one instant --------------------------------------------------------------------------
+
+    def _probe(self, demand: Demand, time: int) -> str:
+        """Try to place everything with `demand` at `time`; on success the placements are taken."""
+        if start_at(self.problem.base, demand, time) is None or self._too_full(demand, time):
+            return "INFEASIBLE"
+        group = self._overlapping(demand, time)
+        if not group:
+            return "INFEASIBLE" if self.settled else "UNKNOWN"
+        placed = self._by_order(demand, time, group) or self._by_model(demand, time, group)
+        if isinstance(placed, str):
+            return placed
+        for item in self.settled:
+            item.start = placed.get(item.demand.job.id, item.start)
+        self.settled.append(_Settled(demand, placed[demand.job.id], time))
+        self.same_as_warm = False
+        return "FEASIBLE"
+
+    def _too_full(self, demand: Demand, time: int) -> bool:
+        """Whether the slots of all jobs so far exceed what is free at some checkpoint."""
+        windows = [(item.start.time, item.demand) for item in self.settled] + [(time, demand)]
+        for point in {start for start, _ in windows}:
+            asked = sum(d.slots for start, d in windows if _covers(start, d.duration, point))
+            if asked > self.problem.base.free(SLOTS, point).clip(0).sum():
+                return True
+        return False
+
+    def _overlapping(self, demand: Demand, time: int) -> list[_Settled]:
+        """Settled jobs whose windows are linked with that of `demand` by overlaps."""
+        reached: list[tuple[int, int]] = [(time, _end(time, demand.duration))]
+        group: list[_Settled] = []
+        waiting = list(self.settled)
+        grown = True
+        while grown:
+            grown = False
+            for item in list(waiting):
+                start, end = item.start.time, _end(item.start.time, item.demand.duration)
+                if any(start < b and a < end for a, b in reached):
+                    reached.append((start, end))
+                    group.append(item)
+                    waiting.remove(item)
+                    grown = True
+        return group
+
+    def _by_order(
+        self, demand: Demand, time: int, group: Sequence[_Settled]
+    ) -> dict[str, Start] | None:
+        """A quick try: place the new job first, then the others at their starts, hardest first."""
+        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
+        asked[1:] = sorted(asked[1:], key=lambda pair: -pair[0].slots)
+        profile = self.problem.base.copy()
+        placed: dict[str, Start] = {}
+        for other, at in asked:
+            start = start_at(profile, other, at)
+            if start is None:
+                return None
+            hold_start(profile, other, start)
+            placed[other.job.id] = start
+        return placed
+
+    def _by_model(
+        self, demand: Demand, time: int, group: Sequence[_Settled]
+    ) -> dict[str, Start] | str:
+        from .joint_placement import JointPlacement
+
+        asked = [(item.demand, item.start.time) for item in group] + [(demand, time)]
+        model = JointPlacement(self.problem.base, asked)
+        status, placed = model.solve(
+            self.budget,
+            seconds=PROBE_SECONDS,
+            effort=PROBE_EFFORT,
+            hint={item.demand.job.id: item.start for item in group},
+        )
+        return placed if status == "FEASIBLE" else status
+
+
+def plan_lexicographic(
+    problem: PlanningProblem,
+    warm: Plan,
+    budget: Budget,
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Plan:
+    """The lexicographic optimum, or the best found within the budget.
+
+    warm: the time-based plan of the same problem; its places are kept for the jobs that the budget
+    no longer reaches, marked with the reason.
+    """
+    search = _Search(problem, budget, _warm_starts(problem, warm))
+    unplaced: list[Unplaced] = []
+    for position, demand in enumerate(problem.demands):
+        if not search.settle(demand):
+            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+        elif on_progress is not None:
+            last = search.settled[-1]
+            on_progress(
+                Progress(
+                    position + 1,
+                    len(problem.demands),
+                    demand.job.id,
+                    last.start.time,
+                    last.bound,
+                    budget.elapsed(),
+                )
+            )
+    reservations = _reservations(problem, search)
+    now = problem.instance.now
+    proved = all(item.proved for item in reservations)
+    return Plan(
+        method="optimal",
+        objective="lexicographic",
+        status="optimal" if proved else "feasible",
+        now=now,
+        reservations=tuple(reservations),
+        unplaced=tuple(unplaced),
+        value=float(sum(item.start.time - now for item in search.settled)),
+        bound=float(sum(item.bound - now for item in search.settled)) if proved else None,
+    )
+
+
+def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]:
+    profile = problem.base.copy()
+    found: list[PlannedJob] = []
+    for item in search.settled:
+        reason = what_it_waits_for(problem, item.demand, item.start, profile)
+        hold_start(profile, item.demand, item.start)
+        planned = problem.planned(
+            item.demand, item.start, "optimal", bound=item.bound, waits_for=reason
+        )
+        if item.why:
+            planned = _unproved(planned, item.why)
+        found.append(planned)
+    return found
+
+
+def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
+    from dataclasses import replace
+
+    return replace(planned, fallback=f"not proved: {why} was reached")
+
+
+def _warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
+    """The starts of a time-based plan, by host index and term."""
+    index = problem.instance.cluster.host_index()
+    demands = {demand.job.id: demand for demand in problem.demands}
+    found: dict[str, Start] = {}
+    for item in warm.reservations:
+        if item.start is not None:
+            allocation = {index[name]: slots for name, slots in item.allocation.items()}
+            parts = _split(demands[item.job], allocation)
+            found[item.job] = Start(item.start, parts, item.alternative)
+    return found
+
+
+def _split(demand: Demand, allocation: Allocation) -> tuple[Allocation, ...]:
+    """An allocation cut into the terms of a compound requirement, in order."""
+    parts: list[Allocation] = []
+    left = dict(allocation)
+    for term in demand.terms:
+        part: Allocation = {}
+        missing = term.slots
+        for host in list(left):
+            if missing and host in set(term.candidates.tolist()):
+                part[host] = min(missing, left[host])
+                missing -= part[host]
+                left[host] -= part[host]
+                if not left[host]:
+                    del left[host]
+        parts.append(part)
+    return tuple(parts)
+
+
+def _end(start: int, duration: int | None) -> int:
+    return FOREVER if duration is None else start + duration
+
+
+def _covers(start: int, duration: int | None, point: int) -> bool:
+    return start <= point < _end(start, duration)
