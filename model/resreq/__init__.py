@@ -1,0 +1,46 @@
+"""The resource requirement language: parse, print, merge, and evaluate against hosts.
+
+    requirement = parse("select[mem>100] order[-slots] rusage[mem=50] span[ptile=2]")
+    table = HostTable(cluster)
+    hosts = order_hosts(requirement.order, table, select_mask(requirement.select, table))
+
+The grammar library is loaded when the first string is parsed.
+"""
+
+from __future__ import annotations
+
+from .combine import Merged, combine
+from .effective import effective_requirement
+from .errors import ResreqError
+from .evaluate import select_mask
+from .levels import merge_levels, resolve_counts
+from .ordering import order_hosts, same_classes
+from .parser import Options, Parsed, parse, parse_with_notes
+from .printer import print_expression, print_requirement
+from .syntax import Compound, Requirement, Simple, Term
+from .table import HostTable
+from .vocabulary import Vocabulary
+
+__all__ = [
+    "Compound",
+    "HostTable",
+    "Merged",
+    "Options",
+    "Parsed",
+    "Requirement",
+    "ResreqError",
+    "Simple",
+    "Term",
+    "Vocabulary",
+    "combine",
+    "effective_requirement",
+    "merge_levels",
+    "order_hosts",
+    "parse",
+    "parse_with_notes",
+    "print_expression",
+    "print_requirement",
+    "resolve_counts",
+    "same_classes",
+    "select_mask",
+]

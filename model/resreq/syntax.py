@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,9 +13,19 @@ from ..reservation import Reservation, reservation
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric literal."""
+    """A numeric literal.
+
+    text: the literal as written where that says more than the value (``5.0``), else "": comparing
+    it with a string resource needs it, and an integer literal divides as C's integers do.
+    """
 
     value: float
+    text: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was written as an integer."""
+        return not self.text and self.value == int(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,31 @@ class Binary:
 
 Expression: TypeAlias = Number | String | Name | Defined | Unary | Binary
 
+
+def operands(expression: Expression, operator: str) -> tuple[Expression, ...]:
+    """What `operator` (``&&`` or ``||``) joins at the top of an expression, left to right."""
+    if isinstance(expression, Binary) and expression.operator == operator:
+        return operands(expression.left, operator) + operands(expression.right, operator)
+    return (expression,)
+
+
+def joined(operator: str, parts: Sequence[Expression]) -> Expression:
+    """``&&`` or ``||`` over all parts; nested ones of the same kind join one balanced tree.
+
+    Balance keeps the depth logarithmic, so a list of a thousand hosts is no deep recursion.
+    """
+    flat = [leaf for part in parts for leaf in operands(part, operator)]
+    return _balanced(operator, flat)
+
+
+def _balanced(operator: str, parts: Sequence[Expression]) -> Expression:
+    if len(parts) == 1:
+        return parts[0]
+    middle = (len(parts) + 1) // 2
+    left, right = _balanced(operator, parts[:middle]), _balanced(operator, parts[middle:])
+    return Binary(operator, left, right)
+
+
 # --- the other sections -----------------------------------------------------------------------
 
 
@@ -70,7 +106,10 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing."""
+    """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing.
+
+    values: MB for mem and swp; none for a resource without a value, which reserves nothing.
+    """
 
     resource: str
     values: tuple[float, ...]
@@ -85,11 +124,17 @@ class UsageString:
     durations: tuple[int, ...] = ()
     decays: tuple[float, ...] = ()
 
+    @property
+    def phased(self) -> bool:
+        """Whether it is written, or can only be written, in the multi-phase form."""
+        return any(amount.phased or len(amount.values) > 1 for amount in self.amounts)
+
     def reservations(self) -> tuple[Reservation, ...]:
         """One reservation a resource; raises ValueError as :func:`reservation` does."""
         return tuple(
             reservation(amount.resource, amount.values, self.durations, self.decays)
             for amount in self.amounts
+            if amount.values
         )
 
 
@@ -98,6 +143,11 @@ class Rusage:
     """Alternatives (``||``) of usage strings (``,``), tried in order (RSV-07)."""
 
     alternatives: tuple[tuple[UsageString, ...], ...]
+
+    @property
+    def phased(self) -> bool:
+        """Whether any usage string is multi-phase."""
+        return any(usage.phased for strings in self.alternatives for usage in strings)
 
     def reservations(self, alternative: int = 0) -> tuple[Reservation, ...]:
         """The reservations of one alternative."""

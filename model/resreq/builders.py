@@ -1,0 +1,312 @@
+"""Parse trees of the sections into the syntax tree, with the rules a grammar cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..errors import nearest
+from .errors import ResreqError
+from .selection import SelectionBuilder
+from .syntax import Amount, Cu, Expression, OrderKey, Rusage, Span, UsageString
+from .vocabulary import BUILTIN_STATIC, SCALED, UNITS, canonical
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    from .parser import Options
+
+_RESTRICTED = re.compile(r"\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*")
+_QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
+_VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
+_SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
+_PREFERENCES = ("config", "maxavail", "minavail")
+
+
+class Builder:
+    """Builds the sections found in `body`; notes go to `notes`, mistakes raise ResreqError."""
+
+    def __init__(
+        self, body: str, options: Options, notes: list[str], *, in_term: bool = False
+    ) -> None:
+        self._body = body
+        self._options = options
+        self._notes = notes
+        self._in_term = in_term
+
+    def fail(self, token: Token | None, what: str, expected: str = "") -> NoReturn:
+        """Raise the error that blames `token`."""
+        position = 0 if token is None else token.start_pos
+        word = "" if token is None else str(token)
+        raise ResreqError(what, text=self._body, position=position, token=word, expected=expected)
+
+    def _known(self, token: Token) -> str:
+        """The resource that a token names; a name outside a complete vocabulary is an error."""
+        name = canonical(str(token))
+        vocabulary = self._options.vocabulary
+        if vocabulary.complete and vocabulary.kind(name) is None:
+            self.fail(token, f"no resource is called '{token}'{nearest(name, vocabulary.names())}")
+        return name
+
+    # --- select -------------------------------------------------------------------------------
+
+    def select_form(self) -> str:
+        """Which grammar reads a selection: the restricted one where it can only be that (004)."""
+        bare = _QUOTES.sub("", self._body)
+        return "restricted" if ":" in bare or _RESTRICTED.fullmatch(self._body) else "ordinary"
+
+    def select(self, tree: Tree[Any] | Token, start: str) -> Expression:
+        """The expression of a select section."""
+        selection = SelectionBuilder(self._body, self._options, self._known)
+        return selection.restricted(tree) if start == "restricted" else selection.expression(tree)
+
+    # --- order and same -----------------------------------------------------------------------
+
+    def order(self, tree: Tree[Any]) -> tuple[OrderKey, ...] | None:
+        """Keys of an order section, leftmost first; None where it has none."""
+        keys = []
+        for key in _subtrees(tree):
+            *minus, name = key.children
+            resource = self._known(name)
+            kind = self._options.vocabulary.kind(resource)
+            if kind in ("string", "boolean"):
+                self.fail(name, f"hosts cannot be ordered by {resource}, which is no number")
+            keys.append(OrderKey(resource, bool(minus)))
+        return tuple(keys) or None
+
+    def same(self, tree: Tree[Any]) -> tuple[str, ...]:
+        """Names of a same section, each once."""
+        return tuple(dict.fromkeys(self._known(token) for token in _tokens(tree, "NAME")))
+
+    # --- rusage -------------------------------------------------------------------------------
+
+    def rusage(self, tree: Tree[Any]) -> Rusage | None:
+        """Alternatives of usage strings (REQ-11)."""
+        alternatives = []
+        bars = _tokens(tree, "OR")
+        if bars and self._in_term:
+            self.fail(bars[0], "a compound requirement takes no alternatives ('||')")
+        for alternative in _subtrees(tree):
+            seen: set[str] = set()
+            usages = [self._usage(usage, seen) for usage in _subtrees(alternative)]
+            kept = tuple(usage for usage in usages if usage != UsageString(()))
+            alternatives.append(kept)
+        if not any(alternatives):
+            return None
+        return Rusage(tuple(alternatives))
+
+    def _usage(self, tree: Tree[Any], seen: set[str]) -> UsageString:
+        amounts: list[Amount] = []
+        durations: tuple[int, ...] = ()
+        decays: tuple[float, ...] = ()
+        own: set[str] = set()
+        first: Token | None = None
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            values = [token for token in rest if token.type == "VALUE"]
+            word = str(name)
+            if word in ("duration", "decay"):
+                if word in own:
+                    self.fail(name, f"{word} stands here a second time", f"one {word}")
+                own.add(word)
+                if not values:
+                    self.fail(name, f"{word} needs a value", f"{word}=…")
+                if word == "duration":
+                    durations = tuple(self._duration(value) for value in values)
+                else:
+                    decays = tuple(self._decay(value) for value in values)
+                continue
+            phased = any(token.type == "LPAR" for token in rest)
+            first = first or name
+            amount = self._amount(name, values, phased, seen)
+            if amount is not None:
+                amounts.append(amount)
+        if own and not amounts:
+            self._notes.append("duration and decay without a resource reserve nothing")
+        usage = UsageString(tuple(amounts), durations, decays)
+        self._check_phases(first, usage)
+        return usage
+
+    def _amount(
+        self, name: Token, values: Sequence[Token], phased: bool, seen: set[str]
+    ) -> Amount | None:
+        resource = self._known(name)
+        if resource in seen:
+            self.fail(name, f"{resource} stands in this usage string a second time", "each once")
+        seen.add(resource)
+        if phased and resource != "mem":
+            self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
+        amount = Amount(resource, tuple(self._number(resource, v) for v in values), phased)
+        if self._consumed(name, resource):
+            return amount
+        self._notes.append(f"{resource} is not consumed by jobs: rusage of it reserves nothing")
+        return None
+
+    def _consumed(self, name: Token, resource: str) -> bool:
+        """Whether jobs can reserve the resource; strict syntax refuses one they cannot (REQ-08)."""
+        vocabulary = self._options.vocabulary
+        kind = vocabulary.kind(resource)
+        inert = resource in BUILTIN_STATIC or resource in vocabulary.inert
+        if kind == "string":
+            self.fail(name, f"{resource} is a string: jobs cannot reserve it", "a numeric resource")
+        if kind == "boolean" or inert:
+            if self._options.strict:
+                self.fail(name, f"{resource} is not consumable", "a resource that jobs consume")
+            return False
+        return True
+
+    def _number(self, resource: str, token: Token) -> float:
+        number, suffix = self._split(token)
+        if suffix:
+            self.fail(
+                token,
+                f"'{token}' is no amount: numbers carry no unit here",
+                f"a plain number ({self._options.unit}, set by LSF_UNIT_FOR_LIMITS)"
+                if resource in SCALED
+                else "a plain number",
+            )
+        if number < 0:
+            self.fail(token, f"{resource} cannot be reserved below 0", "0 or more")
+        return number * UNITS[self._options.unit] if resource in SCALED else number
+
+    def _duration(self, token: Token) -> int:
+        number, suffix = self._split(token)
+        if suffix not in _SECONDS:
+            self.fail(token, f"'{token}' is no duration", "minutes, or a number with s, m or h")
+        if number < 0:
+            self.fail(token, "a duration cannot be negative", "0 or more")
+        return round(number * _SECONDS[suffix])
+
+    def _decay(self, token: Token) -> float:
+        number, suffix = self._split(token)
+        if suffix:
+            self.fail(token, f"'{token}' is no decay", "0 or 1")
+        if number not in (0, 1):
+            self._notes.append(f"decay={token} counts as 0: only 0 and 1 are supported")
+            return 0.0
+        return number
+
+    def _split(self, token: Token) -> tuple[float, str]:
+        match = _VALUE.fullmatch(str(token))
+        if match is None or not float(match.group(1)) < 1e300:
+            self.fail(token, f"'{token}' is no number", "a number")
+        return float(match.group(1)), match.group(2)
+
+    def _check_phases(self, name: Token | None, usage: UsageString) -> None:
+        """Phases must fit their durations and may not rise (RSV-09)."""
+        phases = max((len(amount.values) for amount in usage.amounts), default=1)
+        if len(usage.amounts) > 1 and (phases > 1 or len(usage.durations) > 1):
+            self.fail(
+                name,
+                "mem in phases shares its usage string with another resource",
+                "a comma between them: mem=(…):duration=(…),other=…",
+            )
+        try:
+            usage.reservations()
+        except ValueError as error:
+            self.fail(name, str(error))
+
+    # --- span and cu --------------------------------------------------------------------------
+
+    def span(self, tree: Tree[Any]) -> Span | None:
+        """hosts=1, hosts=-1, ptile=n, ptile='!' and ptile for types or models (REQ-18)."""
+        result: Span | None = None
+        seen: dict[str, Token] = {}
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            word = str(name)
+            if word not in ("hosts", "ptile"):
+                hint = nearest(word, ("hosts", "ptile"))
+                self.fail(name, f"span[] knows no '{word}'{hint}", "hosts=1, hosts=-1 or ptile=…")
+            if word in seen:
+                self.fail(name, f"{word} stands here a second time", f"one {word}")
+            if seen:
+                self._notes.append(
+                    f"span: {next(iter(seen))} gives way to {word}, which comes last"
+                )
+            seen[word] = name
+            values = [token for token in rest if token.type == "WORD"]
+            if not values:
+                self.fail(name, f"{word} needs a value", f"{word}=…")
+            result = self._hosts(values) if word == "hosts" else self._ptile(values)
+        return result
+
+    def _hosts(self, values: Sequence[Token]) -> Span:
+        if str(values[0]) not in ("1", "-1") or len(values) > 1:
+            self.fail(values[0], f"hosts={values[0]} means nothing", "hosts=1 or hosts=-1")
+        return Span(hosts=int(values[0]))
+
+    def _ptile(self, values: Sequence[Token]) -> Span:
+        default, *pairs = values
+        own_limit = str(default) in ("'!'", '"!"')
+        by_name: dict[str, int] = {}
+        for name, count in zip(pairs[::2], pairs[1::2], strict=True):
+            if str(name) in by_name:
+                self.fail(name, f"{name} has two values", "each type or model once")
+            by_name[_unquote(str(name))] = self._positive(count, f"ptile of {name}")
+        ptile = None if own_limit else self._positive(default, "ptile", " or '!' with its quotes")
+        return Span(ptile=ptile, ptile_max=own_limit, ptile_by=tuple(by_name.items()))
+
+    def _positive(self, token: Token, what: str, more: str = "") -> int:
+        word = str(token)
+        if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
+            self.fail(token, f"{what} cannot be {word}", f"a whole number of at least 1{more}")
+        return int(word)
+
+    def cu(self, tree: Tree[Any]) -> Cu:
+        """Compute-unit keywords; balance excludes usablecuslots unless lenient (PLC-08)."""
+        found: dict[str, Any] = {}
+        places: dict[str, Token] = {}
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            word = str(name)
+            if word in found:
+                self.fail(name, f"{word} stands here a second time", f"one {word}")
+            value = next((token for token in rest if token.type == "WORD"), None)
+            places[word] = name
+            found[word] = self._cu_value(name, value)
+        both = {"balance", "usablecuslots"} <= found.keys()
+        if both and not self._options.lenient:
+            place = max(
+                (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
+            )
+            self.fail(place, "balance and usablecuslots exclude each other", "one of the two")
+        return Cu(**found)
+
+    def _cu_value(self, name: Token, value: Token | None) -> Any:
+        word = str(name)
+        if word in ("balance", "excl"):
+            if value is not None:
+                self.fail(value, f"{word} takes no value", f"{word} alone")
+            return True
+        keys = ("type", "pref", "maxcus", "usablecuslots", "balance", "excl")
+        if word not in keys:
+            self.fail(name, f"cu[] knows no '{word}'{nearest(word, keys)}", ", ".join(keys))
+        if value is None:
+            self.fail(name, f"{word} needs a value", f"{word}=…")
+        if word == "type":
+            return _unquote(str(value))
+        if word == "pref":
+            if str(value) not in _PREFERENCES:
+                self.fail(value, f"pref cannot be {value}", "config, maxavail or minavail")
+            return str(value)
+        if word == "usablecuslots" and str(value) == "0":
+            return 0
+        return self._positive(value, word)
+
+
+def _unquote(word: str) -> str:
+    return word[1:-1] if word[:1] in "'\"" and word[:1] else word
+
+
+def _subtrees(tree: Tree[Any]) -> list[Any]:
+    from lark import Tree
+
+    return [child for child in tree.children if isinstance(child, Tree)]
+
+
+def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
+    from lark import Token
+
+    return [c for c in tree.children if isinstance(c, Token) and c.type == kind]

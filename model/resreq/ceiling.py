@@ -1,0 +1,68 @@
+"""How much a job may reserve in a queue (RSV-05, RSV-06)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
+
+from ..cluster import BUILTIN_INDICES
+from .rusage import Alternative, amounts
+from .selection import plain
+from .syntax import UsageString
+
+#: RESRSV_LIMIT: resource to least and greatest value.
+Ranges: TypeAlias = Mapping[str, tuple[float, float]]
+
+
+def exceeding(
+    upper: Alternative, lower: Alternative, ranges: Collection[str], level: str, *, joint: bool
+) -> tuple[str, ...]:
+    """What `upper` asks beyond `lower`, the rusage of `level`, a sentence each; () if nothing.
+
+    Internal indices may not exceed it, unless RESRSV_LIMIT gives the resource a range of its own;
+    with phases the first one counts. Durations of any resource may not exceed it, phases aside.
+    joint: both are one usage string, so that their durations meet even over different resources.
+    """
+    below = amounts(lower)
+    problems = []
+    for resource, (amount, usage) in amounts(upper).items():
+        if resource not in below:
+            continue
+        most, held = below[resource]
+        limited = resource in BUILTIN_INDICES and resource not in ranges
+        if limited and amount.values and most.values and amount.values[0] > most.values[0]:
+            problems.append(
+                f"rusage {resource}={plain(amount.values[0])} exceeds "
+                f"{resource}={plain(most.values[0])} of the {level}"
+            )
+        if not joint:
+            problems += _longer(resource, usage, held, level)
+    if joint and len(upper) == 1 and len(lower) == 1:
+        problems += _longer("rusage", upper[0], lower[0], level)
+    return tuple(dict.fromkeys(problems))
+
+
+def _longer(what: str, usage: UsageString, held: UsageString, level: str) -> list[str]:
+    single = not (usage.phased or held.phased)
+    if single and usage.durations and held.durations and usage.durations[0] > held.durations[0]:
+        return [
+            f"{what}: duration {_minutes(usage.durations[0])} exceeds "
+            f"{_minutes(held.durations[0])} of the {level}"
+        ]
+    return []
+
+
+def _minutes(seconds: int) -> str:
+    return f"{seconds} s" if seconds % 60 else f"{seconds // 60} min"
+
+
+def outside(alternative: Alternative, ranges: Ranges) -> tuple[str, ...]:
+    """The amounts of an alternative that lie outside RESRSV_LIMIT, a sentence each."""
+    return tuple(
+        f"rusage {resource}={plain(value)} is outside "
+        f"RESRSV_LIMIT [{resource}={plain(ranges[resource][0])},{plain(ranges[resource][1])}]"
+        for resource, (amount, _) in amounts(alternative).items()
+        if resource in ranges
+        for value in amount.values
+        if not ranges[resource][0] <= value <= ranges[resource][1]
+    )

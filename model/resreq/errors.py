@@ -1,0 +1,55 @@
+"""The error of the requirement language: what is wrong, where, and what was expected."""
+
+from __future__ import annotations
+
+from ..errors import InputError
+
+#: Longest stretch of a requirement shown around the underlined place.
+WINDOW = 90
+
+
+class ResreqError(InputError):
+    """A requirement string that is refused.
+
+    text: the whole string. position: offset of the place from 0 (None when no single place is to
+    blame). token: the piece of text there. what: the complaint. expected: what would be right, "".
+    str() shows the complaint and the underlined place; `message` is the complaint on one line.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        text: str = "",
+        position: int | None = None,
+        token: str = "",
+        expected: str = "",
+    ) -> None:
+        self.text, self.position, self.token = text, position, token
+        self.what, self.expected = what, expected
+        self.message = f"{what}; expected {expected}" if expected else what
+        place = f" (column {position + 1} of {text!r})" if position is not None else ""
+        super().__init__(self.message + place)
+
+    def __str__(self) -> str:
+        return "\n".join(part for part in (self.message, self.underlined()) if part)
+
+    def underlined(self) -> str:
+        """The string with carets under the place, two indented lines; "" without a place."""
+        if self.position is None:
+            return ""
+        shown = "".join(char if char.isprintable() else " " for char in self.text)
+        left = max(0, self.position - WINDOW * 2 // 3)
+        piece = shown[left : left + WINDOW]
+        head, tail = "…" if left else "", "…" if left + WINDOW < len(shown) else ""
+        column = self.position - left + len(head)
+        room = max(1, len(piece) + len(head) - column)
+        carets = "^" * max(1, min(len(self.token), room))
+        return f"  {head}{piece}{tail}\n  {' ' * column}{carets}"
+
+    def shifted(self, text: str, offset: int) -> ResreqError:
+        """The same error told about `text`, in which this error's string starts at `offset`."""
+        position = None if self.position is None else self.position + offset
+        return ResreqError(
+            self.what, text=text, position=position, token=self.token, expected=self.expected
+        )

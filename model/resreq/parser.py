@@ -1,0 +1,205 @@
+"""From a requirement string to its syntax tree (REQ-01 … REQ-20).
+
+The scanner cuts the string into terms and sections, a lark grammar reads each section, and the
+builders turn its parse tree into the syntax tree. Places in errors are those of the whole string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from .complaint import complaint
+from .errors import ResreqError
+from .scanner import Section, is_compound, sections, terms, unquoted
+from .syntax import Compound, Requirement, Simple, Term, joined
+from .vocabulary import ANY, UNITS, Vocabulary
+
+if TYPE_CHECKING:
+    from lark import Lark, Tree
+
+_STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a string is read.
+
+    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (design §4).
+    unit: LSF_UNIT_FOR_LIMITS (REQ-13). vocabulary: the resources that are known.
+    together: checks that need the whole requirement (ptile by type needs same[]) are made.
+    """
+
+    strict: bool = False
+    lenient: bool = False
+    unit: str = "MB"
+    vocabulary: Vocabulary = ANY
+    together: bool = True
+
+
+#: How a string is read unless told otherwise: LSF's ordinary syntax.
+ORDINARY = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A requirement and notes on what was accepted but has no effect, a sentence each."""
+
+    requirement: Requirement
+    notes: tuple[str, ...] = ()
+
+
+def parse(
+    text: str,
+    *,
+    strict: bool = False,
+    lenient: bool = False,
+    unit: str = "MB",
+    vocabulary: Vocabulary = ANY,
+) -> Requirement:
+    """The requirement that a -R string or a RES_REQ parameter states; "" is an empty requirement.
+
+    strict: the rules of LSF_STRICT_RESREQ=Y. lenient: also accept cu[balance] with usablecuslots.
+    unit: what a number given for mem or swp means (KB … EB); the tree always holds MB.
+    vocabulary: names that are known; names outside a complete one are errors.
+    Raises ResreqError with the place of the first mistake. Equal calls are answered from a cache.
+    """
+    return parse_with_notes(text, Options(strict, lenient, unit, vocabulary)).requirement
+
+
+@lru_cache(maxsize=16384)
+def parse_with_notes(text: str, options: Options) -> Parsed:
+    """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
+    if options.unit not in UNITS:
+        raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+    inner, offset = unquoted(text)
+    try:
+        requirement, notes = _requirement(inner, options)
+    except ResreqError as error:
+        raise error.shifted(text, offset) from None
+    return Parsed(requirement, tuple(notes))
+
+
+def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
+    notes: list[str] = []
+    if not is_compound(text):
+        return _simple(text, options, notes), notes
+    found = []
+    for term in terms(text):
+        if term.count == 0:
+            raise ResreqError(
+                "a term of a compound requirement needs slots",
+                text=text,
+                position=term.at,
+                token="0",
+                expected="a count of at least 1",
+            )
+        try:
+            simple = _simple(term.body, options, notes, in_term=True)
+        except ResreqError as error:
+            raise error.shifted(text, term.start) from None
+        found.append(Term(term.count, simple))
+    return Compound(tuple(found)), notes
+
+
+def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = False) -> Simple:
+    found, stray = sections(text)
+    result = Simple()
+    seen: dict[str, Section] = {}
+    explicit = any(section.keyword == "select" for section in found)
+    if found and not found[0].keyword and explicit:
+        stray, found = (found[0], *stray), found[1:]
+    for section in stray:
+        _judge_stray(text, section, options, notes)
+    for section in found:
+        keyword = section.keyword or "select"
+        if keyword in seen and (keyword != "select" or options.strict):
+            raise ResreqError(
+                f"{keyword}[] stands here a second time",
+                text=text,
+                position=section.at,
+                token=section.keyword,
+                expected=f"one {keyword}[] section",
+            )
+        if in_term and keyword == "cu":
+            raise ResreqError(
+                "a compound requirement takes no cu[]",
+                text=text,
+                position=section.at,
+                token="cu",
+                expected="select[], order[], rusage[], span[] or same[]",
+            )
+        seen[keyword] = section
+        try:
+            result = _with_section(result, keyword, section.body, options, notes, in_term)
+        except ResreqError as error:
+            raise error.shifted(text, section.start) from None
+    if options.together:
+        check_together(result, text, seen.get("span"))
+    return result
+
+
+def check_together(simple: Simple, text: str = "", span: Section | None = None) -> None:
+    """Raise ResreqError when ptile names host types or models without same[type] or same[model]."""
+    by_name = simple.span is not None and simple.span.ptile_by
+    if by_name and not {"type", "model"} & set(simple.same):
+        raise ResreqError(
+            "ptile for a host type or model needs same[type] or same[model]",
+            text=text,
+            position=span.at if span else None,
+            token="span",
+            expected="same[type] or same[model] beside it",
+        )
+
+
+def _judge_stray(text: str, section: Section, options: Options, notes: list[str]) -> None:
+    """Text outside the sections: an error under strict syntax, else ignored with a note (004)."""
+    if options.strict:
+        raise ResreqError(
+            f"'{section.body}' stands outside the sections",
+            text=text,
+            position=section.start,
+            token=section.body,
+            expected="the selection first, or all of it inside one select[…]",
+        )
+    notes.append(f"'{section.body}' stands outside the sections and is ignored, as LSF does")
+
+
+def _with_section(
+    simple: Simple, keyword: str, body: str, options: Options, notes: list[str], in_term: bool
+) -> Simple:
+    from .builders import Builder
+
+    builder = Builder(body, options, notes, in_term=in_term)
+    if keyword == "select":
+        if not body.strip():
+            return simple
+        start = "strict" if options.strict else builder.select_form()
+        expression = builder.select(_tree(body, start), start)
+        if simple.select is not None:
+            expression = joined("&&", (simple.select, expression))
+        return replace(simple, select=expression)
+    if not body.strip() and keyword != "cu":
+        return simple
+    tree = _tree(body, keyword)
+    section: Any = getattr(builder, keyword)(tree)
+    return replace(simple, **{keyword: section})
+
+
+@lru_cache(maxsize=1)
+def _lark() -> Lark:
+    from lark import Lark
+
+    grammar = resources.files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="contextual", start=_STARTS, maybe_placeholders=False)
+
+
+def _tree(body: str, start: str) -> Tree[Any]:
+    from lark.exceptions import UnexpectedInput
+
+    try:
+        return _lark().parse(body, start=start)
+    except UnexpectedInput as error:
+        raise complaint(error, body, start) from None

@@ -1,0 +1,159 @@
+"""The normal form of a requirement: what parses back to an equal tree (REQ-20)."""
+
+from __future__ import annotations
+
+from .selection import plain
+from .syntax import (
+    Amount,
+    Binary,
+    Cu,
+    Defined,
+    Expression,
+    Name,
+    Number,
+    Requirement,
+    Rusage,
+    Simple,
+    Span,
+    String,
+    Unary,
+    UsageString,
+    operands,
+)
+
+_LEVELS = {
+    "||": 1,
+    "&&": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 4,
+    "<=": 4,
+    ">": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+}
+_UNARY = 7
+
+
+def print_requirement(requirement: Requirement) -> str:
+    """The normal form; "" for an empty requirement. MB for mem and swp, minutes where they fit."""
+    if isinstance(requirement, Simple):
+        return _simple(requirement)
+    terms = []
+    for term in requirement.terms:
+        count = "" if term.count is None else f"{term.count}*"
+        terms.append(f"{count}{{{_simple(term.requirement)}}}")
+    return " + ".join(terms)
+
+
+def print_expression(expression: Expression) -> str:
+    """A selection, with the parentheses that it needs in either syntax and no others."""
+    return _expression(expression, 0)
+
+
+def _simple(simple: Simple) -> str:
+    parts = []
+    if simple.select is not None:
+        parts.append(f"select[{print_expression(simple.select)}]")
+    if simple.order:
+        keys = (f"{'-' if key.reverse else ''}{key.resource}" for key in simple.order)
+        parts.append(f"order[{':'.join(keys)}]")
+    if simple.rusage is not None:
+        parts.append(f"rusage[{print_rusage(simple.rusage)}]")
+    if simple.span is not None:
+        parts.append(f"span[{_span(simple.span)}]")
+    if simple.same:
+        parts.append(f"same[{':'.join(simple.same)}]")
+    if simple.cu is not None:
+        parts.append(f"cu[{_cu(simple.cu)}]")
+    return " ".join(parts)
+
+
+# --- select -----------------------------------------------------------------------------------
+
+
+def _expression(part: Expression, level: int) -> str:
+    match part:
+        case Number(value, text):
+            return text or plain(value)
+        case String(value):
+            quote = '"' if "'" in value else "'"
+            return f"{quote}{value}{quote}"
+        case Name(value):
+            return value
+        case Defined(resource):
+            return f"defined({resource})"
+        case Unary(sign, operand):
+            nested = isinstance(operand, Unary)
+            inner = _expression(operand, 0 if nested else _UNARY)
+            text = f"{sign}({inner})" if nested else f"{sign}{inner}"
+            return f"({text})" if level > _UNARY else text
+        case Binary(sign, _, _):
+            text, own = _binary(part), _LEVELS[sign]
+            return f"({text})" if own < level else text
+
+
+def _binary(part: Binary) -> str:
+    sign, own = part.operator, _LEVELS[part.operator]
+    if sign in ("&&", "||"):
+        return f" {sign} ".join(_expression(item, own + 1) for item in operands(part, sign))
+    if own in (
+        3,
+        4,
+    ):  # one comparison beside another is always in parentheses: strict has one level
+        return f"{_expression(part.left, 5)}{sign}{_expression(part.right, 5)}"
+    return f"{_expression(part.left, own)}{sign}{_expression(part.right, own + 1)}"
+
+
+# --- the other sections -----------------------------------------------------------------------
+
+
+def print_rusage(rusage: Rusage) -> str:
+    """The text inside rusage[]."""
+    return "||".join(",".join(map(_usage, strings)) for strings in rusage.alternatives)
+
+
+def _usage(usage: UsageString) -> str:
+    parts = [_amount(amount) for amount in usage.amounts]
+    grouped = len(usage.durations) > 1 or len(usage.decays) > 1
+    for name, values in (
+        ("duration", [_duration(value) for value in usage.durations]),
+        ("decay", [plain(value) for value in usage.decays]),
+    ):
+        if values:
+            text = " ".join(values)
+            parts.append(f"{name}=({text})" if grouped else f"{name}={text}")
+    return ":".join(parts)
+
+
+def _amount(amount: Amount) -> str:
+    if not amount.values:
+        return amount.resource
+    text = " ".join(plain(value) for value in amount.values)
+    return f"{amount.resource}=({text})" if amount.phased else f"{amount.resource}={text}"
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds}s" if seconds % 60 else str(seconds // 60)
+
+
+def _span(span: Span) -> str:
+    if span.hosts is not None:
+        return f"hosts={span.hosts}"
+    default = "'!'" if span.ptile_max else str(span.ptile)
+    return f"ptile={default}" + "".join(f",{name}:{count}" for name, count in span.ptile_by)
+
+
+def _cu(cu: Cu) -> str:
+    parts = [f"type={cu.type}"] if cu.type is not None else []
+    if cu.pref != "config" or not (parts or cu.maxcus or cu.balance or cu.excl):
+        parts.append(f"pref={cu.pref}")
+    if cu.maxcus is not None:
+        parts.append(f"maxcus={cu.maxcus}")
+    if cu.usablecuslots is not None:
+        parts.append(f"usablecuslots={cu.usablecuslots}")
+    parts += ["balance"] * cu.balance + ["excl"] * cu.excl
+    return ":".join(parts)

@@ -1,0 +1,203 @@
+"""Cut a requirement string into the terms of a compound one and into sections (REQ-01, REQ-14)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import nearest
+from .errors import ResreqError
+
+SECTIONS = ("select", "order", "rusage", "span", "same", "cu")
+_NAMES = "select[], order[], rusage[], span[], same[] or cu[]"
+_LAST_WORD = re.compile(r"([A-Za-z0-9_]*)\s*$")
+_TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section: its keyword ("" for the implicit leading selection), body and their offsets."""
+
+    keyword: str
+    body: str
+    start: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TermText:
+    """One ``count*{body}``; count None where it was left out."""
+
+    count: int | None
+    body: str
+    start: int
+    at: int
+
+
+def unquoted(text: str) -> tuple[str, int]:
+    """The string without quotes around the whole of it, and the offset of what is left (REQ-08)."""
+    left = len(text) - len(text.lstrip())
+    inner = text.strip()
+    if len(inner) >= 2 and inner[0] in "'\"" and inner.find(inner[0], 1) == len(inner) - 1:
+        return inner[1:-1], left + 1
+    return text, 0
+
+
+def skip_quote(text: str, at: int) -> int:
+    """The offset behind the quoted string that starts at `at`."""
+    end = text.find(text[at], at + 1)
+    if end < 0:
+        raise ResreqError(
+            f"this {text[at]} opens a string that is never closed",
+            text=text,
+            position=at,
+            token=text[at],
+            expected=f"a closing {text[at]}",
+        )
+    return end + 1
+
+
+def closing(text: str, at: int, pair: str) -> int:
+    """The offset of the bracket that closes the one at `at`; pair is ``[]`` or ``{}``."""
+    depth, place = 0, at
+    while place < len(text):
+        if text[place] in "'\"":
+            place = skip_quote(text, place)
+            continue
+        depth += (text[place] == pair[0]) - (text[place] == pair[1])
+        if depth == 0:
+            return place
+        place += 1
+    raise ResreqError(
+        f"this '{pair[0]}' is never closed",
+        text=text,
+        position=at,
+        token=pair[0],
+        expected=f"'{pair[1]}'",
+    )
+
+
+def is_compound(text: str) -> bool:
+    """Whether a brace stands outside quotes and sections."""
+    return "{" in re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
+
+
+def terms(text: str) -> tuple[TermText, ...]:
+    """The terms of ``n1*{…} + n2*{…} + {…}``."""
+    found: list[TermText] = []
+    place = 0
+    while True:
+        match = _TERM.match(text, place)
+        if match is None:
+            at = place + len(text[place:]) - len(text[place:].lstrip())
+            raise ResreqError(
+                "a term of a compound requirement is missing"
+                if at >= len(text)
+                else "this is no term of a compound requirement",
+                text=text,
+                position=at,
+                token=text[at : at + 1],
+                expected="count*{requirement}, such as 2*{select[mem>100]}",
+            )
+        brace = match.end()
+        end = closing(text, brace, "{}")
+        count = match.group("count")
+        at = place + len(text[place:brace]) - len(text[place:brace].lstrip())
+        found.append(
+            TermText(None if count is None else int(count), text[brace + 1 : end], brace + 1, at)
+        )
+        place = end + 1
+        rest = text[place:].lstrip()
+        if not rest:
+            return tuple(found)
+        at = len(text) - len(rest)
+        if rest[0] != "+":
+            raise ResreqError(
+                "nothing may stand between or beside the terms of a compound requirement",
+                text=text,
+                position=at,
+                token=rest.split(maxsplit=1)[0],
+                expected="'+' and another term, or the end",
+            )
+        if count is None:
+            raise ResreqError(
+                "only the last term may leave its count out",
+                text=text,
+                position=found[-1].at,
+                token="{",
+                expected="a count, such as 2*{…}",
+            )
+        place = at + 1
+
+
+def sections(text: str) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
+    """The sections of a simple requirement in their order, and the stray text between them.
+
+    A leading text without a keyword is the implicit selection. Raises ResreqError for an unknown
+    section and for brackets or quotes that do not match; repeated sections are left to the caller.
+    """
+    found: list[Section] = []
+    stray: list[Section] = []
+    place = loose = 0
+
+    def keep_loose(end: int) -> None:
+        body = text[loose:end]
+        if body.strip():
+            at = loose + len(body) - len(body.lstrip())
+            section = Section("", body.strip(), at, at)
+            (stray if found else found).append(section)
+
+    while place < len(text):
+        char = text[place]
+        if char in "'\"":
+            place = skip_quote(text, place)
+        elif char == "[":
+            word = _LAST_WORD.search(text, loose, place)
+            keyword, at = (word.group(1), word.start(1)) if word else ("", place)
+            _check_keyword(text, keyword, at if keyword else place)
+            end = closing(text, place, "[]")
+            keep_loose(at)
+            found.append(Section(keyword, text[place + 1 : end], place + 1, at))
+            place = loose = end + 1
+        elif char == "]":
+            raise ResreqError(
+                "this ']' closes nothing",
+                text=text,
+                position=place,
+                token="]",
+                expected=f"a section such as {_NAMES} opened before it",
+            )
+        else:
+            place += 1
+    keep_loose(len(text))
+    return tuple(found), tuple(stray)
+
+
+def _check_keyword(text: str, keyword: str, at: int) -> None:
+    if keyword in SECTIONS:
+        return
+    if not keyword:
+        raise ResreqError(
+            "'[' needs the name of a section before it",
+            text=text,
+            position=at,
+            token="[",
+            expected=_NAMES,
+        )
+    glued = next((name for name in SECTIONS[:5] if keyword.endswith(name)), None)
+    if glued:
+        first = keyword[: -len(glued)]
+        raise ResreqError(
+            f"'{keyword}' is no section",
+            text=text,
+            position=at,
+            token=keyword,
+            expected=f"a blank between '{first}' and {glued}[…]",
+        )
+    raise ResreqError(
+        f"'{keyword}' is no section{nearest(keyword, SECTIONS)}",
+        text=text,
+        position=at,
+        token=keyword,
+        expected=_NAMES,
+    )

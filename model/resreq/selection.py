@@ -1,0 +1,293 @@
+"""Parse trees of select sections into expressions, with the checks of REQ-02 … REQ-08."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .errors import ResreqError
+from .syntax import Binary, Defined, Expression, Name, Number, String, Unary, joined
+from .vocabulary import BUILTINS, PRODUCTS, SCALED, UNITS, canonical
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    from .parser import Options
+
+COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+#: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.
+MAX_DEPTH = 100
+
+
+class SelectionBuilder:
+    """Turns the parse tree of one selection into an expression."""
+
+    def __init__(self, body: str, options: Options, known: Callable[[Token], str]) -> None:
+        self._body = body
+        self._options = options
+        self._known = known
+        # Where the words of the expression stand; the expression itself keeps no places.
+        self._at: dict[int, tuple[Expression, Token]] = {}
+
+    def _fail(self, token: Token, what: str, expected: str = "") -> NoReturn:
+        raise ResreqError(
+            what, text=self._body, position=token.start_pos, token=str(token), expected=expected
+        )
+
+    def _blame(self, part: Expression, fallback: Token) -> Token:
+        return self._at[id(part)][1] if id(part) in self._at else fallback
+
+    def _kind(self, part: Expression) -> str | None:
+        """Kind of the resource that `part` names; "text" for a literal; None for anything else."""
+        if isinstance(part, String):
+            return "text"
+        if isinstance(part, Name):
+            return self._options.vocabulary.kind(part.value)
+        return None
+
+    # --- expressions --------------------------------------------------------------------------
+
+    def expression(self, tree: Tree[Any] | Token) -> Expression:
+        """The expression of an ordinary or strict selection."""
+        built = self._build(tree)
+        self._check_truth(built)
+        return self._scaled(built)
+
+    def _build(self, tree: Any, depth: int = 0, beside: Expression | None = None) -> Expression:
+        """`beside`: what the part is compared with, when it stands right of a comparison."""
+        rule: str = tree.data
+        parts = tree.children
+        if depth > MAX_DEPTH:
+            raise ResreqError(f"the selection is nested more than {MAX_DEPTH} levels deep")
+        if rule == "group":
+            return self._build(parts[1], depth + 1)
+        if rule == "unary":
+            return self._unary(parts[0], self._build(parts[1], depth + 1))
+        if rule == "number":
+            return self._number(parts[0])
+        if rule == "name":
+            return self._name(parts[0], beside)
+        if rule == "string":
+            return self._place(String(str(parts[0])[1:-1]), parts[0])
+        if rule == "defined":
+            return self._defined(parts)
+        if rule == "text_test":
+            return self._text_test(*parts)
+        if rule in ("disjunction", "conjunction"):
+            terms = [self._build(part, depth + 1) for part in parts[::2]]
+            for term in terms:
+                self._check_truth(term)
+            return joined(str(parts[1]), terms)
+        result = self._build(parts[0], depth + len(parts) // 2)
+        for sign, part in zip(parts[1::2], parts[2::2], strict=True):
+            compares = sign.type in ("EQUALITY", "RELATION")
+            right = self._build(part, depth + 1, result if compares else None)
+            result = self._binary(sign, result, right)
+        return result
+
+    def _place(self, node: Expression, token: Token) -> Expression:
+        self._at[id(node)] = (node, token)
+        return node
+
+    def _number(self, token: Token) -> Expression:
+        text = str(token)
+        if len(text) > 300:
+            self._fail(token, "this number is too long", "at most 300 digits")
+        odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit())
+        if odd and self._options.strict:
+            self._fail(token, f"'{text}' is no number in strict syntax", "a number such as 0.5")
+        return self._place(Number(float(text), literal(text)), token)
+
+    def _name(self, token: Token, beside: Expression | None) -> Expression:
+        vocabulary = self._options.vocabulary
+        if isinstance(beside, Name):
+            kind = vocabulary.kind(beside.value)
+            unknown = vocabulary.kind(canonical(str(token))) is None
+            if kind == "string" or (kind is None and unknown):
+                # The value of a string resource, or so it seems while names are not all known.
+                return self._place(Name(str(token)), token)
+        return self._place(Name(self._known(token)), token)
+
+    def _defined(self, parts: list[Token]) -> Expression:
+        name = parts[2]
+        resource = str(name)
+        spaced = (parts[0].end_pos, parts[1].end_pos, name.end_pos) != (
+            parts[1].start_pos,
+            name.start_pos,
+            parts[3].start_pos,
+        )
+        if self._options.strict and spaced:
+            self._fail(name, "blanks stand inside defined( )", f"defined({resource})")
+        if resource in PRODUCTS:
+            return Defined(resource)
+        if canonical(resource) in BUILTINS:
+            self._fail(
+                name,
+                f"defined() does not take the built-in {resource}",
+                "a resource of lsf.shared",
+            )
+        self._known(name)
+        if resource in self._options.vocabulary.dynamic:
+            self._fail(
+                name,
+                f"defined() does not take {resource}, a number collected at an interval",
+                "a static resource, a Boolean or a string",
+            )
+        return Defined(resource)
+
+    def _text_test(self, resource: Token, sign: Token, word: Token) -> Expression:
+        text = str(word)
+        right = String(text[1:-1]) if text[0] in "'\"" else Name(text)
+        left = self._place(Name(str(resource)), resource)
+        return Binary(_sign(sign), left, self._place(right, word))
+
+    # --- operators ----------------------------------------------------------------------------
+
+    def _unary(self, sign: Token, operand: Expression) -> Expression:
+        kind = self._kind(operand)
+        if kind == "string" or (kind == "text"):
+            self._fail(self._blame(operand, sign), "a string can only be compared", "a comparison")
+        if kind == "boolean" and str(sign) == "-" and self._options.strict:
+            self._fail(sign, "a Boolean takes no '-'", "!, && or ||")
+        return Unary(str(sign), operand)
+
+    def _binary(self, token: Token, left: Expression, right: Expression) -> Expression:
+        sign = _sign(token)
+        if sign in COMPARISONS:
+            self._check_comparison(token, left, right)
+        else:
+            for part in (left, right):
+                self._check_number(part, token)
+        return Binary(sign, left, right)
+
+    def _check_comparison(self, token: Token, left: Expression, right: Expression) -> None:
+        kind, other = self._kind(left), self._kind(right)
+        if kind == "text":
+            self._fail(
+                self._blame(left, token),
+                "a string stands left of a comparison",
+                "the resource there and the string on the right",
+            )
+        if kind == "string":
+            if not isinstance(right, Name | String | Number):
+                self._fail(
+                    token, f"{_word(left)} is a string", "a value, in quotes if it has signs"
+                )
+            return
+        if other == "string" and isinstance(left, Name | Number):
+            self._fail(
+                self._blame(right, token),
+                f"the string {_word(right)} stands on the right",
+                f"{_word(right)} {token} value",
+            )
+        if kind is not None and other == "text":
+            self._fail(self._blame(right, token), f"{_word(left)} is no string", "a number")
+        self._check_number(left, token, unsure=True)
+        self._check_number(right, token, unsure=isinstance(left, Name))
+
+    def _check_number(self, part: Expression, token: Token, *, unsure: bool = False) -> None:
+        """`part` must be a number; `unsure`: it may also be the value of a string resource."""
+        kind = self._kind(part)
+        if kind == "string" or (kind == "text" and not unsure):
+            self._fail(self._blame(part, token), "a string can only be compared", "a number")
+        if kind == "boolean" and self._options.strict:
+            self._fail(
+                self._blame(part, token),
+                f"{_word(part)} is a Boolean: '{token}' does not apply to it",
+                "!, && or ||",
+            )
+
+    def _check_truth(self, part: Expression) -> None:
+        """`part` stands where its truth counts: a string alone has none."""
+        if self._kind(part) in ("string", "text"):
+            place = self._at[id(part)][1]
+            self._fail(place, f"the string {place} is neither true nor false", "a comparison")
+
+    # --- restricted syntax --------------------------------------------------------------------
+
+    def restricted(self, tree: Any) -> Expression:
+        """``name``, ``-name`` and ``name=value`` joined by colons: all of them must hold.
+
+        A value asks for at least as good: no less, for an index that grows with load no more.
+        """
+        items = [item.children for item in tree.children if not isinstance(item, str)]
+        return self._scaled(joined("&&", [self._item(item) for item in items]))
+
+    def _item(self, parts: list[Token]) -> Expression:
+        minus = parts[0].type == "MINUS"
+        name, *value = parts[minus:]
+        resource = self._known(name)
+        kind = self._options.vocabulary.kind(resource)
+        if not value:
+            if kind == "string":
+                self._fail(name, f"{resource} is a string", f"{resource}=value")
+            return Unary("!", Name(resource)) if minus else Name(resource)
+        word = value[1]
+        if minus:
+            self._fail(parts[0], "'-' and a value exclude each other", f"{resource}={word}")
+        if kind == "boolean":
+            self._fail(word, f"the Boolean {resource} takes no value", resource)
+        text = str(word)
+        if kind == "string" or not _is_number(text):
+            if kind == "numeric":
+                self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
+            right: Expression = String(text[1:-1]) if text[0] in "'\"" else Name(text)
+            if _is_number(text):
+                right = Number(float(text), literal(text))
+            return Binary("==", Name(resource), right)
+        sign = "<=" if self._options.vocabulary.rises(resource) else ">="
+        return Binary(sign, Name(resource), Number(float(text), literal(text)))
+
+    # --- units --------------------------------------------------------------------------------
+
+    def _scaled(self, part: Expression) -> Expression:
+        """mem and swp in the unit of LSF_UNIT_FOR_LIMITS, rewritten to MB (REQ-13)."""
+        factor = UNITS[self._options.unit]
+        return part if factor == 1 else _scale(part, factor)
+
+
+def _scale(part: Expression, factor: float) -> Expression:
+    match part:
+        case Name(name) if name in SCALED:
+            return Binary("/", part, _plain(factor))
+        case Binary(sign, Name(name), Number(value)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, Name(name), _plain(value * factor))
+        case Binary(sign, Number(value), Name(name)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, _plain(value * factor), Name(name))
+        case Unary("!", Name(_)):
+            return part
+        case Binary(sign, left, right):
+            return Binary(sign, _scale(left, factor), _scale(right, factor))
+        case Unary(sign, operand):
+            return Unary(sign, _scale(operand, factor))
+    return part
+
+
+def _plain(value: float) -> Number:
+    return Number(value)
+
+
+def plain(value: float) -> str:
+    """The shortest decimal text of a number, without an exponent."""
+    if value == int(value):
+        return str(int(value))
+    text = repr(value)
+    return f"{value:.20f}".rstrip("0") if "e" in text else text
+
+
+def literal(text: str) -> str:
+    """What must be kept of a literal to print it and to compare it with a string: "" if nothing."""
+    return "" if plain(float(text)) == text else text
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) is not None and len(text) < 300
+
+
+def _sign(token: Token) -> str:
+    return "==" if str(token) == "=" else str(token)
+
+
+def _word(part: Expression) -> str:
+    return part.value if isinstance(part, Name | String) else "this"
