@@ -31,7 +31,7 @@ lint: $(STAMP)
 # The type checker needs a folder that carries the package's name.
 types: $(STAMP)
 	@mkdir -p $(TYPES) && ln -sfn ../.. $(TYPES)/slotwise
-	$(BIN)/mypy -p slotwise
+	$(BIN)/mypy -m slotwise -p slotwise.model -p slotwise.solver -p slotwise.cli -p slotwise.instances
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache

@@ -1,1 +1,74 @@
-"""Slotwise."""
+"""Slotwise: when will each pending job start, where, is it provably the earliest, why not sooner?
+
+>>> import slotwise as sw
+>>> problem = sw.load(sw.example("headline"))
+>>> sw.plan(problem)["job5"].start
+10800
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .instances import example, examples
+    from .model.errors import InputError, Problem, SlotwiseError
+    from .model.formats import dump, load
+    from .model.instance import Instance
+    from .model.plan import Plan, PlannedJob
+    from .solver.compare import Comparison, compare
+    from .solver.methods import plan
+    from .solver.validate import Violation, validate
+
+__version__ = "0.1.0"
+
+#: Where each public name lives; imported on first use, so that starting the command stays quick.
+_HOMES = {
+    "Comparison": "solver.compare",
+    "InputError": "model.errors",
+    "Instance": "model.instance",
+    "Plan": "model.plan",
+    "PlannedJob": "model.plan",
+    "Problem": "model.errors",
+    "SlotwiseError": "model.errors",
+    "Violation": "solver.validate",
+    "compare": "solver.compare",
+    "dump": "model.formats",
+    "example": "instances",
+    "examples": "instances",
+    "load": "model.formats",
+    "plan": "solver.methods",
+    "validate": "solver.validate",
+}
+
+__all__ = [
+    "Comparison",
+    "InputError",
+    "Instance",
+    "Plan",
+    "PlannedJob",
+    "Problem",
+    "SlotwiseError",
+    "Violation",
+    "__version__",
+    "compare",
+    "dump",
+    "example",
+    "examples",
+    "load",
+    "plan",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -91,6 +91,10 @@ class Plan:
                 return reservation
         raise KeyError(job)
 
+    def get(self, job: str) -> PlannedJob | None:
+        """The reservation of a job, or None."""
+        return next((item for item in self.reservations if item.job == job), None)
+
     def __contains__(self, job: object) -> bool:
         return any(reservation.job == job for reservation in self.reservations)
 

@@ -1,0 +1,55 @@
+"""``slotwise compare``: greedy, time-based and optimal starts side by side."""
+
+from __future__ import annotations
+
+import typer
+
+from .exits import Exit
+from .options import (
+    AsLsf,
+    Effort,
+    Example,
+    FormatOption,
+    InstanceFile,
+    ObjectiveOption,
+    TimeLimit,
+    Workers,
+    progress,
+    read_instance,
+)
+
+
+def compare(
+    file: InstanceFile = None,
+    example: Example = None,
+    objective: ObjectiveOption = "lexicographic",
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    workers: Workers = 1,
+    as_lsf: AsLsf = False,
+    format: FormatOption = "text",
+) -> None:
+    """Show for every pending job what each method says, the gain, and what the job waits for.
+
+    GREEDY is LSF's default estimate ("no sooner than"), REALLY the start that greedy reservation
+    would give in the end. Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
+    """
+    from ..solver.compare import compare as compare_methods
+    from .render import comparison_output
+    from .stopping import cancel_on_signal
+
+    instance = read_instance(file, example)
+    with cancel_on_signal() as cancel, progress() as report:
+        found = compare_methods(
+            instance,
+            objective=objective,
+            time_limit=time_limit,
+            effort=effort,
+            workers=workers,
+            as_lsf=as_lsf,
+            cancel=cancel,
+            on_progress=report,
+        )
+    typer.echo(comparison_output(instance, found, format), nl=False)
+    if cancel.is_set():
+        raise typer.Exit(Exit.STOPPED)

@@ -1,0 +1,65 @@
+"""The ``slotwise`` command: registers one module a command and maps errors to exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..model.errors import InputError, SlotwiseError
+from .compare import compare
+from .exits import Exit
+from .solve import solve
+
+app = typer.Typer(
+    name="slotwise",
+    help="When will each pending job start, where, is that provably the earliest, "
+    "and what would start it sooner?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(solve)
+app.command()(compare)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"slotwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+def main() -> None:
+    """Run the command line; every error a user can cause ends in a message and an exit code."""
+    try:
+        app()
+    except InputError as error:
+        _complain(str(error))
+        sys.exit(Exit.BAD_INPUT)
+    except SlotwiseError as error:
+        _complain(str(error))
+        sys.exit(Exit.FAILED)
+    except KeyboardInterrupt:
+        _complain("stopped")
+        sys.exit(Exit.STOPPED)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): nothing more to say to it.
+        sys.stderr.close()
+        sys.exit(Exit.DONE)
+
+
+def _complain(text: str) -> None:
+    for line in text.splitlines():
+        typer.echo(f"slotwise: {line}", err=True)

@@ -1,0 +1,76 @@
+"""Options and steps that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..model.errors import InputError
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+
+Format = Literal["text", "json", "csv"]
+Objective = Literal["lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"]
+
+InstanceFile = Annotated[
+    Path | None,
+    typer.Argument(help="Instance file, YAML or JSON; - for standard input.", show_default=False),
+]
+Example = Annotated[
+    str | None,
+    typer.Option("--example", help="A shipped example instead of a file; see `slotwise examples`."),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
+ObjectiveOption = Annotated[Objective, typer.Option(help="What the optimum minimises.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),
+]
+Effort = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Deterministic effort instead: the same plan on any machine."),
+]
+Workers = Annotated[int, typer.Option(min=1, help="Solver threads.")]
+AsLsf = Annotated[
+    bool,
+    typer.Option(
+        "--as-lsf", help="Leave out windows and advance reservations, as LSF's estimate does."
+    ),
+]
+
+
+def read_instance(file: Path | None, example: str | None) -> Instance:
+    """The instance of a file, of standard input or of a shipped example; warnings go to stderr.
+
+    Raises InputError when neither or both are given, or the instance is bad.
+    """
+    from ..instances import example as example_path
+    from ..model.formats import load_with_warnings, loads_with_warnings
+
+    if (file is None) == (example is None):
+        raise InputError("give an instance file or --example NAME (`slotwise examples` lists them)")
+    if file is not None and str(file) == "-":
+        instance, warnings = loads_with_warnings(sys.stdin.read(), "<stdin>")
+    else:
+        instance, warnings = load_with_warnings(example_path(example) if example else file)
+    for warning in warnings:
+        typer.echo(f"slotwise: warning: {warning}", err=True)
+    return instance
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Any], None] | None]:
+    """A status line on stderr while a search runs; None where no terminal is there to see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("solving") as status:
+        yield lambda report: status.update(str(report))

@@ -1,0 +1,142 @@
+"""Plans and comparisons as tables, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..model.allocation import allocation_text
+from ..model.time_text import clock_text, duration_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..model.instance import Instance
+    from ..model.plan import Plan
+    from ..solver.compare import Comparison
+
+
+def plan_output(instance: Instance, plan: Plan, format: str) -> str:
+    """A plan in one of the output formats, with a final newline."""
+    record = plan.to_dict()
+    if format == "json":
+        return json.dumps(record, indent=2) + "\n"
+    if format == "csv":
+        rows = [_flat(item) for item in record["reservations"]]
+        rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
+        columns = (
+            *("job", "start", "finish", "allocation", "method", "bound", "proved"),
+            *("waits_for", "estimate", "reserved", "fallback", "alternative"),
+        )
+        return _csv(columns, rows)
+    return _plan_text(instance, plan)
+
+
+def _plan_text(instance: Instance, plan: Plan) -> str:
+    shows_estimate = any(item.start is None for item in plan)
+    columns = ["JOB", "START", "WHERE" if not shows_estimate else "WHERE / RESERVED NOW", "STATUS"]
+    table = _table(*columns, "WAITS FOR")
+    for item in plan:
+        if item.start is None:
+            start = "no sooner than " + clock_text(instance, item.estimate)
+            where = allocation_text(item.reserved)
+        else:
+            start, where = clock_text(instance, item.start), allocation_text(item.allocation)
+        status = item.fallback or (
+            "proved"
+            if item.proved
+            else f"not before {clock_text(instance, item.bound)}"
+            if item.bound is not None
+            else item.method
+        )
+        table.add_row(item.job, start, where, status, item.waits_for)
+    for missing in plan.unplaced:
+        table.add_row(missing.job, "never", "", "", missing.reason)
+    lines = [_print(table), _summary(plan)]
+    return "".join(lines)
+
+
+def _summary(plan: Plan) -> str:
+    text = f"{plan.method}, {plan.objective}: {plan.status}"
+    if plan.value is not None:
+        text += f", value {plan.value:g}"
+    if plan.bound is not None:
+        text += f", bound {plan.bound:g}"
+    return "\n".join([text, *plan.notes]) + "\n"
+
+
+def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
+    """A comparison in one of the output formats, with a final newline."""
+    records = comparison.to_records()
+    if format == "json":
+        record = {"jobs": records, "status": comparison.optimal.status}
+        return json.dumps(record, indent=2) + "\n"
+    if format == "csv":
+        return _csv(list(records[0]) if records else ["job"], [_flat(item) for item in records])
+    table = _table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")
+    for title in ("PROVED", "WHERE", "WAITS FOR"):
+        table.add_column(title)
+    for row in comparison:
+        times = [row.greedy_estimate, row.greedy_start, row.time_based, row.optimal]
+        cells = [_since(time) for time in times]
+        proved = "yes" if row.proved else "no" if row.optimal is not None else ""
+        gain = "" if row.gain is None else duration_text(row.gain)
+        where = allocation_text(row.allocation)
+        note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
+        table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note)
+    gains = [row.gain for row in comparison if row.gain is not None]
+    proved_jobs = sum(row.proved for row in comparison)
+    total = (
+        f"{len(comparison.jobs)} pending; {proved_jobs} starts proved the earliest; "
+        f"against greedy as it really runs: {duration_text(sum(gains))} of waiting saved in all.\n"
+        "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
+        "reservation gives in the end.\n"
+    )
+    return _print(table) + total
+
+
+def _since(time: int | None) -> str:
+    return "never" if time is None else "now" if time == 0 else duration_text(time)
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: allocation_text(value) if isinstance(value, dict) else value
+        for key, value in record.items()
+    }
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _table(*titles: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
+
+
+def _print(table: Table) -> str:
+    """The table as text, as wide as the terminal and in colour only on one."""
+    import shutil
+    import sys
+
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((160, 40)).columns if terminal else 160
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=max(width, 80), force_terminal=terminal)
+    console.print(table)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"

@@ -1,0 +1,79 @@
+"""``slotwise solve``: one plan by one method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .exits import Exit
+from .options import (
+    AsLsf,
+    Effort,
+    Example,
+    FormatOption,
+    InstanceFile,
+    ObjectiveOption,
+    TimeLimit,
+    Workers,
+    progress,
+    read_instance,
+)
+
+if TYPE_CHECKING:
+    from ..model.plan import Plan
+
+Method = Literal["greedy", "time-based", "optimal", "milp"]
+
+
+def solve(
+    file: InstanceFile = None,
+    example: Example = None,
+    method: Annotated[Method, typer.Option(help="How to plan.")] = "optimal",
+    objective: ObjectiveOption = "lexicographic",
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    workers: Workers = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS)."
+        ),
+    ] = None,
+    as_lsf: AsLsf = False,
+    format: FormatOption = "text",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
+    ] = False,
+) -> None:
+    """Plan every pending job: when and where it starts, and what it waits for.
+
+    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far).
+    """
+    from ..solver.methods import plan
+    from .render import plan_output
+    from .stopping import cancel_on_signal
+
+    instance = read_instance(file, example)
+    with cancel_on_signal() as cancel, progress() as report:
+        found = plan(
+            instance,
+            method,
+            objective=objective,
+            time_limit=time_limit,
+            effort=effort,
+            workers=workers,
+            jobs=jobs,
+            as_lsf=as_lsf,
+            cancel=cancel,
+            on_progress=report,
+        )
+    typer.echo(plan_output(instance, found, format), nl=False)
+    _leave(found, strict=strict, stopped=cancel.is_set())
+
+
+def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
+    if stopped:
+        raise typer.Exit(Exit.STOPPED)
+    if strict and found.unplaced:
+        raise typer.Exit(Exit.FAILED)
