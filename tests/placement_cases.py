@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-
 from slotwise.solver.demand import GroupCap, Room, TermDemand, UnitDemand
 
 Case = tuple[TermDemand, Room]
@@ -73,21 +72,21 @@ def tiny_cases(draw: st.DrawFn, grouped: bool = False, hosts: int = 6) -> Case:
     def row(element: st.SearchStrategy[Any]) -> list[Any]:
         return draw(st.lists(element, min_size=count, max_size=count))
 
-    caps = row(st.integers(0, 4))
+    caps = row(st.sampled_from([2, 3, 1, 4, 4, 3, 2, 0]))
     options: dict[str, Any] = {"order": draw(st.permutations(range(count)))}
-    span = draw(st.sampled_from(["none", "ptile", "ptile", "mixed", "host"]))
+    span = draw(st.sampled_from(["none", "ptile", "none", "ptile", "mixed", "host"]))
     if span == "ptile":
         options["ptile"] = draw(st.integers(1, 4))
     elif span == "mixed":
         options["ptile"] = row(st.integers(1, 4))
     options["one_host"] = span == "host"
-    if draw(st.booleans()):
+    if draw(st.integers(0, 3)) == 3:
         arrays = draw(st.integers(1, 2))
         options["same"] = tuple(row(st.integers(-1, 1)) for _ in range(arrays))
-    if draw(st.integers(0, 2)) == 0:
+    if draw(st.integers(0, 3)) == 3:
         options["first"] = row(st.booleans())
     if draw(st.integers(0, 3)):
-        options["units"] = row(st.integers(-1, 4))
+        options["units"] = row(st.sampled_from([0, 1, 2, 0, 1, 2, 3, 4, -1]))
         if max(options["units"]) < 0:
             options["units"] = [0] * count
         options["pref"] = draw(st.sampled_from(["config", "maxavail", "minavail", "bestfit"]))
@@ -99,7 +98,7 @@ def tiny_cases(draw: st.DrawFn, grouped: bool = False, hosts: int = 6) -> Case:
         if draw(st.booleans()):
             levels = draw(st.lists(st.integers(0, 2), min_size=levels, max_size=levels))
             options["preference"] = ints(levels)
-        options["excl"] = draw(st.booleans())
+        options["excl"] = draw(st.sampled_from([False, False, True]))
         options["idle"] = row(st.sampled_from([True, True, True, False]))
     if grouped:
         options["groups"] = tuple(
@@ -110,6 +109,9 @@ def tiny_cases(draw: st.DrawFn, grouped: bool = False, hosts: int = 6) -> Case:
             )
             for _ in range(draw(st.integers(1, 2)))
         )
-    slots = draw(st.integers(1, max(1, sum(caps))))
+    total = max(1, sum(caps))
+    slots = draw(st.integers(1, total))
+    if draw(st.booleans()):
+        slots = total + 1 - slots
     most = slots + draw(st.integers(0, 6))
     return case(caps, slots, most=most, **options)

@@ -34,11 +34,9 @@ def place_most(term: TermDemand, room: Room) -> Allocation | None:
 
 def _most(term: TermDemand, room: Room) -> int | None:
     """The number of slots a range gets."""
-    most = min(term.most, int(room.caps[term.candidates].sum()))
-    if most < term.slots:
-        return None
-    if fits(term, room, most):
-        return most
+    if fits(term, room, term.most):
+        return term.most
+    most = min(term.most - 1, int(room.caps[term.candidates].sum()))
     block = _block(term, room)
     if block > 1:
         blocks = _largest(term, room, -(-term.slots // block), most // block, block)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from placement_cases import Case, tiny_cases
-
 from slotwise.solver.demand import Allocation, Room, TermDemand
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.cpsat import solve
@@ -31,9 +32,7 @@ def by_model(term: TermDemand, room: Room, slots: int) -> Allocation | None:
 
 def concentrates(term: TermDemand) -> bool:
     unit = term.unit
-    return unit is not None and (
-        unit.maxcus is not None or unit.balance or unit.pref == "bestfit"
-    )
+    return unit is not None and (unit.maxcus is not None or unit.balance or unit.pref == "bestfit")
 
 
 def check_order(term: TermDemand, held: Allocation) -> None:
@@ -46,30 +45,32 @@ def check_order(term: TermDemand, held: Allocation) -> None:
     units = [0 if term.unit is None else int(term.unit.unit_of[host]) for host in hosts]
     blocks = [unit for n, unit in enumerate(units) if n == 0 or units[n - 1] != unit]
     assert len(blocks) == len(set(blocks))
-    for before, after in zip(later, later[1:], strict=False):
+    for before, after in pairwise(later):
         if term.unit is None or term.unit.unit_of[before] == term.unit.unit_of[after]:
             assert rank[before] < rank[after]
 
 
 def fewest(term: TermDemand, room: Room, slots: int) -> int:
     """Fewest units by enumeration in the first label class that has a placement."""
-    for labels in term.same or (None,):
-        every: dict[int, int] = {}
-        for host in term.candidates:
-            if room.caps[host]:
-                every.setdefault(0 if labels is None else int(labels[host]), 0)
-        for label in every:
-            inside = [
-                int(h) for h in term.candidates if labels is None or int(labels[h]) == label >= 0
-            ]
-            narrow = replace(term, same=(), candidates=term.candidates[:0])
-            if not inside:
-                continue
-            narrow = replace(narrow, candidates=term.candidates[[h in inside for h in term.candidates]])
-            counts = [len(units_used(term, held)) for held in placements(narrow, room, slots)]
-            if counts:
-                return min(counts)
+    for inside in label_classes(term, room):
+        narrow = replace(term, same=(), candidates=np.array(inside, dtype=np.int64))
+        counts = [len(units_used(term, held)) for held in placements(narrow, room, slots)]
+        if counts:
+            return min(counts)
     raise AssertionError("no placement at all")
+
+
+def label_classes(term: TermDemand, room: Room) -> list[list[int]]:
+    """Hosts that agree, array after array, classes in the order of their first host."""
+    alive = [int(host) for host in term.candidates if room.caps[host]]
+    if not term.same:
+        return [alive]
+    return [
+        [host for host in alive if labels[host] == label]
+        for labels in term.same
+        for label in dict.fromkeys(int(labels[host]) for host in alive)
+        if label >= 0
+    ]
 
 
 def check(case: Case) -> None:
@@ -113,3 +114,65 @@ def test_model_equals_combinatorial_method(case: Case) -> None:
             check_order(term, modelled)
             if concentrates(term):
                 assert len(units_used(term, modelled)) == len(units_used(term, combined))
+
+
+def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
+    """How many slots a range gets by the rules of place_most, by trying every number."""
+
+    def possible(slots: int, where: Room) -> bool:
+        return next(placements(term, where, slots), None) is not None
+
+    unit = term.unit
+    if unit is not None and unit.balance:
+        return term.slots if possible(term.slots, room) else None
+    if unit is not None and unit.maxcus is not None:
+        base = place(term, room)
+        if base is None:
+            return None
+        used = units_used(term, base)
+        inside = np.isin(unit.unit_of, list(used))
+        room = replace(room, caps=np.where(inside, room.caps, 0))
+    counts = [n for n in range(term.slots, term.most + 1) if possible(n, room)]
+    if not counts or term.most in counts:
+        return max(counts, default=None)
+    alive = [int(h) for h in term.candidates if room.caps[h]]
+    tiles = set() if term.ptile is None else {int(term.ptile[h]) for h in alive}
+    if len(tiles) == 1 and not term.one_host:
+        whole = [n for n in counts if n % min(tiles) == 0]
+        counts = whole or counts
+    return max(counts)
+
+
+@pytest.mark.behaviour("PLC-02", "PLC-07", "PLC-14")
+@settings(max_examples=200, deadline=None)
+@given(tiny_cases(hosts=5))
+def test_range_gets_as_many_slots_as_the_rules_allow(case: Case) -> None:
+    term, room = case
+    found = place_most(term, room)
+    expected = range_by_enumeration(term, room)
+    assert (None if found is None else sum(found.values())) == expected
+    if found is not None:
+        assert valid(term, room, found)
+
+
+@pytest.mark.behaviour("PLC-07")
+@quick
+@given(tiny_cases())
+def test_first_combination_in_unit_order(case: Case) -> None:
+    """Of the fewest units, the combination whose units come first in configuration order."""
+    term, room = case
+    unit = term.unit
+    assume(unit is not None)
+    assert unit is not None
+    term = replace(
+        term,
+        same=(),
+        first_hosts=None,
+        unit=replace(unit, pref="config", maxcus=3, preference=None),
+    )
+    found = place(term, room)
+    sets = [tuple(sorted(units_used(term, held))) for held in placements(term, room, term.slots)]
+    assert (found is not None) == bool(sets)
+    if found is not None:
+        count = min(len(units) for units in sets)
+        assert tuple(sorted(units_used(term, found))) == min(s for s in sets if len(s) == count)
