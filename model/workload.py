@@ -90,8 +90,8 @@ def canonical(workload: Workload, procs: int) -> Workload:
     """The jobs that a machine of `procs` processors can replay, in canonical form.
 
     Jobs without a positive run time, request or size, and jobs larger than the machine, are left
-    out and counted in `left_out`, each under the first reason that holds; a run longer than its request is cut to it; jobs are
-    sorted by (submit, number).
+    out and counted in `left_out`, each under the first reason that holds; a run longer than its
+    request is cut to it; jobs are sorted by (submit, number).
     """
     reasons = {
         "run time not positive": workload.run_time <= 0,

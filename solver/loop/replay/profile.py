@@ -79,7 +79,9 @@ class Profile:
                 i += 1
                 start = times[i]
                 continue
-            end = min(start + duration, reserved)
+            end = start + duration
+            if end > reserved:
+                end = reserved
             i += 1
             while times[i] < end:
                 if free[i] < procs:

@@ -1,0 +1,223 @@
+"""``slotwise simulate LOG.swf``: replay a recorded workload under one policy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from ..solver.loop.replay import Checkpoint, Metrics, Replay, ReplayResult
+
+STOPPED = 3
+"""Exit code of a command that was stopped before its end (design §7)."""
+
+Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
+ScheduleAfter = Literal["event", "timestamp"]
+Format = Literal["text", "csv", "json"]
+
+
+def simulate(
+    log: Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)],
+    policy: Annotated[
+        Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
+    ] = None,
+    procs: Annotated[
+        int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")
+    ] = None,
+    jobs: Annotated[
+        Path | None,
+        typer.Option(help="Write one record a job: .csv, .csv.gz or .json.", show_default=False),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="Format of the metrics on stdout.")] = "text",
+    schedule_after: Annotated[
+        ScheduleAfter | None,
+        typer.Option(help="Schedule after each event or once a time stamp. Default: by policy."),
+    ] = None,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Report malformed records and replay the rest.")
+    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on from a checkpoint.", show_default=False)
+    ] = None,
+) -> None:
+    """Replay an SWF log on one pool of processors and print the metrics.
+
+    Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
+    """
+    from ..solver.loop.replay import Replay, measure
+    from .stopping import stop_on_signal
+
+    if jobs is not None:
+        _check_jobs_path(jobs)
+    with stop_on_signal() as stopped:
+        workload = _read(log, keep_going)
+        if resume is None:
+            session = Replay(workload, policy or "easy", procs, schedule_after)
+        else:
+            saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
+            session = Replay.resume(workload, saved, str(resume))
+        _tell_left_out(session.workload.left_out)
+        with _progress(session) as show:
+            while not stopped() and session.advance():
+                show()
+        result = session.result()
+        if not result.complete:
+            _stop(session, checkpoint)
+        metrics = measure(result)
+        if jobs is not None:
+            _write_jobs(result, jobs)
+    typer.echo(_render(result, metrics, format))
+
+
+def _read(log: Path, keep_going: bool) -> Any:
+    from ..model.formats.swf import read_swf
+
+    found = read_swf(log, keep_going=keep_going)
+    for problem in found.problems:
+        typer.echo(str(problem), err=True)
+    return found.workload
+
+
+def _tell_left_out(left_out: Any) -> None:
+    """Nothing is dropped silently."""
+    for reason, count in left_out.items():
+        typer.echo(f"left out {count} job{'s' if count > 1 else ''}: {reason}", err=True)
+
+
+def _load(path: Path, **options: Any) -> Checkpoint:
+    """The checkpoint, which no option given beside it may contradict."""
+    from ..model.errors import InputError, Problem
+    from ..solver.loop.replay import Checkpoint
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
+    saved = Checkpoint.from_json(text, str(path))
+    problems = [
+        Problem(
+            f"made with --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path)
+        )
+        for name, value in options.items()
+        if value is not None and value != getattr(saved, name)
+    ]
+    if problems:
+        raise InputError(problems)
+    return saved
+
+
+def _stop(session: Replay, checkpoint: Path | None) -> None:
+    """Leave the state where it was asked for, and with exit code 3."""
+    from .atomic import whole_file
+
+    done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
+    if checkpoint is None:
+        typer.echo(f"{done} ended; nothing was written (no --checkpoint)", err=True)
+    else:
+        with whole_file(checkpoint) as file:
+            file.write(session.checkpoint().to_json().encode())
+        typer.echo(f"{done} ended; go on with --resume {checkpoint}", err=True)
+    raise typer.Exit(STOPPED)
+
+
+@contextmanager
+def _progress(session: Replay) -> Iterator[Any]:
+    """A bar on stderr with jobs/s and simulated time, if a terminal is there to see it."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
+    )
+    begun, total = session.now, len(session.workload)
+    already = session.finished
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(
+            session.policy, total=total, completed=already, rate=0.0, days=0.0, start=True
+        )
+
+        def show() -> None:
+            elapsed = bar.tasks[task].elapsed or 1e-9
+            bar.update(
+                task,
+                completed=session.finished,
+                rate=(session.finished - already) / elapsed,
+                days=(session.now - begun) / 86400,
+            )
+
+        yield show
+
+
+def _check_jobs_path(path: Path) -> None:
+    from ..model.errors import InputError, Problem
+
+    if not path.name.endswith((".csv", ".csv.gz", ".json")):
+        raise InputError([Problem("--jobs takes a name in .csv, .csv.gz or .json", str(path))])
+    if not path.parent.is_dir():
+        raise InputError([Problem("cannot be written: no such folder", str(path))])
+
+
+def _write_jobs(result: ReplayResult, path: Path) -> None:
+    """One record a job in the order of the log, in the format that the name asks for."""
+    import gzip
+    import json
+
+    from .atomic import whole_file
+
+    columns = {name: column.tolist() for name, column in result.columns().items()}
+    rows = zip(*columns.values(), strict=True)
+    if path.name.endswith(".json"):
+        text = json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=0) + "\n"
+    else:
+        lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+        text = "\n".join(lines) + "\n"
+    content = text.encode()
+    if path.name.endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
+    import json
+
+    record: dict[str, Any] = {
+        "log": result.workload.source,
+        "policy": result.policy,
+        "schedule_after": result.schedule_after,
+        **metrics.to_dict(),
+    }
+    if format == "json":
+        return json.dumps(record | {"left_out": dict(result.workload.left_out)}, indent=2)
+    if format == "csv":
+        return ",".join(record) + "\n" + ",".join(_quoted(value) for value in record.values())
+    width = max(map(len, record))
+    return "\n".join(f"{name:<{width}}  {_plain(name, record[name])}" for name in record)
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+
+
+def _plain(name: str, value: object) -> str:
+    """Waits with 3 decimals, ratios with 4."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3f} s" if name.endswith("wait") else f"{value:.4f}"

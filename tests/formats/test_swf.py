@@ -1,0 +1,167 @@
+"""SWF logs: what is read, what is malformed, and that nothing is dropped without a word."""
+
+import gzip
+
+import numpy as np
+import pytest
+import traces
+from hypothesis import given
+from hypothesis import strategies as st
+from slotwise.model.errors import InputError
+from slotwise.model.formats.swf import COLUMNS, parse_swf, read_swf
+from slotwise.model.workload import Workload, canonical, machine_size
+from slotwise.solver.loop.replay import replay
+
+GOOD = "7 100 -1 50 4 -1 -1 4 60 -1 1 12 3 -1 2 -1 -1 -1"
+
+
+def record(**changed: str) -> str:
+    """GOOD with columns replaced, as ``c4="x"`` (columns count from 1)."""
+    words = GOOD.split()
+    for name, word in changed.items():
+        words[int(name[1:]) - 1] = word
+    return " ".join(words)
+
+
+MALFORMED = [
+    *(record(**{f"c{column}": "x"}) for column in range(1, COLUMNS + 1)),
+    *(" ".join(GOOD.split()[:count]) for count in range(1, COLUMNS, 2)),
+    *(record(**{f"c{column}": "nan"}) for column in (2, 4, 6, 8, 9)),
+    *(record(**{f"c{column}": "-7"}) for column in (1, 2, 4, 8, 9)),
+    *(record(**{f"c{column}": "1.5"}) for column in (1, 2, 4, 8, 9)),
+    record(c2="-1"),
+    record(c4="inf"),
+    record(c9="1e999"),
+    record(c8="99999999999999999999"),
+    record(c4="1_000"),
+    record(c9="0x10"),
+    record(c2="12:30"),
+    GOOD.replace(" ", ","),
+]
+
+
+def test_there_are_fifty_malformed_records():
+    assert len(MALFORMED) == len(set(MALFORMED)) == 50
+
+
+@pytest.mark.parametrize("bad", MALFORMED)
+def test_a_malformed_record_is_refused_or_skipped_with_its_line(tmp_path, bad):
+    path = tmp_path / "log.swf"
+    head = "; MaxProcs: 8\n\n"
+    first, last = record(c1="1"), record(c1="9")
+    path.write_text(f"{head}{first}\n{bad}\n{last}\n")
+    with pytest.raises(InputError) as refused:
+        read_swf(path)
+    found = read_swf(path, keep_going=True)
+    assert [str(problem) for problem in found.problems] == [str(refused.value)]
+    assert str(refused.value).startswith(f"{path}:4: ")
+    assert dict(found.workload.left_out) == {"malformed record": 1}
+    path.write_text(f"{head}{first}\n{last}\n")
+    without = replay(read_swf(path).workload)
+    np.testing.assert_array_equal(replay(found.workload).start, without.start)
+
+
+def test_all_problems_come_in_one_report():
+    found = parse_swf([*MALFORMED, GOOD, GOOD], "log.swf")
+    assert [problem.line for problem in found.problems] == [*range(1, 51), 52]
+    assert len(found.workload) == 1
+    assert str(found.problems[-1]) == "log.swf:52: job number 7 is already used at line 51"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (record(c4="x"), "run time 'x' is not a number"),
+        (record(c2="1.5"), "submit time '1.5'; it must be a whole number"),
+        (record(c2="-1"), "submit time -1; it must not be negative"),
+        (record(c8="-7"), "requested processors -7; it must be positive, or -1 for unknown"),
+        (record(c8="9" * 20), "requested processors '99999999999999999999' is out of range"),
+        (record(c6="x"), "column 6 'x' is not a number"),
+        ("1 2 3", "3 columns; a record has 18"),
+    ],
+)
+def test_messages_say_what_would_be_right(bad, message):
+    assert [problem.message for problem in parse_swf([bad]).problems] == [message]
+
+
+def test_columns_and_header():
+    lines = ["; MaxNodes: 3", ";MaxProcs: 64 (with login nodes)", ";; Note: x: y", "", GOOD]
+    log = parse_swf(lines).workload
+    assert {name: column.tolist() for name, column in log.columns().items()} == {
+        "job": [7],
+        "submit": [100],
+        "run_time": [50],
+        "req_time": [60],
+        "procs": [4],
+        "user": [12],
+        "queue": [2],
+    }
+    assert log.max_procs == 64
+    assert dict(log.header) == {
+        "MaxNodes": "3",
+        "MaxProcs": "64 (with login nodes)",
+        "Note": "x: y",
+    }
+
+
+def test_machine_size_comes_from_the_log_unless_given():
+    assert machine_size(parse_swf(["; MaxNodes: 3"]).workload, None) == 3
+    assert machine_size(parse_swf(["; MaxNodes: 3"]).workload, 5) == 5
+    with pytest.raises(InputError, match="--procs"):
+        machine_size(parse_swf(["; MaxProcs: -1"]).workload, None)
+
+
+def test_whole_numbers_may_be_written_with_a_point_and_columns_may_follow():
+    found = parse_swf([record(c4="50.0", c6="0.25") + " {1,2} q_2w 1:ppn=12"])
+    assert not found.problems
+    assert found.workload.run_time.tolist() == [50]
+
+
+def test_gzip_is_recognised_by_content(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_bytes(gzip.compress(GOOD.encode()))
+    assert len(read_swf(path).workload) == 1
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8b\x08nonsense", gzip.compress(b"1 2 3" * 99)[:-9]])
+def test_a_damaged_archive_is_one_message(tmp_path, content):
+    path = tmp_path / "log.swf.gz"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"log\.swf\.gz: cannot be read: "):
+        read_swf(path)
+
+
+def test_a_missing_file_is_one_message(tmp_path):
+    with pytest.raises(InputError, match=r"none\.swf: cannot be read: No such file"):
+        read_swf(tmp_path / "none.swf")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_either_read_or_reported(text):
+    found = parse_swf(text.splitlines())
+    spoken = [line for line in text.splitlines() if line.split()]
+    records = [line for line in spoken if not line.split()[0].startswith(";")]
+    assert len(found.workload) + len(found.problems) == len(records)
+
+
+@given(st.lists(st.tuples(*[st.integers(-1, 12)] * 3, st.integers(0, 9)), max_size=12))
+def test_canonical_form_is_complete_and_stable(rows):
+    run, request, size, submit = (
+        (list(column) for column in zip(*rows, strict=True)) if rows else [[]] * 4
+    )
+    once = canonical(Workload.of(submit, run, request, size), 8)
+    assert len(once) + sum(once.left_out.values()) == len(rows)
+    assert np.all((once.run_time >= 1) & (once.run_time <= once.req_time))
+    assert np.all((once.procs >= 1) & (once.procs <= 8))
+    keys = list(zip(once.submit.tolist(), once.job.tolist(), strict=True))
+    assert keys == sorted(keys)
+    assert canonical(once, 8).digest() == once.digest()
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "procs"), [("KTH-SP2", 28481, 100), ("theta_2022", 23911, 4360)]
+)
+def test_packaged_logs_are_already_canonical(name, jobs, procs):
+    log = traces.log(name)
+    assert (len(log), log.max_procs) == (jobs, procs)
+    assert canonical(log, procs).digest() == log.digest()

@@ -1,0 +1,185 @@
+"""``slotwise simulate`` on SWF logs: files, formats, stops and messages."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+import traces
+import typer
+from slotwise.cli.simulate import simulate
+from slotwise.model.errors import InputError
+from slotwise.solver.loop.replay import Replay
+from typer.testing import CliRunner
+
+KTH = str(traces.log_path("KTH-SP2"))
+SMALL = """; MaxProcs: 4
+1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1
+2 1 -1 5 4 -1 -1 4 5 -1 1 1 1 -1 1 -1 -1 -1
+3 2 -1 8 1 -1 -1 1 8 -1 1 1 1 -1 1 -1 -1 -1
+4 3 -1 0 1 -1 -1 1 8 -1 1 1 1 -1 1 -1 -1 -1
+"""
+SMALL_EASY = """job,submit,start,end,procs,req_time,run_time,wait
+1,0,0,10,3,10,10,0
+2,1,10,15,4,5,5,9
+3,2,2,10,1,8,8,0
+"""
+
+app = typer.Typer()
+app.command()(simulate)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(*arguments):
+    """The message of a run that has to be refused."""
+    result = run(*arguments)
+    assert isinstance(result.exception, InputError)
+    return str(result.exception)
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.swf"
+    path.write_text(SMALL)
+    return path
+
+
+def test_jobs_file_and_metrics(small, tmp_path):
+    out = tmp_path / "out.csv"
+    result = run(small, "--jobs", out)
+    assert result.exit_code == 0
+    assert out.read_text() == SMALL_EASY
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "small.swf"]
+    assert "mean_wait                3.000 s" in result.stdout
+    assert result.stderr == "left out 1 job: run time not positive\n"
+
+
+def test_the_formats_say_the_same(small, tmp_path):
+    record = json.loads(run(small, "--policy", "fcfs", "--procs", 8, "--format", "json").stdout)
+    text = run(small, "--policy", "fcfs", "--procs", 8, "--format", "csv").stdout
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert record.pop("left_out") == {"run time not positive": 1}
+    assert row == {name: str(value) for name, value in record.items()}
+    assert (record["policy"], record["procs"], record["mean_wait"]) == ("fcfs", 8, 0.0)
+    table, packed = tmp_path / "out.json", tmp_path / "out.csv.gz"
+    run(small, "--jobs", table)
+    run(small, "--jobs", packed)
+    rows = list(csv.DictReader(io.StringIO(SMALL_EASY)))
+    assert [{k: str(v) for k, v in job.items()} for job in json.loads(table.read_text())] == rows
+    assert gzip.decompress(packed.read_bytes()).decode() == SMALL_EASY
+
+
+def test_malformed_records_are_refused_or_skipped(small, tmp_path):
+    small.write_text(SMALL + "nonsense\n" + "1 2 3\n")
+    out = tmp_path / "out.csv"
+    message = refused(small, "--jobs", out)
+    assert message.splitlines() == [
+        f"{small}:6: 1 columns; a record has 18",
+        f"{small}:7: 3 columns; a record has 18",
+    ]
+    assert not out.exists()
+    result = run(small, "--jobs", out, "--keep-going")
+    assert result.exit_code == 0
+    assert out.read_text() == SMALL_EASY
+    assert result.stderr.splitlines()[:3] == [
+        *message.splitlines(),
+        "left out 2 jobs: malformed record",
+    ]
+
+
+def test_bad_files_are_refused_before_any_work(small, tmp_path):
+    assert ".csv, .csv.gz or .json" in refused(small, "--jobs", tmp_path / "out.txt")
+    assert "no such folder" in refused(small, "--jobs", tmp_path / "no" / "out.csv")
+    assert "cannot be read" in refused(tmp_path / "none.swf")
+    assert "cannot be read" in refused(small, "--resume", tmp_path / "none.json")
+    empty = tmp_path / "empty.swf"
+    empty.write_text("; MaxProcs: 4\n")
+    out = tmp_path / "out.csv"
+    assert "no job that can be replayed" in refused(empty, "--jobs", out)
+    assert not out.exists()
+    (tmp_path / "dir.csv").mkdir()
+    assert "cannot be written" in refused(small, "--jobs", tmp_path / "dir.csv")
+    assert sorted(os.listdir(tmp_path)) == ["dir.csv", "empty.swf", "small.swf"]
+
+
+@pytest.fixture
+def signal_after(monkeypatch):
+    """Send this process a signal when a replay has been advanced so many times."""
+
+    def arrange(number, calls):
+        left = iter(range(calls))
+        advance = Replay.advance
+
+        def counted(self, *arguments):
+            if next(left, None) is None:
+                os.kill(os.getpid(), number)
+            return advance(self, *arguments)
+
+        monkeypatch.setattr(Replay, "advance", counted)
+        return monkeypatch.undo
+
+    return arrange
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy):
+    """Exit code 3, no jobs file, and then the very bytes of a run in one piece."""
+    out, whole, state = tmp_path / "out.csv", tmp_path / "whole.csv", tmp_path / "state.json"
+    handlers = [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+    undo = signal_after(number, 100)
+    stopped = run(KTH, "--policy", policy, "--jobs", out, "--checkpoint", state)
+    undo()
+    assert stopped.exit_code == 3
+    assert stopped.stdout == ""
+    assert f"go on with --resume {state}" in stopped.stderr
+    assert not out.exists()
+    assert handlers == [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+    resumed = run(KTH, "--resume", state, "--jobs", out)
+    straight = run(KTH, "--policy", policy, "--jobs", whole)
+    assert resumed.exit_code == straight.exit_code == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert resumed.stdout == straight.stdout
+    assert f"made with --policy {policy}, not fcfs" in refused(
+        KTH, "--resume", state, "--policy", "fcfs"
+    )
+
+
+def test_stopped_without_a_checkpoint(small, tmp_path, signal_after):
+    signal_after(signal.SIGTERM, 0)
+    log = tmp_path / "long.swf"
+    record = SMALL.splitlines()[1].split(maxsplit=1)[1]
+    log.write_text("; MaxProcs: 4\n" + "".join(f"{n} {record}\n" for n in range(1, 999)))
+    result = run(log, "--jobs", tmp_path / "out.csv")
+    assert result.exit_code == 3
+    assert "nothing was written (no --checkpoint)" in result.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_progress_bar_is_for_terminals_only(small):
+    """On a terminal stderr shows jobs/s and simulated time; stdout stays clean."""
+    command = "import typer; from slotwise.cli.simulate import simulate; typer.run(simulate)"
+    main, terminal = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", command, KTH, "--policy", "replan"],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
+        check=True,
+    )
+    os.close(terminal)
+    shown = os.read(main, 100_000).decode()
+    os.close(main)
+    assert "jobs/s  simulated" in shown
+    assert "/28481" in shown
+    assert b"jobs/s" not in done.stdout
+    assert run(small).stderr == "left out 1 job: run time not positive\n"

@@ -1,0 +1,97 @@
+"""Each policy equals its short and slow statement on small random workloads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from replay_reference import reference_starts
+from slotwise.model.workload import Workload
+from slotwise.solver.loop.replay import POLICIES, Replay, replay
+
+SWITCHES = ("event", "timestamp")
+
+
+@st.composite
+def workloads(draw):
+    """Up to 10 jobs close together, many of them at the same time or ending as planned."""
+    procs = draw(st.integers(1, 6))
+    horizon = draw(st.sampled_from((2, 8, 20)))
+    jobs = []
+    for _ in range(draw(st.integers(1, 10))):
+        request = draw(st.integers(1, 8))
+        run = draw(st.one_of(st.just(request), st.integers(1, request)))
+        jobs.append((draw(st.integers(0, horizon)), run, request, draw(st.integers(1, procs))))
+    return sorted(jobs, key=lambda job: job[0]), procs
+
+
+def workload(jobs):
+    return Workload.of(*zip(*jobs, strict=True))
+
+
+@pytest.mark.parametrize("schedule_after", SWITCHES)
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(case=workloads())
+def test_equals_the_reference(policy, schedule_after, case):
+    jobs, procs = case
+    result = replay(workload(jobs), policy=policy, procs=procs, schedule_after=schedule_after)
+    assert result.start.tolist() == reference_starts(jobs, procs, policy, schedule_after)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=30, deadline=None)
+@given(case=workloads(), events=st.integers(0, 30), schedule_after=st.sampled_from(SWITCHES))
+def test_resumed_anywhere_equals_one_run(policy, case, events, schedule_after):
+    jobs, procs = case
+    log = workload(jobs)
+    whole = replay(log, policy=policy, procs=procs, schedule_after=schedule_after)
+    first = Replay(log, policy, procs, schedule_after)
+    first.advance(events)
+    second = Replay.resume(log, first.checkpoint())
+    for session in (first, second):
+        while session.advance(3):
+            pass
+    assert first.result().start.tolist() == whole.start.tolist()
+    assert second.result().start.tolist() == whole.start.tolist()
+    assert first.checkpoint().to_json() == second.checkpoint().to_json()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(max_examples=40, deadline=None)
+@given(case=workloads(), schedule_after=st.sampled_from(SWITCHES))
+def test_a_schedule_is_sound(policy, case, schedule_after):
+    """Nobody starts before the submission, and the machine is never overbooked."""
+    jobs, procs = case
+    result = replay(workload(jobs), policy=policy, procs=procs, schedule_after=schedule_after)
+    assert result.complete
+    assert np.all(result.wait >= 0)
+    for moment in result.start:
+        running = (result.start <= moment) & (moment < result.end)
+        assert result.workload.procs[running].sum() <= procs
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=workloads(), schedule_after=st.sampled_from(SWITCHES))
+def test_a_conservative_reservation_never_moves_later(case, schedule_after):
+    jobs, procs = case
+    session = Replay(workload(jobs), "conservative", procs, schedule_after)
+    promised: dict[int, int] = {}
+    more = True
+    while more:
+        more = session.advance(1)
+        for job, start in enumerate(session.reservations()):
+            if start >= 0:
+                assert start <= promised.get(job, start)
+                promised[job] = start
+    assert len(promised) == len(jobs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=workloads())
+def test_easy_does_not_delay_the_first_job_that_has_to_wait(case):
+    """With requests that are the true run times, it starts no later than under FCFS."""
+    jobs, procs = case
+    exact = workload([(submit, request, request, size) for submit, _, request, size in jobs])
+    fcfs = replay(exact, policy="fcfs", procs=procs).start
+    head = int(np.argmax(fcfs > exact.submit))  # the first job, if nobody has to wait
+    assert replay(exact, policy="easy", procs=procs).start[head] <= fcfs[head]
