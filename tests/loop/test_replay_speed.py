@@ -7,7 +7,6 @@ import time
 
 import pytest
 import traces
-
 from slotwise.solver.loop.replay import POLICIES, replay
 from slotwise.solver.loop.replay.synthetic import synthetic
 
