@@ -210,3 +210,11 @@ def with_reservations(part: Part, alternative: int = 0) -> Part:
     rusage = part.requirement.rusage
     held = rusage.reservations(alternative) if rusage else ()
     return Part(part.allocation, part.requirement, held)
+
+
+def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
+    """Slots of each term; a last count that was left out is the rest of -n, at least 0."""
+    given = sum(term.count or 0 for term in compound.terms)
+    return tuple(
+        max(0, job.slots - given) if term.count is None else term.count for term in compound.terms
+    )

@@ -51,8 +51,7 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield "is not among the hosts of -m"
     if not satisfies(requirement.select, view(facts, it)):
         yield "does not meet the select section"
-    asked = set(named(requirement.select))
-    if it.exclusive and not it.exclusive & asked:
+    if it.exclusive and not it.exclusive & {*named(requirement.select, facts.names)}:
         yield f"takes only jobs that ask for {' or '.join(sorted(it.exclusive))}"
 
 

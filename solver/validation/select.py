@@ -9,12 +9,14 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...model.cluster import BUILTIN_INDICES, Cluster, Host
+from ...model.cluster import INCREASING_INDICES, Cluster, Host
 from ...model.resreq.syntax import Binary, Defined, Expression, Name, Number, String, Unary
 
 Value = float | str | None
 
 _ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
+#: What a host counts for that reports nothing: idle, one disk.
+_UNREPORTED = {**dict.fromkeys((*INCREASING_INDICES, "rexpri"), 0.0), "ndisks": 1.0}
 _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -88,16 +90,14 @@ class View:
             return float(host.slots)
         if name == "cpuf":
             return host.cpu_factor
-        if name in _MAXIMA:
-            return host.amounts.get(_MAXIMA[name])
-        if name in host.amounts:
-            return host.amounts[name]
-        if name in host.load:
-            return host.load[name]
         for shared in self.cluster.shared:
             if shared.name == name and (shared.hosts is None or host.name in shared.hosts):
                 return shared.amount
-        return None
+        if name in _MAXIMA:
+            return host.amounts.get(name, host.amounts.get(_MAXIMA[name]))
+        if name in host.amounts:
+            return host.amounts[name]
+        return host.load.get(name, _UNREPORTED.get(name))
 
 
 def satisfies(expression: Expression | None, view: View) -> bool:
@@ -133,8 +133,23 @@ def _value(expression: Expression, view: View) -> Value:
             return float(_true(_value(left, view)) or _true(_value(right, view)))
         case Binary(sign, left, right) if sign in _COMPARE:
             return float(_compare(sign, left, right, view))
+        case Binary("/", left, right) if _whole(left) and _whole(right):
+            quotient = _arithmetic("/", _value(left, view), _value(right, view))
+            return None if quotient is None else float(int(quotient))
         case Binary(sign, left, right):
             return _arithmetic(sign, _value(left, view), _value(right, view))
+
+
+def _whole(expression: Expression) -> bool:
+    """Whether only integer literals are in it: they divide as C's integers do."""
+    match expression:
+        case Number():
+            return expression.whole
+        case Unary("-", operand):
+            return _whole(operand)
+        case Binary("+" | "-" | "*" | "/", left, right):
+            return _whole(left) and _whole(right)
+    return False
 
 
 def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
@@ -151,50 +166,47 @@ def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
 
 
 def _compare(sign: str, left: Expression, right: Expression, view: View) -> bool:
-    for resource, other in ((left, right), (right, left)):
-        if isinstance(resource, Name) and resource.value in view.names.strings:
-            return _compare_text(sign, resource.value, other, view, swapped=resource is right)
+    if isinstance(left, Name) and left.value in view.names.strings:
+        return _compare_text(sign, left.value, right, view)
     first, second = _value(left, view), _value(right, view)
     if not isinstance(first, float | int) or not isinstance(second, float | int):
         return False
     return _COMPARE[sign](first, second)
 
 
-def _compare_text(
-    sign: str, resource: str, other: Expression, view: View, *, swapped: bool
-) -> bool:
+def _compare_text(sign: str, resource: str, other: Expression, view: View) -> bool:
     own = view.text(resource)
     match other:
         case Name(word) | String(word):
             asked = word
-        case Number(value):
-            asked = f"{value:g}"
+        case Number(value, text):
+            asked = text or f"{value:g}"
         case _:
             return False
-    if resource in ("type", "model") and asked in ("any", "local"):
-        return sign in ("==", "<=", ">=")
-    if own is None:
-        return False
-    return _COMPARE_TEXT[sign](asked, own) if swapped else _COMPARE_TEXT[sign](own, asked)
+    if own is None or (resource in ("type", "model") and asked in ("any", "local")):
+        return own is not None
+    return _COMPARE_TEXT[sign](own, asked)
 
 
 def _defined(resource: str, view: View) -> bool:
     if resource in view.names.booleans:
-        return resource in view.host.booleans or resource in view.host.exclusive
+        return view.number(resource) == 1
     if resource in view.names.strings:
         return view.text(resource) is not None
-    return view.number(resource) is not None or resource in BUILTIN_INDICES
+    return view.number(resource) is not None
 
 
-def named(expression: Expression | None) -> Iterator[str]:
-    """Every bare word and defined() argument of a select section."""
+def named(expression: Expression | None, names: Names) -> Iterator[str]:
+    """Every resource that a select section names; values of string resources are none."""
     match expression:
         case Name(value):
             yield value
         case Defined(resource):
             yield resource
         case Unary(_, operand):
-            yield from named(operand)
+            yield from named(operand, names)
+        case Binary(sign, Name(value), _) if sign in _COMPARE and value in names.strings:
+            yield value
         case Binary(_, left, right):
-            yield from named(left)
-            yield from named(right)
+            yield from named(left, names)
+            yield from named(right, names)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ...model.cluster import ComputeUnit, Host
 from ...model.resreq.syntax import Compound, Cu, Simple, Span
-from .facts import Facts, Holding, Part
+from .facts import Facts, Holding, Part, counts_of
 from .hosts import static_value
 from .violation import Violation
 
@@ -16,10 +16,12 @@ Pairs: TypeAlias = frozenset[tuple[str, float | str]]
 
 
 def slot_count(facts: Facts) -> Iterator[Violation]:
-    """-n min,max holds; balance disregards the maximum, a compound requirement has none."""
+    """-n min,max holds; balance disregards the maximum, a compound one asks what its terms do."""
     for holding in facts.planned:
         least, most = holding.job.slots, holding.job.most_slots
-        if isinstance(holding.requirement, Compound) or _cu(holding.requirement, "balance"):
+        if isinstance(holding.requirement, Compound):
+            least = most = sum(counts_of(holding.job, holding.requirement))
+        elif _balanced(holding):
             most = least
         if not least <= holding.slots <= most:
             asked = str(least) if least == most else f"{least} to {most}"
@@ -35,9 +37,9 @@ def split_terms(facts: Facts) -> Iterator[Violation]:
             yield _violation("requirement", holding, holding.fault)
 
 
-def _cu(requirement: object, flag: str) -> bool:
-    cu = requirement.cu if isinstance(requirement, Simple) else None
-    return cu is not None and bool(getattr(cu, flag))
+def _balanced(holding: Holding) -> bool:
+    requirement = holding.requirement
+    return isinstance(requirement, Simple) and bool(requirement.cu and requirement.cu.balance)
 
 
 def _violation(check: str, holding: Holding, message: str, host: str = "") -> Violation:

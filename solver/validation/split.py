@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
-from .facts import Facts, Part, with_reservations
+from .facts import Facts, Part, counts_of, with_reservations
 from .hosts import host_faults
 from .shape import Pairs, pairs_needed, pairs_of, ptile_of
 
@@ -20,14 +20,6 @@ class _State:
     left: int
     short: bool = False
     agreed: Pairs | None = None
-
-
-def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
-    """Slots of each term; a last count that was left out is the rest of -n, at least 0."""
-    given = sum(term.count or 0 for term in compound.terms)
-    return tuple(
-        max(0, job.slots - given) if term.count is None else term.count for term in compound.terms
-    )
 
 
 def split(

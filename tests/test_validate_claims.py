@@ -1,0 +1,293 @@
+"""The judge on entries, times, windows and what a plan claims of itself."""
+
+from dataclasses import replace
+
+import pytest
+from judging import Case, entry, faults, host, job, plan, problem, running
+from slotwise.model.job import Application
+from slotwise.model.plan import PlannedJob, Unplaced
+from slotwise.model.queue import Queue
+from slotwise.solver.validate import validate
+
+HOUR = 3600
+ONE = problem(job("j", 1))
+TWO = problem(job("j", 2, weight=3.0), job("k", 2))
+BUSY = problem(job("j", 4), running=(running("r", {"A": 3}),))
+GOOD = {"j": (0, {"A": 2}), "k": (50, {"A": 2})}
+
+
+def started(instance=ONE, name="j", place=(0, {"A": 1}), **more: object) -> PlannedJob:  # noqa: ANN001
+    return entry(instance, name, place, **more)
+
+
+CASES = [
+    Case(
+        "a job that does not exist",
+        ONE,
+        {"j": (0, {"A": 1})},
+        {"j": (0, {"A": 1}), "x": (0, {"A": 1})},
+        ("entry: job x: there is no such pending job",),
+    ),
+    Case(
+        "a job that runs",
+        BUSY,
+        {"j": (100, {"A": 4})},
+        {"j": (100, {"A": 4}), "r": (100, {"B": 1})},
+        ("entry: job r: it runs already",),
+    ),
+    Case(
+        "a lost job",
+        TWO,
+        GOOD,
+        {"j": (0, {"A": 2})},
+        ("entry: job k: it is lost, neither among reservations nor unplaced",),
+    ),
+    Case(
+        "a start in the past",
+        replace(ONE, now=10),
+        {"j": (10, {"A": 1})},
+        {"j": (9, {"A": 1})},
+        ("start: job j: it starts at 9 s, now is 10 s",),
+    ),
+    Case(
+        "a start before -b",
+        problem(job("j", 1, begin=60)),
+        {"j": (60, {"A": 1})},
+        {"j": (59, {"A": 1})},
+        ("start: job j: it starts at 59 s, -b allows no start before 60 s",),
+    ),
+    Case(
+        "a wrong finish",
+        ONE,
+        {"j": (5, {"A": 1})},
+        {"j": replace(started(), finish=99)},
+        ("finish: job j: it finishes at 99 s, its expected duration gives 100 s",),
+    ),
+    Case(
+        "a finish by the application's run time",
+        problem(
+            job("j", 1, run_limit=None, application="app"),
+            applications=(Application("app", run_time=7),),
+        ),
+        {"j": PlannedJob("j", 1, 8, {"A": 1})},
+        {"j": PlannedJob("j", 1, None, {"A": 1})},
+        ("finish: job j: it finishes at no known time, its expected duration gives 8 s",),
+    ),
+    Case(
+        "a finish that nothing tells",
+        problem(job("j", 1, run_limit=None)),
+        {"j": PlannedJob("j", 1, None, {"A": 1})},
+        {"j": PlannedJob("j", 1, 8, {"A": 1})},
+        ("finish: job j: it finishes at 8 s, its expected duration gives no known time",),
+    ),
+    Case(
+        "an estimate with a finish",
+        ONE,
+        {"j": PlannedJob("j", None, estimate=10)},
+        {"j": PlannedJob("j", None, 110, estimate=10)},
+        ("finish: job j: it finishes at 110 s without a start",),
+    ),
+    Case(
+        "an estimate in the past",
+        replace(ONE, now=10),
+        {"j": PlannedJob("j", None, estimate=10)},
+        {"j": PlannedJob("j", None, estimate=9)},
+        ("bound: job j: estimate 9 s is before now",),
+    ),
+    Case(
+        "an estimate that holds hosts",
+        ONE,
+        {"j": PlannedJob("j", None, estimate=10)},
+        {"j": PlannedJob("j", None, None, {"A": 1}, estimate=10)},
+        ("allocation: job j: it holds hosts without a start",),
+    ),
+    Case(
+        "a start without hosts",
+        ONE,
+        {"j": (0, {"A": 1})},
+        {"j": (0, {})},
+        (
+            "allocation: job j: it starts without hosts",
+            "slots-asked: job j: it holds 0 slots, -n asks 1",
+        ),
+    ),
+    Case(
+        "an unknown host",
+        ONE,
+        {"j": (0, {"A": 1})},
+        {"j": (0, {"A": 1, "Z": 1})},
+        ("allocation: job j: there is no host Z",),
+    ),
+    Case(
+        "no slot on a host",
+        ONE,
+        {"j": (0, {"A": 1})},
+        {"j": (0, {"A": 1, "B": 0})},
+        ("allocation: job j: it holds 0 slots on host B",),
+    ),
+    Case(
+        "reserved slots that are not free",
+        BUSY,
+        {"j": PlannedJob("j", None, estimate=100, reserved={"A": 1, "B": 3})},
+        {"j": PlannedJob("j", None, estimate=100, reserved={"A": 2})},
+        ("reserved: job j: 2 slots reserved on host A at 0 s, 1 are free",),
+    ),
+    Case(
+        "slots reserved twice",
+        problem(job("j", 9), job("k", 9)),
+        {
+            "j": PlannedJob("j", None, estimate=0, reserved={"A": 3}),
+            "k": PlannedJob("k", None, estimate=0, reserved={"A": 1}),
+        },
+        {
+            "j": PlannedJob("j", None, estimate=0, reserved={"A": 3}),
+            "k": PlannedJob("k", None, estimate=0, reserved={"A": 2}),
+        },
+        ("reserved: jobs j, k: 5 slots reserved on host A at 0 s, 4 are free",),
+    ),
+    Case(
+        "a bound above the start",
+        ONE,
+        {"j": started(bound=0)},
+        {"j": started(bound=1)},
+        ("bound: job j: bound 1 s is above its start 0 s",),
+    ),
+    Case(
+        "a proof without its bound",
+        ONE,
+        {"j": started(bound=0, proved=True)},
+        {"j": started(place=(5, {"A": 1}), bound=4, proved=True)},
+        ("bound: job j: start 5 s is called proved, its bound is 4 s",),
+    ),
+    Case(
+        "the queue's dispatch window",
+        problem(job("j", 1), queues=(Queue("default", dispatch_window="(8:00-9:00)"),)),
+        {"j": (9 * HOUR - 1, {"A": 1})},
+        {"j": (9 * HOUR, {"A": 1})},
+        (
+            "dispatch-window: job j: it starts at 32400 s, outside DISPATCH_WINDOW (8:00-9:00) of "
+            "queue default",
+        ),
+    ),
+    Case(
+        "a host's dispatch window",
+        problem(job("j", 2), hosts=(host("A"), host("B", windows="8-9"))),
+        {"j": (8 * HOUR, {"A": 1, "B": 1})},
+        {"j": (8 * HOUR - 1, {"A": 1, "B": 1})},
+        ("dispatch-window: job j: it starts at 28799 s, outside DISPATCH_WINDOW 8-9 of host B",),
+    ),
+    Case(
+        "the queue's run window",
+        problem(job("j", 1), queues=(Queue("default", run_window="8-9"),)),
+        {"j": (9 * HOUR - 100, {"A": 1})},
+        {"j": (9 * HOUR - 99, {"A": 1})},
+        (
+            "run-window: job j: it runs from 32301 s to 32401 s, not within RUN_WINDOW 8-9 of "
+            "queue default",
+        ),
+    ),
+]
+
+
+@pytest.mark.behaviour("TBR-03", "TBR-19", "GRD-01")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_claims(case: Case) -> None:
+    assert case.outcome() == ([], list(case.said))
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_windows_bind_unless_as_lsf() -> None:
+    queue = Queue("default", dispatch_window="8-9", run_window="8-9")
+    instance = problem(job("j", 1), queues=(queue,))
+    assert len(faults(instance, {"j": (0, {"A": 1})})) == 2
+    assert faults(instance, {"j": (0, {"A": 1})}, as_lsf=True) == []
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_a_job_without_an_end_fits_no_run_window_but_one_that_is_always_open() -> None:
+    def verdict(window: str) -> list[str]:
+        instance = problem(
+            job("j", 1, run_limit=None), queues=(Queue("default", run_window=window),)
+        )
+        return faults(instance, {"j": PlannedJob("j", 0, None, {"A": 1})})
+
+    assert verdict("0-0") == []
+    assert verdict("0-23") == [
+        "run-window: job j: it runs from 0 s to no known time, not within RUN_WINDOW 0-23 of queue "
+        "default"
+    ]
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_windows_count_from_the_origin() -> None:
+    """Second 0 is Friday 18:00; the queue opens for the weekend at 19:00."""
+    queue = Queue("default", dispatch_window="5:19:00-1:8:30")
+    instance = problem(job("j", 1), queues=(queue,), origin="2024-03-15T18:00:00+00:00")
+    assert faults(instance, {"j": (HOUR, {"A": 1})}) == []
+    assert len(faults(instance, {"j": (HOUR - 1, {"A": 1})})) == 1
+
+
+def test_a_job_that_stands_twice() -> None:
+    double = replace(plan(ONE, {"j": (0, {"A": 1})}), unplaced=(Unplaced("j", "no place"),))
+    assert [str(fault) for fault in validate(ONE, double)] == [
+        "entry: job j: it stands in the plan 2 times"
+    ]
+
+
+def test_unplaced_jobs_are_not_lost() -> None:
+    assert faults(TWO, {"j": (0, {"A": 2})}, unplaced=(Unplaced("k", "too big"),)) == []
+
+
+def test_a_plan_for_another_instant() -> None:
+    assert faults(ONE, {"j": (0, {"A": 1})}, now=5)[0] == (
+        "entry: the plan is made for 5 s, the instance's now is 0 s"
+    )
+
+
+def test_a_late_job_is_not_a_violation() -> None:
+    instance = problem(job("j", 1, deadline=10))
+    assert faults(instance, {"j": (500, {"A": 1})}) == []
+
+
+@pytest.mark.parametrize(
+    ("objective", "right"),
+    [("total-start", 50), ("lexicographic", 50), ("weighted", 50), ("makespan", 150)],
+)
+def test_the_value_is_recomputed(objective: str, right: float) -> None:
+    assert faults(TWO, GOOD, objective=objective, value=float(right)) == []
+    assert faults(TWO, GOOD, objective=objective, value=None) == []
+    assert faults(TWO, GOOD, objective=objective, value=right - 1.0) == [
+        f"value: value {right - 1} is claimed, {objective} gives {right}"
+    ]
+
+
+def test_weights_count() -> None:
+    late = {"j": (10, {"A": 2}), "k": (0, {"B": 2})}
+    assert faults(TWO, late, objective="weighted", value=30.0) == []
+    assert faults(TWO, late, objective="weighted", value=10.0) == [
+        "value: value 10 is claimed, weighted gives 30"
+    ]
+
+
+def test_value_and_bound() -> None:
+    assert faults(TWO, GOOD, value=50.0, bound=51.0) == ["value: bound 51 is above the value 50"]
+    found = faults(TWO, GOOD, objective="weighted", status="optimal", value=50.0, bound=49.0)
+    assert found == ["value: status optimal, but bound 49 is below the value 50"]
+
+
+def test_status() -> None:
+    assert faults(ONE, {"j": (0, {"A": 1})}, status="fine") == [
+        "status: status fine is none of optimal, feasible, heuristic, infeasible"
+    ]
+    assert faults(ONE, {"j": (0, {"A": 1})}, status="infeasible") == [
+        "status: status infeasible, but no job is unplaced"
+    ]
+    assert faults(ONE, {"j": (0, {"A": 1})}, status="optimal") == [
+        "status: status optimal, but the start of job j is not proved"
+    ]
+    assert faults(ONE, {"j": started(bound=0, proved=True)}, status="optimal") == []
+    missing = (Unplaced("k", "too big"),)
+    found = faults(
+        TWO, {"j": (0, {"A": 2})}, status="optimal", objective="weighted", unplaced=missing
+    )
+    assert found == ["status: status optimal, but unplaced: k"]
