@@ -1,0 +1,275 @@
+"""Share assignments and share trees (FSH-01, FSH-10, FSH-13).
+
+A policy (a queue, a cross-queue set, a host partition) names its share accounts in a
+``USER_SHARES`` list; a user group may divide what it gets by a list of its own. Together they make
+a tree of :class:`ShareNode`. The tree is plain data: what the accounts have used is kept by
+``solver/loop/fairshare.py``.
+
+Decisions where the documents are silent:
+
+* Below a group, ``default`` gives every *direct* member that is not named an account of its own, a
+  subgroup as a whole with its own tree; ``others`` gives all of them together one account. At the
+  top, and in a group whose members are ``all``, both speak of users.
+* Who is named alone and is also in a ``group@`` of the same list has only the account of his name;
+  who is in two ``group@`` has the account of the first.
+* Who is named alone and is in a group that shares collectively has both (FSH-13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .user import UserGroup
+
+Assignments = Sequence[tuple[str, int]]
+
+DEFAULT = "default"
+OTHERS = "others"
+EVERYONE = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareNode:
+    """One share account of a tree, or its root.
+
+    shares: number_shares (0 for the root). users: whom the account serves, None for everyone whom
+    `named` leaves over. children: its accounts in the order of the list; a leaf's jobs are first
+    come, first served. default: shares of each user who gets an account as he comes, else None.
+    named: users who are named beside an open account, whom `default` and `others` do not cover.
+    groups: what ``bsub -G`` may name to mean this account.
+    """
+
+    name: str
+    shares: int
+    users: frozenset[str] | None = None
+    children: tuple[ShareNode, ...] = ()
+    default: int | None = None
+    named: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether jobs wait here (a user, or a group without a share tree)."""
+        return not self.children and self.default is None
+
+    def serves(self, user: str) -> bool:
+        """Whether the account is `user`'s as far as membership goes."""
+        return user in self.users if self.users is not None else user not in self.named
+
+
+class Groups:
+    """Who is in which user group, subgroups included.
+
+    Groups that contain themselves are reported by ``model/fairshare.py``; here each is read once.
+    """
+
+    def __init__(self, groups: Iterable[UserGroup]) -> None:
+        self.by_name: Mapping[str, UserGroup] = {group.name: group for group in groups}
+        self._users: dict[str, frozenset[str] | None] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.by_name
+
+    def subgroups(self, name: str) -> tuple[str, ...]:
+        """The groups among the direct members of `name`."""
+        return tuple(member for member in self.by_name[name].members if member in self.by_name)
+
+    def within(self, name: str) -> tuple[str, ...]:
+        """`name` and every group below it, each once."""
+        found = [name]
+        for group in found:
+            found.extend(sub for sub in self.subgroups(group) if sub not in found)
+        return tuple(found)
+
+    def users(self, name: str) -> frozenset[str] | None:
+        """Every user of group `name`, recursively; None where ``all`` is a member."""
+        if name not in self._users:
+            self._users[name] = self.members_users(
+                member for group in self.within(name) for member in self.by_name[group].members
+            )
+        return self._users[name]
+
+    def members_users(self, members: Iterable[str]) -> frozenset[str] | None:
+        """Users that a list of users and groups stands for; None where ``all`` is among them."""
+        found: set[str] = set()
+        for member in members:
+            if member == EVERYONE:
+                return None
+            if member in self.by_name:
+                inner = self.users(member) if member not in self._users else self._users[member]
+                if inner is None:
+                    return None
+                found |= inner
+            else:
+                found.add(member)
+        return frozenset(found)
+
+    def ordered_users(self, name: str) -> tuple[str, ...]:
+        """Users of a group in the order in which its members are listed."""
+        members = (item for group in self.within(name) for item in self.by_name[group].members)
+        return tuple(dict.fromkeys(m for m in members if m not in self.by_name and m != EVERYONE))
+
+    def contains_user(self, name: str, user: str) -> bool:
+        """Whether `user` is a member of group `name`, recursively."""
+        users = self.users(name)
+        return users is None or user in users
+
+    def served(self, name: str, user: str) -> frozenset[str]:
+        """`name` and those groups below it that contain `user`."""
+        return frozenset(
+            group for group in self.within(name) if group == name or self.contains_user(group, user)
+        )
+
+
+def share_tree(name: str, assignments: Assignments, groups: Groups) -> ShareNode:
+    """The share tree of one policy.
+
+    name: of the policy. assignments: its USER_SHARES. Unknown names count as users; the rules of
+    ``model/fairshare.py`` report what is wrong before anything is built from it.
+    """
+    level = _Level(assignments, (EVERYONE,), groups, frozenset())
+    return level.node(name, 0)
+
+
+def total_shares(assignments: Assignments, groups: Groups, users: Iterable[str]) -> int:
+    """Sum of the shares that a list stands for when `users` are all users there are (FSH-01)."""
+    tree = share_tree("", assignments, groups)
+    total = sum(child.shares for child in tree.children)
+    if tree.default is not None:
+        total += tree.default * len(set(users) - tree.named)
+    return total
+
+
+#: Names from below the root down to an account.
+Path = tuple[str, ...]
+
+
+class ShareLookup:
+    """Under which accounts of a tree a user's jobs are considered (FSH-13)."""
+
+    def __init__(self, tree: ShareNode) -> None:
+        self._named: dict[str, list[tuple[Path, frozenset[str]]]] = {}
+        self._open: list[tuple[Path, ShareNode]] = []
+        self._walk(tree, ())
+
+    def _walk(self, node: ShareNode, path: Path) -> None:
+        for child in node.children:
+            self._walk(child, (*path, child.name))
+        if node.default is not None or (node.is_leaf and node.users is None):
+            self._open.append((path, node))
+        elif node.is_leaf:
+            for user in node.users or ():
+                self._named.setdefault(user, []).append((path, node.groups))
+
+    def accounts(self, user: str, group: str = "") -> tuple[Path, ...]:
+        """Paths of the accounts of `user`, of those under ``-G group`` alone where it is given.
+
+        Empty when he has no share. An account of ``default`` is named by the user.
+        """
+        found = [path for path, groups in self._named.get(user, ()) if not group or group in groups]
+        for path, node in self._open:
+            if node.serves(user) and (not group or group in node.groups):
+                found.append((*path, user) if node.default is not None else path)
+        return tuple(found)
+
+
+class _Level:
+    """One USER_SHARES list, applied to the members it divides."""
+
+    def __init__(
+        self,
+        assignments: Assignments,
+        members: Sequence[str],
+        groups: Groups,
+        above: frozenset[str],
+    ) -> None:
+        self.members = members
+        self.groups = groups
+        self.above = above
+        self.shares = dict(assignments)
+        self.open = EVERYONE in members
+        self.alone = frozenset(
+            name for name in self.shares if name not in (DEFAULT, OTHERS) and not self._group(name)
+        )
+        self.named_groups = frozenset(filter(None, map(self._group, self.shares)))
+        named_users = [groups.users(group) for group in self.named_groups]
+        self.anyone_left = None not in named_users
+        self.named = self.alone.union(*(users for users in named_users if users is not None))
+
+    def _group(self, name: str) -> str:
+        """The group that an assignment's name stands for, "" if none."""
+        bare = name.removesuffix("@")
+        return bare if bare in self.groups else ""
+
+    def node(self, name: str, shares: int) -> ShareNode:
+        """The account `name` whose shares this list divides."""
+        children: dict[str, ShareNode] = {}
+        default: int | None = None
+        for assigned, number in self.shares.items():
+            if assigned in (DEFAULT, OTHERS) and not self.anyone_left:
+                continue
+            if assigned == DEFAULT and self.open:
+                default = number
+            elif assigned == DEFAULT:
+                for member in self._left():
+                    children.setdefault(member, self._account(member, number))
+            elif assigned == OTHERS:
+                children[OTHERS] = self._others(number)
+            elif assigned.endswith("@") and self._group(assigned):
+                default = self._members_of(self._group(assigned), number, children) or default
+            else:
+                children[assigned] = self._account(assigned, number)
+        return ShareNode(
+            name,
+            shares,
+            children=tuple(children.values()),
+            default=default,
+            named=self.named,
+            groups=self.above,
+        )
+
+    def _left(self) -> tuple[str, ...]:
+        """Direct members whom no other assignment of the list covers."""
+        return tuple(
+            member
+            for member in self.members
+            if member not in self.named and member not in self.named_groups
+        )
+
+    def _others(self, shares: int) -> ShareNode:
+        if self.open:
+            return ShareNode(OTHERS, shares, named=self.named, groups=self.above)
+        left = self._left()
+        inner = (
+            name for member in left if member in self.groups for name in self.groups.within(member)
+        )
+        users = self.groups.members_users(left)
+        assert users is not None, "a closed level has no open member"
+        return ShareNode(
+            OTHERS, shares, users=users - self.named, groups=self.above | frozenset(inner)
+        )
+
+    def _members_of(self, group: str, shares: int, children: dict[str, ShareNode]) -> int | None:
+        """``group@``: an account for each user; for ``all`` users, as they come."""
+        if self.groups.users(group) is None:
+            return shares
+        for user in self.groups.ordered_users(group):
+            if user not in self.alone:
+                served = self.above | self.groups.served(group, user)
+                children.setdefault(
+                    user, ShareNode(user, shares, users=frozenset({user}), groups=served)
+                )
+        return None
+
+    def _account(self, name: str, shares: int) -> ShareNode:
+        """The account of one user, or of a group as a whole."""
+        if name not in self.groups:
+            return ShareNode(name, shares, users=frozenset({name}), groups=self.above)
+        group = self.groups.by_name[name]
+        within = frozenset(self.groups.within(name))
+        if not group.user_shares:
+            return ShareNode(name, shares, users=self.groups.users(name), groups=within)
+        return _Level(group.user_shares, group.members, self.groups, frozenset({name})).node(
+            name, shares
+        )

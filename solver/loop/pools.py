@@ -1,0 +1,169 @@
+"""Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08).
+
+The queues of a pool share its slots: those its queues have in use and those that are free, up to
+the slot limit of each host. Each cycle the queues are ordered by what they have accumulated,
+relative to their shares, and entitled in that order; a queue with no job to run leaves its part to
+the others. Accumulated use is slots times seconds, decayed like CPU time (HIST_HOURS).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...model.fairshare import Pool, expand_hosts
+from ...model.instance import Instance
+from .priority import Meter
+
+
+def entitlements(
+    total: int,
+    shares: Sequence[float],
+    wanted: Sequence[float] | None = None,
+    *,
+    redistribute: bool = True,
+) -> list[int]:
+    """Slots each queue of a pool may use, out of `total`.
+
+    shares: percent, of each queue in order. wanted: the most slots each can use, 0 for a queue with
+    no jobs; None for no bound. In order, each gets its share of the total, rounded up, while slots
+    last; what is left goes round again by the same rule until all is given or nobody wants more.
+    """
+    most = [math.inf] * len(shares) if wanted is None else list(wanted)
+    given = [0] * len(shares)
+    left = total
+    while left > 0:
+        base, before = left, left
+        for index, share in enumerate(shares):
+            # Rounding away from a binary fraction: 21 * 10 / 100 must not become 3 for 2.0000001.
+            portion = math.ceil(round(base * share / 100, 9))
+            more = int(min(portion, left, most[index] - given[index]))
+            given[index] += max(0, more)
+            left -= max(0, more)
+        if left == before or not redistribute:
+            break
+    return given
+
+
+def host_slots(instance: Instance) -> dict[str, int]:
+    """Slots of each host: MXJ, or less where a Limit section on that host alone says so."""
+    found = {host.name: host.slots for host in instance.cluster.hosts}
+    for names, slots in _slot_limits(instance):
+        if len(names) == 1:
+            found[names[0]] = min(found[names[0]], slots)
+    return found
+
+
+def surplus(instance: Instance, pool: Pool) -> int:
+    """Slots that a Limit section on several of the pool's hosts together takes from their sum."""
+    capacity = host_slots(instance)
+    return sum(
+        max(0, sum(capacity[name] for name in names) - slots)
+        for names, slots in _slot_limits(instance)
+        if len(names) > 1 and set(names) <= set(pool.hosts)
+    )
+
+
+def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Hosts and the slots they may use together, of limits that look at hosts alone (QBF-01)."""
+    processors = {host.name: host.processors for host in instance.cluster.hosts}
+    for limit in instance.limits:
+        if limit.hosts is None or limit.users or limit.queues or limit.projects:
+            continue
+        excluded = tuple(f"~{name}" for name in limit.hosts.excluded)
+        names = expand_hosts(instance.cluster, (*limit.hosts.names, *excluded))
+        slots = limit.amounts.get("slots")
+        if limit.slots_per_processor is not None:
+            for name in names:
+                yield (name,), math.ceil(limit.slots_per_processor * processors[name])
+        if slots is not None and limit.hosts.each:
+            yield from (((name,), int(slots)) for name in names)
+        elif slots is not None and names:
+            yield names, int(slots)
+
+
+class PoolUse:
+    """One pool at work: what its queues have in use, and have accumulated.
+
+    capacity: slots of each host. surplus: of those, how many a limit forbids. decay: of what is
+    accumulated, a second.
+    """
+
+    def __init__(
+        self, pool: Pool, capacity: Mapping[str, int], decay: float, surplus: int = 0
+    ) -> None:
+        self.pool = pool
+        self.decay = decay
+        self.surplus = surplus
+        self.capacity: dict[str, int] = {}
+        self.set_capacity(capacity)
+        self.in_use = dict.fromkeys(pool.queues, 0)
+        self.foreign = 0
+        self.accumulated = {queue: Meter() for queue in pool.queues}
+
+    def set_capacity(self, capacity: Mapping[str, int]) -> None:
+        """Slots of each host from now on; a host that is not named has none."""
+        self.capacity = {host: capacity.get(host, 0) for host in self.pool.hosts}
+
+    def change(self, queue: str, slots: Mapping[str, int], now: float) -> None:
+        """A job of `queue` takes (or with negative numbers gives back) slots on hosts."""
+        if queue in self.in_use:
+            count = sum(slots.values())
+            self.in_use[queue] += count
+            self.accumulated[queue].change(now, self.decay, rate=count)
+        else:
+            self.foreign += sum(count for host, count in slots.items() if host in self.capacity)
+
+    @property
+    def total(self) -> int:
+        """Slots the pool has to share: in use by its queues, or free (QBF-05)."""
+        total = sum(self.capacity.values()) - self.surplus - self.foreign
+        most = self.pool.max_slots
+        return max(0, total if most is None else min(total, most))
+
+    @property
+    def free(self) -> int:
+        """Slots of the pool that none of its queues uses."""
+        return max(0, self.total - sum(self.in_use.values()))
+
+    def weight(self, queue: str, now: float) -> float:
+        """Accumulated use of a queue for each percent of its share: the least goes first."""
+        share = self.pool.shares[self.pool.queues.index(queue)]
+        return self.accumulated[queue].at(now, self.decay) / share
+
+    def order(self, now: float) -> list[str]:
+        """The pool's queues, the one that has used least of its share first (QBF-07).
+
+        Equal ones by priority: a pool that has just begun serves its highest queue first.
+        """
+        return sorted(self.pool.queues, key=lambda queue: round(self.weight(queue, now), 9))
+
+    def entitled(self, order: Sequence[str], pending: Mapping[str, float]) -> dict[str, int]:
+        """Slots each queue may have in use.
+
+        order: the queues as :meth:`order` gave them. pending: slots that jobs of each queue could
+        still take.
+        """
+        shares = dict(zip(self.pool.queues, self.pool.shares, strict=True))
+        given = entitlements(
+            self.total,
+            [shares[queue] for queue in order],
+            [self.in_use[queue] + pending[queue] for queue in order],
+            redistribute=not self.pool.use_priority,
+        )
+        return dict(zip(order, given, strict=True))
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "in_use": dict(self.in_use),
+            "foreign": self.foreign,
+            "accumulated": {queue: meter.state() for queue, meter in self.accumulated.items()},
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        self.in_use = dict(state["in_use"])
+        self.foreign = state["foreign"]
+        self.accumulated = {name: Meter.of(meter) for name, meter in state["accumulated"].items()}
