@@ -1,0 +1,32 @@
+"""Instances that come with Slotwise, one file each, named by what it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..model.errors import InputError, nearest
+
+_FOLDER = Path(__file__).parent
+
+
+def examples() -> tuple[str, ...]:
+    """Names of all shipped instances, sorted."""
+    return tuple(sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".yaml", ".json")))
+
+
+def example(name: str) -> Path:
+    """The file of one shipped instance; InputError with the nearest name if there is none."""
+    for suffix in (".yaml", ".json"):
+        file = _FOLDER / f"{name}{suffix}"
+        if name in examples() and file.is_file():
+            return file
+    raise InputError(f"no example is called {name!r}{nearest(name, examples())}")
+
+
+def description(name: str) -> str:
+    """What a shipped instance shows, one paragraph."""
+    from ..model.formats.raw import parse
+
+    file = example(name)
+    data = parse(file.read_text(encoding="utf-8"), str(file), json_text=file.suffix == ".json")
+    return " ".join(str(data["description"]).split())

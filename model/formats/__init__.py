@@ -9,7 +9,8 @@ The other readers of this folder (bsub lines, traces, snapshots) are modules of 
 from __future__ import annotations
 
 from .reader import from_document, load, load_with_warnings, loads, loads_with_warnings
-from .writer import dump, dump_json, to_document
+from .encode import to_document
+from .writer import dump, dump_json
 
 __all__ = [
     "dump",

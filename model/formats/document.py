@@ -36,10 +36,10 @@ class HostEntry(Section):
     mem: f.Size | None = None
     swp: f.Size | None = None
     tmp: f.Size | None = None
-    amounts: dict[f.Name, f.Amount] = {}
-    strings: dict[f.Name, f.Name] = {}
+    amounts: dict[f.Name, f.Amount] = Field(default_factory=dict)
+    strings: dict[f.Name, f.Name] = Field(default_factory=dict)
     resources: f.Words = Field((), alias="RESOURCES")
-    load: dict[f.Name, f.Number] = {}
+    load: dict[f.Name, f.Number] = Field(default_factory=dict)
     user_slots: f.CountOrNone | None = Field(None, alias="JL/U")
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None

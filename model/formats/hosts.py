@@ -182,7 +182,11 @@ class HostBuilder:
     # --- compute units -----------------------------------------------------------------------
 
     def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
-        entries = {entry.name: (i, entry) for i, entry in enumerate(self._document.compute_units)}
+        entries: dict[str, tuple[int, d.UnitEntry]] = {}
+        for index, entry in enumerate(self._document.compute_units):
+            if entry.name in entries:
+                self._problem(("compute_units", index, "name"), f"{entry.name} is already defined")
+            entries.setdefault(entry.name, (index, entry))
         cyclic = self._cycles(entries)
         parents: dict[str, str] = {}
         for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..cluster import Cluster
@@ -70,38 +71,41 @@ class JobBuilder:
             return 0
 
     def _job(self, place: Location, entry: d.JobEntry, used: int | None) -> Job:
-        submitted = self._submitted(place, entry) if entry.bsub is not None else {}
-        queue = submitted.get("queue") or entry.queue or self._params.default_queue
-        application = submitted.get("application") or entry.application
-        slots, max_slots = entry.slots or (submitted.pop("slots", None), submitted.pop("max_slots", None))
+        slots, max_slots = entry.slots or (None, None)
+        queue = entry.queue or self._params.default_queue
+        application = entry.application
+        submitted: dict[str, Any] = {}
+        if entry.bsub is not None:
+            submitted = self._submitted(place, entry)
+            queue = submitted.pop("queue", queue)
+            application = submitted.pop("application", application)
+            slots, max_slots = submitted.pop("slots", slots), submitted.pop("max_slots", max_slots)
         if slots is None:
             slots = used or self._default_slots(queue, application)
-        return Job(
-            **{
-                "user": entry.user,
-                "res_req": entry.res_req,
-                "run_limit": entry.run_limit,
-                "cpu_limit": entry.cpu_limit,
-                "priority": entry.priority,
-                "project": entry.project,
-                "group": entry.group,
-                "hosts": entry.hosts,
-                "exclusive": entry.exclusive,
-                "resizable": entry.resizable,
-                "begin": self._optional((*place, "begin"), entry.begin),
-                "deadline": self._optional((*place, "deadline"), entry.deadline),
-                **submitted,
-                "id": entry.id,
-                "slots": slots,
-                "max_slots": max_slots,
-                "queue": queue,
-                "application": application,
-                "run_time": entry.run_time,
-                "cpu_time": entry.cpu_time,
-                "weight": entry.weight,
-                "submit": self._instant((*place, "submit"), entry.submit),
-            }
+        job = Job(
+            id=entry.id,
+            slots=slots,
+            max_slots=max_slots,
+            user=entry.user,
+            queue=queue,
+            res_req=entry.res_req,
+            run_limit=entry.run_limit,
+            cpu_limit=entry.cpu_limit,
+            run_time=entry.run_time,
+            cpu_time=entry.cpu_time,
+            submit=self._instant((*place, "submit"), entry.submit),
+            begin=self._optional((*place, "begin"), entry.begin),
+            deadline=self._optional((*place, "deadline"), entry.deadline),
+            priority=entry.priority,
+            weight=entry.weight,
+            project=entry.project,
+            group=entry.group,
+            application=application,
+            hosts=entry.hosts,
+            exclusive=entry.exclusive,
+            resizable=entry.resizable,
         )
+        return replace(job, **submitted) if submitted else job
 
     def _optional(self, place: Location, instant: Any) -> int | None:
         return None if instant is None else self._instant(place, instant)

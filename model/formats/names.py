@@ -15,13 +15,14 @@ MOST_NAMES = 200_000
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_GROUPING = re.compile(r"[,(\[]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 
 
 def expand_range(text: str) -> tuple[str, ...]:
     """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
-    match = _BRACKET.search(text)
+    match = _BRACKET.search(text) if "[" in text else None
     if match is None:
         return (text,)
     head, tail = text[: match.start()], text[match.end() :]
@@ -55,6 +56,8 @@ def tokens(value: object) -> tuple[str, ...]:
     """Words of ``a b``, ``(a b)`` or a list of such words; brackets keep their content together."""
     if isinstance(value, str):
         text = value.strip()
+        if not _GROUPING.search(text):
+            return tuple(text.split())
         if text.startswith("(") and text.endswith(")"):
             text = text[1:-1]
         return tuple(re.findall(r"(?:\[[^\]]*\]|[^\s,])+", text))
@@ -113,8 +116,9 @@ def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ..
 def allocation(value: object) -> dict[str, int]:
     """Host to slots of ``2*hostA 3*n[1-4] hostB`` or of a mapping; order is kept."""
     found: dict[str, int] = {}
+    pairs: Iterable[tuple[object, object]]
     if isinstance(value, dict):
-        pairs: Iterable[tuple[object, object]] = value.items()
+        pairs = value.items()
     elif isinstance(value, (str, list, tuple)):
         pairs = [_counted(word) for word in tokens(value)]
     else:

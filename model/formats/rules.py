@@ -10,6 +10,7 @@ from ..instance import Instance
 from .finding import Finding, Location
 from .jobrules import check_jobs
 from .queuerules import check_queues
+from .requirements import check_requirements
 
 
 def check(instance: Instance) -> list[Finding]:
@@ -23,15 +24,15 @@ def check(instance: Instance) -> list[Finding]:
         *_usage(instance),
         *_reservations(instance),
         *check_jobs(instance),
+        *check_requirements(instance),
     ]
-    return found + _shares(instance, {finding.place for finding in found})
+    return found + _shares(instance, broken=any(not finding.warning for finding in found))
 
 
 def _names(instance: Instance) -> Iterator[Finding]:
     """Nothing has its name twice, and a host, group or unit name means one thing."""
     cluster = instance.cluster
     sections: dict[str, Iterable[str]] = {
-        "compute_units": [unit.name for unit in cluster.units],
         "resources": [item.name for item in cluster.resources],
         "shared_resources": [item.name for item in cluster.shared],
         "queues": [queue.name for queue in instance.queues],
@@ -171,11 +172,11 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def _shares(instance: Instance, taken: set[Location]) -> list[Finding]:
+def _shares(instance: Instance, *, broken: bool) -> list[Finding]:
     """The rules of fairshare and of pools (FSH-07 … FSH-13, QBF-01), where nothing else is wrong."""
     from ..fairshare import share_problems, share_warnings
 
-    if taken:
+    if broken:
         return []
     places = _job_places(instance)
     found = [

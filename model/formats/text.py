@@ -33,10 +33,12 @@ def yes_no(value: object) -> bool:
 
 
 def run_limit(value: object) -> tuple[int | None, int | None]:
-    """RUNLIMIT ``[default] maximum`` in minutes or h:mm, as seconds."""
+    """RUNLIMIT ``[default] maximum`` in minutes or h:mm, as seconds; ``-`` for no maximum."""
     words = value.split() if isinstance(value, str) else [value]
     if not 1 <= len(words) <= 2:
         raise ValueError(f"must be one limit or 'default maximum', not {value!r}")
+    if words[1:] == ["-"]:
+        return positive_duration(words[0], MINUTE), None
     limits = [positive_duration(word, MINUTE) for word in words]
     if len(limits) == 1:
         return None, limits[0]
@@ -54,16 +56,19 @@ def positive_duration(value: object, unit: int = 1) -> int:
 
 
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:
-    """PROCLIMIT ``[minimum [default]] maximum`` as (minimum, default, maximum)."""
+    """PROCLIMIT ``[minimum [default]] maximum`` as (minimum, default, maximum); ``-`` for no maximum."""
     words = tokens(value)
-    if not 1 <= len(words) <= 3 or not all(w.isascii() and w.isdigit() and len(w) < 10 for w in words):
+    limited = words[-1:] != ("-",)
+    counts = words if limited else words[:-1]
+    right = all(word.isascii() and word.isdigit() and len(word) < 10 for word in counts)
+    if not right or not counts or len(words) > 3:
         raise ValueError(f"must be 'maximum', 'min max' or 'min default max', not {value!r}")
-    numbers = [int(word) for word in words]
+    numbers = [int(word) for word in counts]
     if numbers[0] < 1 or numbers != sorted(numbers):
         raise ValueError(f"the numbers in {value!r} must rise from 1 or more")
-    if len(numbers) == 1:
+    if len(words) == 1:
         return 1, None, numbers[0]
-    return numbers[0], numbers[1] if len(numbers) == 3 else None, numbers[-1]
+    return numbers[0], numbers[1] if len(words) == 3 else None, numbers[-1] if limited else None
 
 
 def reserve_time(value: object) -> int:

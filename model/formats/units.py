@@ -19,7 +19,7 @@ _CLOCK = re.compile(r"([+-]?)(\d{1,9}):([0-5]?\d)")
 _PARTS = re.compile(r"([+-]?)((?:\d{1,15}(?:\.\d{1,9})?[smhdw])+)", re.IGNORECASE)
 _PART = re.compile(r"([\d.]+)([smhdw])", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGTP])B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,20})?)\s*([KMGTP])B?", re.IGNORECASE)
 _STAMP = re.compile(r"\d{4}-?\d\d-?\d\d")
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
 

@@ -1,0 +1,419 @@
+"""From an Instance back to the plain data of an instance file; what is a default is left out.
+
+Reading what is written here gives an equal instance, and equal instances give equal data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..cluster import Cluster, ComputeUnit, Host, Thresholds
+from ..instance import AdvanceReservation, Instance
+from ..job import Application, HostRequest, Job, RunningJob
+from ..limits import Limit, Scope
+from ..params import Params
+from ..queue import Queue
+from ..user import UserGroup
+from . import text
+from .names import compress
+from .units import format_duration, format_size
+
+Plain = dict[str, Any]
+
+
+def to_document(instance: Instance) -> Plain:
+    """The instance as plain data in the order of the format's description."""
+    cluster = instance.cluster
+    sections: Plain = {
+        "format": "slotwise/1",
+        "name": instance.name,
+        "description": instance.description,
+        "origin": instance.origin,
+        "now": instance.now,
+        "params": _params(instance),
+        "resources": [
+            _kept(
+                {
+                    "name": item.name,
+                    "kind": _unless(item.kind, "numeric"),
+                    "increasing": _unless(item.increasing, False),
+                    "dynamic": _unless(item.dynamic, False),
+                    "consumable": _unless(item.consumable, True),
+                    "release": _unless(item.release, True),
+                }
+            )
+            for item in cluster.resources
+        ],
+        "hosts": _hosts(cluster.hosts),
+        "host_groups": {group.name: _words(group.members) for group in cluster.groups},
+        "compute_units": [_unit(cluster, unit) for unit in cluster.units],
+        "shared_resources": [
+            _kept(
+                {
+                    "name": item.name,
+                    "amount": _number(item.amount),
+                    "hosts": None if item.hosts is None else _words(_in_order(cluster, item.hosts)),
+                    "static": _unless(item.static, True),
+                }
+            )
+            for item in cluster.shared
+        ],
+        "users": [
+            _kept({"name": u.name, "MAX_JOBS": u.max_slots, "JL/P": _number(u.processor_slots)})
+            for u in instance.users
+        ],
+        "user_groups": [_group(group) for group in instance.groups],
+        "host_partitions": [
+            {
+                "name": item.name,
+                "HOSTS": _words(item.hosts),
+                "USER_SHARES": text.write_user_shares(item.user_shares),
+            }
+            for item in instance.partitions
+        ],
+        "queues": [_queue(queue) for queue in _declared(instance)],
+        "applications": [_application(profile) for profile in instance.applications],
+        "limits": [_limit(limit, instance.params) for limit in instance.limits],
+        "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
+        "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
+        "running": [_running(item, instance) for item in instance.running],
+        "pending": [_job(job, instance) for job in instance.pending],
+        "future": [_job(job, instance) for job in instance.future],
+    }
+    empty = ("", None, [], {})
+    return {
+        name: value
+        for name, value in sections.items()
+        if value not in empty and not (name == "now" and value == 0)
+    }
+
+
+def _declared(instance: Instance) -> tuple[Queue, ...]:
+    """The queues, none where there is only the one that every instance has."""
+    return () if instance.queues == (Queue("default"),) else instance.queues
+
+
+def _kept(entry: Mapping[str, Any]) -> Plain:
+    return {name: value for name, value in entry.items() if value is not None}
+
+
+def _unless(value: Any, default: Any) -> Any:
+    return None if value == default else value
+
+
+def _some(value: Any) -> Any:
+    """None for what is empty."""
+    return value or None
+
+
+def _number(value: float | None) -> float | int | None:
+    """A whole number without its decimal point."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _numbers(values: Mapping[str, float]) -> Plain | None:
+    return {name: _number(values[name]) for name in sorted(values)} or None
+
+
+def _flag(value: bool) -> str | None:
+    return "Y" if value else None
+
+
+def _minutes(seconds: int | None) -> str | None:
+    return None if seconds is None else format_duration(seconds)
+
+
+def _words(names: Iterable[str]) -> str | list[str]:
+    """Names as one short text, or as a list."""
+    words = compress(tuple(names))
+    joined = " ".join(words)
+    return joined if 0 < len(joined) <= 60 else words
+
+
+def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    wanted = set(names)
+    return [host.name for host in cluster.hosts if host.name in wanted]
+
+
+# --- machines -----------------------------------------------------------------------------------
+
+
+def _hosts(hosts: tuple[Host, ...]) -> list[Plain]:
+    """Neighbours that differ by name only become one entry."""
+    entries: list[Plain] = []
+    alike: list[Host] = []
+    for host in hosts:
+        if alike and replace(host, name=alike[0].name) != alike[0]:
+            entries += _alike(alike)
+            alike = []
+        alike.append(host)
+    return entries + _alike(alike)
+
+
+def _alike(hosts: list[Host]) -> list[Plain]:
+    if not hosts:
+        return []
+    body = _host(hosts[0])
+    words = [word for part in compress([host.name for host in hosts]) for word in part.split()]
+    return [{"name": word, **body} for word in words]
+
+
+def _host(host: Host) -> Plain:
+    amounts = dict(host.amounts)
+    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    booleans = sorted(host.booleans | host.exclusive)
+    return _kept(
+        {
+            "slots": host.slots,
+            "ncpus": host.ncpus,
+            "mxj_defined": _unless(host.mxj_defined, True),
+            "type": _unless(host.type, "any"),
+            "model": _unless(host.model, "any"),
+            "cpu_factor": _number(_unless(host.cpu_factor, 1.0)),
+            **{name: None if size is None else format_size(size) for name, size in sizes.items()},
+            "amounts": _numbers(amounts),
+            "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
+            "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
+            "load": _numbers(host.load),
+            "JL/U": host.user_slots,
+            "DISPATCH_WINDOW": _some(host.windows),
+            "thresholds": _thresholds(host.thresholds),
+            "status": _unless(host.status, "ok"),
+        }
+    )
+
+
+def _thresholds(value: Thresholds) -> dict[str, str] | None:
+    return text.write_thresholds(value) or None
+
+
+def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
+    place = {host: index for index, host in enumerate(unit.hosts)}
+    inner = [other for other in cluster.units if other.parent == unit.name]
+    inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
+    members = [other.name for other in inner] or unit.hosts
+    return {"name": unit.name, "type": unit.type, "members": _words(members)}
+
+
+def _group(group: UserGroup) -> Plain:
+    shares = text.write_user_shares(group.user_shares) if group.user_shares else None
+    return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+def _params(instance: Instance) -> Plain:
+    from .document import ParamsEntry
+
+    cluster = instance.cluster
+    entry: Plain = {}
+    for name, info in ParamsEntry.model_fields.items():
+        if name in ("compute_unit_types", "default_queue"):
+            continue
+        value = getattr(instance.params, name)
+        if value != getattr(Params(), name):
+            entry[info.alias or name] = _plain(value)
+    if instance.params.default_queue != _usual_queue(instance):
+        entry["DEFAULT_QUEUE"] = instance.params.default_queue
+    if cluster.unit_types:
+        entry["COMPUTE_UNIT_TYPES"] = " ".join(
+            f"{name}!" if name == cluster.default_unit_type else name for name in cluster.unit_types
+        )
+    return entry
+
+
+def _usual_queue(instance: Instance) -> str:
+    """The default queue of a file that names none."""
+    names = [queue.name for queue in instance.queues]
+    return "default" if "default" in names or not names else names[0]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    if isinstance(value, tuple):
+        return list(value)
+    return _number(value) if isinstance(value, float) else value
+
+
+def _requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str | None:
+    words = [
+        f"{host.name}{'!' * host.first}{f'+{host.preference}' if host.preference else ''}"
+        for host in hosts
+    ]
+    return " ".join([*words, *(f"~{name}" for name in excluded)]) or None
+
+
+def _queue(queue: Queue) -> Plain:
+    shares = queue.user_shares
+    return _kept(
+        {
+            "name": queue.name,
+            "PRIORITY": _unless(queue.priority, 1),
+            "HOSTS": _requests(queue.hosts, queue.excluded_hosts),
+            "USERS": " ".join(queue.users) or None,
+            "RES_REQ": _some(queue.res_req),
+            "RESRSV_LIMIT": _bounds(queue.resrsv_limit),
+            "RUNLIMIT": _run_limit(queue),
+            "CPULIMIT": _minutes(queue.cpu_limit),
+            "PROCLIMIT": _processor_limit(queue.slots),
+            "BACKFILL": _flag(queue.backfill),
+            "SLOT_RESERVE": _cycles(queue.slot_reserve),
+            "RESOURCE_RESERVE": _cycles(queue.resource_reserve),
+            "EXCLUSIVE": _unless(queue.exclusive, "N"),
+            "QJOB_LIMIT": queue.queue_slots,
+            "UJOB_LIMIT": queue.user_slots,
+            "PJOB_LIMIT": _number(queue.processor_slots),
+            "HJOB_LIMIT": queue.host_slots,
+            "thresholds": _thresholds(queue.thresholds),
+            "DISPATCH_WINDOW": _some(queue.dispatch_window),
+            "RUN_WINDOW": _some(queue.run_window),
+            "JOB_ACCEPT_INTERVAL": queue.job_accept_interval,
+            "FAIRSHARE": None if shares is None else text.write_user_shares(shares),
+            "FAIRSHARE_QUEUES": " ".join(queue.fairshare_queues) or None,
+            "DISPATCH_ORDER": _some(queue.dispatch_order),
+            "SLOT_SHARE": _number(queue.slot_share),
+            "SLOT_POOL": _some(queue.slot_pool),
+            "MAX_SLOTS_IN_POOL": queue.max_slots_in_pool,
+            "USE_PRIORITY_IN_POOL": _flag(queue.use_priority_in_pool),
+            **(_numbers(queue.factors) or {}),
+            "PREEMPTION": _preemption(queue),
+            "CHUNK_JOB_SIZE": queue.chunk_job_size,
+            "DESCRIPTION": _some(queue.description),
+        }
+    )
+
+
+def _bounds(limits: Mapping[str, tuple[float, float]]) -> str | None:
+    pairs = ((name, *limits[name]) for name in sorted(limits))
+    return " ".join(f"[{n}={_number(low)},{_number(high)}]" for n, low, high in pairs) or None
+
+
+def _run_limit(queue: Queue) -> str | None:
+    default, most = _minutes(queue.run_limit), _minutes(queue.run_limit_max)
+    return most if default is None else f"{default} {most or '-'}"
+
+
+def _processor_limit(slots: tuple[int, int | None, int | None] | None) -> str | None:
+    if slots is None:
+        return None
+    least, default, most = slots
+    numbers = (least, default, most or "-")
+    return " ".join(str(number) for number in numbers if number is not None)
+
+
+def _cycles(cycles: int | None) -> str | None:
+    return None if cycles is None else f"MAX_RESERVE_TIME[{cycles}]"
+
+
+def _preemption(queue: Queue) -> str | None:
+    lists = (("PREEMPTIVE", queue.preemptive), ("PREEMPTABLE", queue.preemptable))
+    words = [
+        word if names == ("*",) else f"{word}[{' '.join(names)}]"
+        for word, names in lists
+        if names is not None
+    ]
+    return " ".join(words) or None
+
+
+def _application(profile: Application) -> Plain:
+    return _kept(
+        {
+            "name": profile.name,
+            "RES_REQ": _some(profile.res_req),
+            "RUNLIMIT": _minutes(profile.run_limit),
+            "RUNTIME": _minutes(profile.run_time),
+            "CPULIMIT": _minutes(profile.cpu_limit),
+            "PROCLIMIT": _processor_limit(profile.slots),
+        }
+    )
+
+
+def _limit(limit: Limit, params: Params) -> Plain:
+    amounts = dict(limit.amounts)
+    counted = {name: amounts.pop(name, None) for name in ("slots", "jobs")}
+    sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
+    entry: Plain = {"name": limit.name}
+    for kind in ("user", "queue", "host", "project"):
+        scope: Scope | None = getattr(limit, f"{kind}s")
+        if scope is not None:
+            key = f"PER_{kind.upper()}" if scope.each else f"{kind.upper()}S"
+            entry[key] = " ".join([*scope.names, *(f"~{name}" for name in scope.excluded)])
+    entry |= {name.upper(): _number(value) for name, value in counted.items()}
+    entry["SLOTS_PER_PROCESSOR"] = _number(limit.slots_per_processor)
+    # With its unit where LSF_UNIT_FOR_LIMITS gives a bare number another one.
+    unit = "" if params.unit_for_limits == "MB" else "M"
+    for name, size in sizes.items():
+        plain = _number(size)
+        entry[name.upper()] = f"{plain}{unit}" if unit and plain is not None else plain
+    entry["RESOURCE"] = _numbers(amounts)
+    return _kept(entry)
+
+
+def _reservation(item: AdvanceReservation) -> Plain:
+    return {
+        "name": item.name,
+        "start": item.start,
+        "end": item.end,
+        "allocation": _allocation(item.slots),
+    }
+
+
+# --- jobs ---------------------------------------------------------------------------------------
+
+
+def _allocation(slots: Mapping[str, int]) -> str:
+    """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
+    words: list[str] = []
+    names = list(slots)
+    first = 0
+    for index in range(1, len(names) + 1):
+        if index == len(names) or slots[names[index]] != slots[names[first]]:
+            run = [word for part in compress(names[first:index]) for word in part.split()]
+            words += [f"{slots[names[first]]}*{word}" for word in run]
+            first = index
+    return " ".join(words)
+
+
+def _job(job: Job, instance: Instance, held: int | None = None) -> Plain:
+    default = instance.params.default_queue
+    slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
+    return _kept(
+        {
+            "id": job.id,
+            "slots": None if slots == held else slots,
+            "user": _unless(job.user, "user"),
+            "queue": _unless(job.queue, default),
+            "res_req": (job.res_req[0] if len(job.res_req) == 1 else list(job.res_req)) or None,
+            "run_limit": job.run_limit,
+            "cpu_limit": job.cpu_limit,
+            "run_time": job.run_time,
+            "cpu_time": _number(job.cpu_time),
+            "submit": _unless(job.submit, 0),
+            "begin": job.begin,
+            "deadline": job.deadline,
+            "priority": _unless(job.priority, 0),
+            "weight": _number(_unless(job.weight, 1.0)),
+            "project": _unless(job.project, "default"),
+            "group": _some(job.group),
+            "application": _some(job.application),
+            "hosts": _requests(job.hosts),
+            "exclusive": job.exclusive or None,
+            "resizable": job.resizable or None,
+        }
+    )
+
+
+def _running(item: RunningJob, instance: Instance) -> Plain:
+    entry = _job(item.job, instance, held=item.slots)
+    entry |= {
+        "start": item.start,
+        "finish": item.finish,
+        "allocation": _allocation(item.allocation),
+        "alternative": item.alternative or None,
+        "suspended": item.suspended or None,
+    }
+    return _kept(entry)

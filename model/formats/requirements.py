@@ -1,0 +1,126 @@
+"""Requirement strings of an instance: they can be read, name what exists, and would be accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..errors import InputError, nearest
+from ..instance import Instance
+from ..job import Job
+from ..queue import Queue
+from ..resreq import Compound, Requirement, Vocabulary, effective_requirement
+from ..resreq.parser import Options, parse_with_notes
+from ..resreq.syntax import Cu
+from .finding import Finding, Location
+
+
+def check_requirements(instance: Instance) -> list[Finding]:
+    """Findings about RES_REQ and -R; a string that several jobs share is read once."""
+    reader = _Reader(instance)
+    found: list[Finding] = []
+    for index, queue in enumerate(instance.queues):
+        found += reader.read(("queues", index, "RES_REQ"), queue.res_req)
+    for index, profile in enumerate(instance.applications):
+        found += reader.read(("applications", index, "RES_REQ"), profile.res_req)
+    for index, item in enumerate(instance.running):
+        found += reader.read_job(("running", index), item.job)
+    broken = bool(found)
+    for section, jobs in (("pending", instance.pending), ("future", instance.future)):
+        for index, job in enumerate(jobs):
+            wrong = reader.read_job((section, index), job)
+            if not wrong and not broken:
+                wrong = reader.submitted((section, index), job)
+            found += wrong
+    return found
+
+
+class _Reader:
+    def __init__(self, instance: Instance) -> None:
+        params = instance.params
+        self._instance = instance
+        self._queues = {queue.name: queue for queue in instance.queues}
+        self._profiles = {profile.name for profile in instance.applications}
+        vocabulary = Vocabulary.of_cluster(instance.cluster)
+        self._options = Options(
+            strict=params.strict_resreq, unit=params.unit_for_limits, vocabulary=vocabulary
+        )
+        self._read: dict[str, tuple[str, bool]] = {}
+        self._accepted: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
+
+    def read(self, place: Location, text: str) -> list[Finding]:
+        """What is wrong with one string; what LSF would ignore is a warning."""
+        if text not in self._read:
+            self._read[text] = self._judge(text)
+        message, warning = self._read[text]
+        return [Finding(place, message, warning)] if message else []
+
+    def _judge(self, text: str) -> tuple[str, bool]:
+        try:
+            notes = parse_with_notes(text, self._options).notes
+        except InputError as error:
+            return error.problems[0].message, False
+        return "; ".join(notes), True
+
+    def read_job(self, place: Location, job: Job) -> list[Finding]:
+        """What is wrong with the strings of a job."""
+        return [
+            finding for text in job.res_req for finding in self.read((*place, "res_req"), text)
+        ]
+
+    def submitted(self, place: Location, job: Job) -> list[Finding]:
+        """Why bsub would refuse the job, its queue's and application's requirements considered."""
+        queue = self._queues.get(job.queue)
+        if queue is None or (job.application and job.application not in self._profiles):
+            return []
+        key = (job.res_req, job.queue, job.application, job.slots, job.max_slots, job.resizable)
+        if key not in self._accepted:
+            self._accepted[key] = list(self._refusals(job, queue))
+        return [
+            Finding((*place, "res_req"), message, warning)
+            for message, warning in self._accepted[key]
+        ]
+
+    def _refusals(self, job: Job, queue: Queue) -> Iterator[tuple[str, bool]]:
+        try:
+            merged = effective_requirement(self._instance, job)
+        except InputError as error:
+            for problem in error.problems:
+                yield problem.message, False
+            return
+        for warning in merged.warnings:
+            yield warning, True
+        for message in self._units(merged.requirement, job, queue):
+            yield message, False
+
+    def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[str]:
+        """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
+        compound = isinstance(requirement, Compound)
+        cu = None if isinstance(requirement, Compound) else requirement.cu
+        if job.resizable and (compound or cu is not None):
+            asked = "compound requirement" if compound else "cu[]"
+            yield f"a resizable job (-ar) takes no {asked}"
+        if cu is None:
+            return
+        types = self._instance.cluster.unit_types
+        wanted = cu.type or self._instance.cluster.default_unit_type
+        if wanted is None:
+            yield "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
+        elif wanted not in types:
+            have = ", ".join(types) or "none"
+            yield f"unknown compute unit type {wanted!r}: the types are {have}{nearest(wanted, types)}"
+        else:
+            yield from self._exclusive(cu, wanted, types, queue)
+
+    def _exclusive(
+        self, cu: Cu, wanted: str, types: tuple[str, ...], queue: Queue
+    ) -> Iterator[str]:
+        if not cu.excl:
+            return
+        allowed = queue.exclusive.removeprefix("CU[").removesuffix("]")
+        if not queue.exclusive.startswith("CU["):
+            yield f"cu[excl] needs EXCLUSIVE: CU[{wanted}] in queue {queue.name}"
+        elif allowed in types and types.index(wanted) > types.index(allowed):
+            yield (
+                f"cu[excl] of type {wanted} is coarser than queue {queue.name} allows: "
+                f"EXCLUSIVE is CU[{allowed}]"
+            )
