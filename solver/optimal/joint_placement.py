@@ -25,7 +25,8 @@ from .cpsat import run
 SCALE = 1000
 
 Literal = cp_model.IntVar
-Terms = list[tuple[cp_model.IntVar, int]]
+#: Variable, weight, largest value of the variable.
+Terms = list[tuple[cp_model.IntVar, int, int]]
 
 
 @dataclass(slots=True)
@@ -276,10 +277,10 @@ class JointPlacement:
         limit = int(np.floor((free + SLACK) * SCALE)) if np.isfinite(free) else None
         if limit is None:
             return
-        most = sum(weight * variable.proto.domain[-1] for variable, weight in terms)
+        most = sum(weight * largest for _, weight, largest in terms)
         if most > limit:
             self.model.add(
-                cp_model.LinearExpr.weighted_sum([v for v, _ in terms], [w for _, w in terms])
+                cp_model.LinearExpr.weighted_sum([v for v, _, _ in terms], [w for _, w, _ in terms])
                 <= limit
             )
 
@@ -304,12 +305,12 @@ class JointPlacement:
                     by_host[host] += self._slot_terms(variables, host, held)
                 elif use.per is Per.WHOLE:
                     capacity = self.base.table.host_resources[use.index].capacity[host]
-                    by_host[host].append((used, int(capacity) * SCALE))
+                    by_host[host].append((used, int(capacity) * SCALE, 1))
                 else:
-                    by_host[host].append((used, held))
+                    by_host[host].append((used, held, 1))
 
     def _slot_terms(self, variables: _TermVariables, host: int, held: int) -> Terms:
-        return [(self._slot_variable(variables, host), held)]
+        return [(self._slot_variable(variables, host), held, variables.most[host])]
 
     def _slot_variable(self, variables: _TermVariables, host: int) -> cp_model.IntVar:
         """The slots of a host as one variable (made on first need)."""
@@ -329,7 +330,7 @@ class JointPlacement:
         for host, number in enumerate(unit.unit_of):
             if int(number) in variables.unit:
                 weight = int(capacity[host]) * SCALE
-                by_host[host].append((variables.unit[int(number)], weight))
+                by_host[host].append((variables.unit[int(number)], weight, 1))
 
     def _pool_terms(
         self,
@@ -346,16 +347,16 @@ class JointPlacement:
                 continue
             if use.per is Per.SLOT:
                 if len(inside) == len(variables.used):
-                    pools[use.index].append((choice.chosen, held * variables.term.slots))
+                    pools[use.index].append((choice.chosen, held * variables.term.slots, 1))
                 else:
                     for host in inside:
                         pools[use.index] += self._slot_terms(variables, host, held)
             elif use.per is Per.HOST:
-                pools[use.index] += [(variables.used[host], held) for host in inside]
+                pools[use.index] += [(variables.used[host], held, 1) for host in inside]
             else:
                 touched = self.model.new_bool_var("")
                 self.model.add_max_equality(touched, [variables.used[h] for h in inside])
-                pools[use.index].append((touched, held))
+                pools[use.index].append((touched, held, 1))
 
     # --- hint ---------------------------------------------------------------------------------
 

@@ -225,7 +225,7 @@ def plan_lexicographic(
     return Plan(
         method="optimal",
         objective="lexicographic",
-        status="optimal" if proved else "feasible",
+        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
         now=now,
         reservations=tuple(reservations),
         unplaced=tuple(unplaced),

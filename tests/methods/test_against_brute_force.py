@@ -1,0 +1,84 @@
+"""Every method on random instances against literal references and the independent judge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from brute_force import lexicographic_starts, time_based_starts, unplaced
+from hypothesis import HealthCheck, given, settings
+from random_instances import instances
+from slotwise.model.instance import Instance
+from slotwise.solver.compare import compare
+from slotwise.solver.methods import plan
+from slotwise.solver.validate import validate
+
+FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def check_optimal(instance: Instance) -> None:
+    found = plan(instance, "optimal", effort=60)
+    assert validate(instance, found) == []
+    assert found.status == ("infeasible" if found.unplaced else "optimal")
+    expected = lexicographic_starts(instance)
+    starts = {item.job: item.start for item in found.reservations}
+    assert starts == {job: start for job, start in expected.items() if start is not None}
+    assert unplaced(found) == {job for job, start in expected.items() if start is None}
+
+
+@FEW
+@given(instances(most_hosts=4, most_jobs=2))
+def test_optimal_equals_brute_force(instance: Instance) -> None:
+    check_optimal(instance)
+
+
+@pytest.mark.slow
+@MANY
+@given(instances(most_hosts=4, most_jobs=3))
+def test_optimal_equals_brute_force_on_many(instance: Instance) -> None:
+    check_optimal(instance)
+
+
+@pytest.mark.behaviour("TBR-02")
+@FEW
+@given(instances(most_hosts=5, most_jobs=1))
+def test_time_based_start_of_the_first_job_equals_the_literal_reference(instance: Instance) -> None:
+    found = plan(instance, "time-based")
+    expected = time_based_starts(instance)["p0"]
+    start = found["p0"].start if "p0" in found else None
+    assert start == (None if expected is None else expected.start)
+
+
+@pytest.mark.behaviour("TBR-04")
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instances(most_hosts=6, most_jobs=4))
+def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
+    instance: Instance,
+) -> None:
+    """Job by job: with the earlier jobs as running ones, the next job is a first job again."""
+    found = plan(instance, "time-based")
+    assert validate(instance, found, as_lsf=True) == []
+    planned = {item.job: item for item in found.reservations}
+    for job in instance.pending:
+        item = planned.get(job.id)
+        if item is None or item.start is None:
+            continue
+        alone = plan(replace(instance, pending=(job,)), "time-based")[job.id]
+        assert alone.start is not None
+        assert item.start >= alone.start
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instances(most_hosts=6, most_jobs=4))
+def test_every_plan_is_valid_and_optimal_is_never_later_than_time_based(
+    instance: Instance,
+) -> None:
+    comparison = compare(instance, effort=60)
+    for found in (comparison.greedy, comparison.time_based, comparison.optimal):
+        assert validate(instance, found, as_lsf=found.method != "optimal") == []
+    for row in comparison:
+        if row.time_based != row.optimal:
+            assert row.optimal is not None
+            assert row.time_based is None or row.optimal < row.time_based
+            break
