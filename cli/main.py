@@ -11,6 +11,8 @@ from .. import __version__
 from ..model.errors import InputError, SlotwiseError
 from .compare import compare
 from .exits import Exit
+from .resreq import SETTINGS as RESREQ_SETTINGS
+from .resreq import resreq
 from .solve import solve
 
 app = typer.Typer(
@@ -23,6 +25,7 @@ app = typer.Typer(
 )
 app.command()(solve)
 app.command()(compare)
+app.command(context_settings=RESREQ_SETTINGS)(resreq)
 
 
 def _version(asked: bool) -> None:

@@ -87,14 +87,17 @@ class Builder:
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
             self.fail(bars[0], "a compound requirement takes no alternatives ('||')")
-        for alternative in _subtrees(tree):
+        parts = _subtrees(tree)
+        for alternative in parts:
             seen: set[str] = set()
-            usages = [self._usage(usage, seen) for usage in _subtrees(alternative)]
-            kept = tuple(usage for usage in usages if usage != UsageString(()))
-            alternatives.append(kept)
-        if not any(alternatives):
-            return None
-        return Rusage(tuple(alternatives))
+            strings = _subtrees(alternative)
+            usages = [self._usage(usage, seen) for usage in strings]
+            if UsageString(()) in usages and len(strings) + len(parts) > 2:
+                self.fail(
+                    None, "a usage string is empty", "a resource on both sides of ',' and '||'"
+                )
+            alternatives.append(tuple(usage for usage in usages if usage != UsageString(())))
+        return Rusage(tuple(alternatives)) if any(alternatives) else None
 
     def _usage(self, tree: Tree[Any], seen: set[str]) -> UsageString:
         amounts: list[Amount] = []
@@ -119,29 +122,25 @@ class Builder:
                 continue
             phased = any(token.type == "LPAR" for token in rest)
             first = first or name
-            amount = self._amount(name, values, phased, seen)
-            if amount is not None:
-                amounts.append(amount)
+            amounts.append(self._amount(name, values, phased, seen))
         if own and not amounts:
             self._notes.append("duration and decay without a resource reserve nothing")
         usage = UsageString(tuple(amounts), durations, decays)
         self._check_phases(first, usage)
         return usage
 
-    def _amount(
-        self, name: Token, values: Sequence[Token], phased: bool, seen: set[str]
-    ) -> Amount | None:
+    def _amount(self, name: Token, values: Sequence[Token], phased: bool, seen: set[str]) -> Amount:
         resource = self._known(name)
         if resource in seen:
             self.fail(name, f"{resource} stands in this usage string a second time", "each once")
         seen.add(resource)
         if phased and resource != "mem":
             self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
-        amount = Amount(resource, tuple(self._number(resource, v) for v in values), phased)
+        amounts = tuple(self._number(resource, value) for value in values)
         if self._consumed(name, resource):
-            return amount
+            return Amount(resource, amounts, phased)
         self._notes.append(f"{resource} is not consumed by jobs: rusage of it reserves nothing")
-        return None
+        return Amount(resource, ())
 
     def _consumed(self, name: Token, resource: str) -> bool:
         """Whether jobs can reserve the resource; strict syntax refuses one they cannot (REQ-08)."""

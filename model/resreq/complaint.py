@@ -54,8 +54,8 @@ def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
     """The error to raise for one that lark raised over `body`, read by the rule `start`."""
     position = len(body.rstrip()) if _at_end(error) else min(error.pos_in_stream or 0, len(body))
     token = _piece(body, position)
-    name = "select" if start in _SELECT else start
-    what = f"{name}[] cannot go on with '{token}' here" if token else f"{name}[] stops too early"
+    name = "the selection" if start in _SELECT else f"{start}[]"
+    what = f"{name} cannot go on with '{token}' here" if token else f"{name} stops too early"
     return ResreqError(
         what, text=body, position=position, token=token, expected=_expected(error, body, start)
     )

@@ -69,7 +69,7 @@ class SelectionBuilder:
         if rule == "name":
             return self._name(parts[0], beside)
         if rule == "string":
-            return self._place(String(str(parts[0])[1:-1]), parts[0])
+            return self._string(parts[0])
         if rule == "defined":
             return self._defined(parts)
         if rule == "text_test":
@@ -98,6 +98,14 @@ class SelectionBuilder:
         if odd and self._options.strict:
             self._fail(token, f"'{text}' is no number in strict syntax", "a number such as 0.5")
         return self._place(Number(float(text), literal(text)), token)
+
+    def _string(self, token: Token) -> Expression:
+        text = str(token)[1:-1]
+        if self._options.strict and ("\\" in text or not (text.isascii() and text.isprintable())):
+            self._fail(
+                token, "strict syntax has no escapes in strings", "printable ASCII without \\"
+            )
+        return self._place(String(text), token)
 
     def _name(self, token: Token, beside: Expression | None) -> Expression:
         vocabulary = self._options.vocabulary
@@ -138,9 +146,9 @@ class SelectionBuilder:
 
     def _text_test(self, resource: Token, sign: Token, word: Token) -> Expression:
         text = str(word)
-        right = String(text[1:-1]) if text[0] in "'\"" else Name(text)
+        right = self._string(word) if text[0] in "'\"" else self._place(Name(text), word)
         left = self._place(Name(str(resource)), resource)
-        return Binary(_sign(sign), left, self._place(right, word))
+        return Binary(_sign(sign), left, right)
 
     # --- operators ----------------------------------------------------------------------------
 

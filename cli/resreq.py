@@ -1,0 +1,183 @@
+"""``slotwise resreq``: read a requirement, print its normal form, try it on hosts (REQ-09)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .exits import Exit
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..model.resreq import Simple
+
+
+Format = Literal["text", "json"]
+#: A requirement may begin with a minus, so unknown options are arguments and -h is none.
+SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Hosts that one simple requirement chooses, best first, and why the others are not chosen."""
+
+    hosts: tuple[str, ...]
+    others: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the command found. trials: one a term (a simple requirement is one); None: no hosts."""
+
+    valid: bool
+    message: str
+    position: int | None
+    normal: str | None
+    trials: tuple[Trial, ...] | None
+    compound: bool = False
+
+
+def resreq(
+    text: Annotated[str, typer.Argument(help="The requirement, as after bsub -R.")] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Rules of LSF_STRICT_RESREQ=Y.")] = False,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Accept balance together with usablecuslots in cu.")
+    ] = False,
+    against: Annotated[
+        Path | None, typer.Option(help="Instance file: which of its hosts match, in which order.")
+    ] = None,
+    submitted_from: Annotated[
+        str | None, typer.Option("--from", help="Submission host, for type==local.")
+    ] = None,
+    check_select: Annotated[
+        bool,
+        typer.Option("--check-select", help="Only check the selection, as BSUB_CHK_RESREQ does."),
+    ] = False,
+    output: Annotated[Format, typer.Option("--format", help="text or json.")] = "text",
+) -> None:
+    """Read a resource requirement: its normal form, its mistakes, the hosts it chooses.
+
+    Exit code 0 if it is valid, 2 if not. With --check-select 0 or 255.
+    """
+    from ..model.resreq import ResreqError
+
+    if check_select:
+        raise typer.Exit(_check_select(text))
+    instance = _load(against)
+    try:
+        answer = _answer(text, instance, strict, lenient, submitted_from)
+    except ResreqError as error:
+        if output == "text":
+            typer.echo(f"slotwise: {error}", err=True)
+            raise typer.Exit(Exit.BAD_INPUT) from None
+        answer = Answer(False, error.message, error.position, None, None)
+    if output == "json":
+        typer.echo(json.dumps(_record(answer), ensure_ascii=False))
+    else:
+        typer.echo(_report(answer))
+    raise typer.Exit(Exit.DONE if answer.valid else Exit.BAD_INPUT)
+
+
+def _check_select(text: str) -> int:
+    from ..model.resreq.check import check_select
+
+    valid, sentence = check_select(text)
+    typer.echo(sentence)
+    return 0 if valid else 255
+
+
+def _load(path: Path | None) -> Instance | None:
+    if path is None:
+        return None
+    from ..model.formats import load
+
+    return load(path)
+
+
+def _answer(
+    text: str, instance: Instance | None, strict: bool, lenient: bool, submitted_from: str | None
+) -> Answer:
+    from ..model.resreq import Compound, Options, Vocabulary, parse_with_notes, print_requirement
+
+    options = Options(strict, lenient)
+    if instance is not None:
+        params = instance.params
+        vocabulary = Vocabulary.of_cluster(instance.cluster)
+        options = Options(
+            strict or params.strict_resreq, lenient, params.unit_for_limits, vocabulary
+        )
+    parsed = parse_with_notes(text, options)
+    requirement = parsed.requirement
+    compound = isinstance(requirement, Compound)
+    trials = None
+    if instance is not None:
+        parts = (
+            tuple(term.requirement for term in requirement.terms)
+            if isinstance(requirement, Compound)
+            else (requirement,)
+        )
+        trials = tuple(_trial(part, instance, submitted_from) for part in parts)
+    normal = print_requirement(requirement)
+    return Answer(True, "; ".join(parsed.notes), None, normal, trials, compound)
+
+
+def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
+    from ..model.errors import InputError
+    from ..model.resreq import HostTable, order_hosts, select_mask
+    from ..model.resreq.evaluate import Local
+    from ..model.resreq.explain import reasons
+
+    hosts = instance.cluster.hosts
+    table = HostTable(
+        instance.cluster, by_slot=instance.params.parallel_sched_by_slot, reported=True
+    )
+    local = Local()
+    if submitted_from is not None:
+        home = instance.cluster.host_index().get(submitted_from)
+        if home is None:
+            raise InputError(f"--from: the instance has no host '{submitted_from}'")
+        local = Local(hosts[home].type, hosts[home].model)
+    mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
+    order = order_hosts(simple.order, table, mask)
+    others = tuple(
+        (host.name, "; ".join(reasons(simple.select, table, index, local)))
+        for index, host in enumerate(hosts)
+        if not mask[index]
+    )
+    return Trial(tuple(hosts[index].name for index in order), others)
+
+
+def _record(answer: Answer) -> dict[str, object]:
+    hosts: object = None
+    if answer.trials is not None:
+        lists = [list(trial.hosts) for trial in answer.trials]
+        hosts = lists if answer.compound else lists[0]
+    return {
+        "valid": answer.valid,
+        "message": answer.message,
+        "position": answer.position,
+        "normal": answer.normal,
+        "hosts": hosts,
+    }
+
+
+def _report(answer: Answer) -> str:
+    lines = [answer.normal or "(no requirement)"]
+    if answer.message:
+        lines.append(f"note: {answer.message}")
+    for number, trial in enumerate(answer.trials or (), start=1):
+        if answer.compound:
+            lines.append(f"term {number}")
+        total = len(trial.hosts) + len(trial.others)
+        ending = ", best first:" if trial.hosts else ""
+        lines.append(f"{len(trial.hosts)} of {total} hosts match{ending}")
+        lines += [f"  {place}. {name}" for place, name in enumerate(trial.hosts, start=1)]
+        if trial.others:
+            lines.append("not chosen:")
+            width = max(len(name) for name, _ in trial.others)
+            lines += [f"  {name:<{width}}  {why}" for name, why in trial.others]
+    return "\n".join(lines)
