@@ -53,8 +53,10 @@ class Profile:
         i = bisect_right(times, after) - 1
         start = after
         while True:
-            while free[i] < procs:
+            if free[i] < procs:
                 i += 1
+                while free[i] < procs:
+                    i += 1
                 start = times[i]
             end = start + duration
             i += 1
@@ -72,21 +74,22 @@ class Profile:
         free, so only the steps before that have to be looked at.
         """
         times, free = self.times, self.free
+        count = bisect_left(times, reserved)
         i = bisect_right(times, now) - 1
         start = now
-        while start < reserved:
+        while True:
             if free[i] < procs:
                 i += 1
+                while i < count and free[i] < procs:
+                    i += 1
+                if i == count:
+                    return reserved
                 start = times[i]
-                continue
             end = start + duration
-            if end > reserved:
-                end = reserved
             i += 1
-            while times[i] < end:
+            while i < count and times[i] < end:
                 if free[i] < procs:
                     break
                 i += 1
             else:
                 return start
-        return reserved
