@@ -93,7 +93,7 @@ def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
         if term.unit is not None and term.unit.excl:
             used = {int(term.unit.unit_of[host]) for host in allocation}
             members = [h for h, unit in enumerate(term.unit.unit_of) if int(unit) in used]
-            blocked = {*members} - {*allocation}
+            blocked = {*members}
         profile.hold(
             term.alternatives[start.alternative],
             allocation,

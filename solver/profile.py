@@ -181,7 +181,7 @@ class Profile:
     ) -> None:
         """Take what a job uses on `allocation` over [start, finish) (None: for ever).
 
-        whole_hosts: further hosts that the job blocks although it has no slot there (cu[excl]).
+        whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
         """
         end = FOREVER if finish is None else finish
         for use in alternative.host_uses:
@@ -192,9 +192,8 @@ class Profile:
         capacity = self.table.host_resources[SLOTS].capacity
         usage = self._usage(SLOTS)
         for host in whole_hosts:
-            rest = capacity[host] - (
-                capacity[host] if slots.per is Per.WHOLE else allocation.get(host, 0)
-            )
+            held = allocation.get(host, 0)
+            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
             if rest > 0:
                 usage.add(host, start, end, slots, rest)
         self._note_times(alternative, start, end)

@@ -60,7 +60,7 @@ class Resolver:
             finish = expected_finish(self.instance, running)
             blocked = self._blocked_units(running.job, allocation)
             profile.hold(
-                alternative, allocation, running.start, finish, whole_hosts=blocked - {*allocation}
+                alternative, allocation, running.start, finish, whole_hosts=blocked
             )
         profile.freeze()
         return profile

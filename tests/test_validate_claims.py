@@ -1,6 +1,7 @@
 """The judge on entries, times, windows and what a plan claims of itself."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from judging import Case, entry, faults, host, job, plan, problem, running
@@ -16,8 +17,8 @@ BUSY = problem(job("j", 4), running=(running("r", {"A": 3}),))
 GOOD = {"j": (0, {"A": 2}), "k": (50, {"A": 2})}
 
 
-def started(instance=ONE, name="j", place=(0, {"A": 1}), **more: object) -> PlannedJob:  # noqa: ANN001
-    return entry(instance, name, place, **more)
+def started(start: int = 0, **more: Any) -> PlannedJob:
+    return entry(ONE, "j", (start, {"A": 1}), **more)
 
 
 CASES = [
@@ -156,7 +157,7 @@ CASES = [
         "a proof without its bound",
         ONE,
         {"j": started(bound=0, proved=True)},
-        {"j": started(place=(5, {"A": 1}), bound=4, proved=True)},
+        {"j": started(5, bound=4, proved=True)},
         ("bound: job j: start 5 s is called proved, its bound is 4 s",),
     ),
     Case(

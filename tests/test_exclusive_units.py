@@ -1,0 +1,29 @@
+"""cu[excl] keeps every other job off the whole unit, the hosts it fills in part included."""
+
+import pytest
+from judging import job, problem, racks, running
+from slotwise.model.queue import Queue
+from slotwise.solver.timebased import time_based_plan
+from slotwise.solver.validate import validate
+
+UNITS = (Queue("default", exclusive="CU[rack]"),)
+
+
+@pytest.mark.behaviour("PLC-11")
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_free_slots_beside_a_planned_exclusive_job_stay_free(exclusive: bool) -> None:
+    """j holds 3 of the 8 slots of r1, with -x or without: k has to wait for its end."""
+    first = job("j", 3, "cu[excl]", exclusive=exclusive, priority=9)
+    instance = problem(first, job("k", 1), cluster=racks(r1=2), queues=UNITS)
+    plan = time_based_plan(instance)
+    assert (plan["j"].start, plan["k"].start) == (0, 100)
+    assert validate(instance, plan, as_lsf=True) == []
+
+
+@pytest.mark.behaviour("PLC-11")
+def test_free_slots_beside_a_running_exclusive_job_stay_free() -> None:
+    owner = running("r", {"r1a": 3}, "cu[excl]")
+    instance = problem(job("k", 1), cluster=racks(r1=2), queues=UNITS, running=(owner,))
+    plan = time_based_plan(instance)
+    assert plan["k"].start == 100
+    assert validate(instance, plan, as_lsf=True) == []
