@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .exits import Exit
+from .options import Format, FormatOption
+
 if TYPE_CHECKING:
     from ..solver.loop.replay import Checkpoint, Metrics, Replay, ReplayResult
 
-STOPPED = 3
-"""Exit code of a command that was stopped before its end (design §7)."""
-
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
-Format = Literal["text", "csv", "json"]
 
 
 def simulate(
@@ -33,7 +32,7 @@ def simulate(
         Path | None,
         typer.Option(help="Write one record a job: .csv, .csv.gz or .json.", show_default=False),
     ] = None,
-    format: Annotated[Format, typer.Option(help="Format of the metrics on stdout.")] = "text",
+    format: FormatOption = "text",
     schedule_after: Annotated[
         ScheduleAfter | None,
         typer.Option(help="Schedule after each event or once a time stamp. Default: by policy."),
@@ -83,14 +82,18 @@ def _read(log: Path, keep_going: bool) -> Any:
 
     found = read_swf(log, keep_going=keep_going)
     for problem in found.problems:
-        typer.echo(str(problem), err=True)
+        _tell(f"warning: {problem}")
     return found.workload
 
 
 def _tell_left_out(left_out: Any) -> None:
     """Nothing is dropped silently."""
     for reason, count in left_out.items():
-        typer.echo(f"left out {count} job{'s' if count > 1 else ''}: {reason}", err=True)
+        _tell(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
+
+
+def _tell(text: str) -> None:
+    typer.echo(f"slotwise: {text}", err=True)
 
 
 def _load(path: Path, **options: Any) -> Checkpoint:
@@ -122,12 +125,12 @@ def _stop(session: Replay, checkpoint: Path | None) -> None:
 
     done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
     if checkpoint is None:
-        typer.echo(f"{done} ended; nothing was written (no --checkpoint)", err=True)
+        _tell(f"{done} ended; nothing was written (no --checkpoint)")
     else:
         with whole_file(checkpoint) as file:
             file.write(session.checkpoint().to_json().encode())
-        typer.echo(f"{done} ended; go on with --resume {checkpoint}", err=True)
-    raise typer.Exit(STOPPED)
+        _tell(f"{done} ended; go on with --resume {checkpoint}")
+    raise typer.Exit(Exit.STOPPED)
 
 
 @contextmanager

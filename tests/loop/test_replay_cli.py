@@ -60,7 +60,7 @@ def test_jobs_file_and_metrics(small, tmp_path):
     assert out.read_text() == SMALL_EASY
     assert sorted(os.listdir(tmp_path)) == ["out.csv", "small.swf"]
     assert "mean_wait                3.000 s" in result.stdout
-    assert result.stderr == "left out 1 job: run time not positive\n"
+    assert result.stderr == "slotwise: left out 1 job: run time not positive\n"
 
 
 def test_the_formats_say_the_same(small, tmp_path):
@@ -91,8 +91,8 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
     assert result.exit_code == 0
     assert out.read_text() == SMALL_EASY
     assert result.stderr.splitlines()[:3] == [
-        *message.splitlines(),
-        "left out 2 jobs: malformed record",
+        *(f"slotwise: warning: {line}" for line in message.splitlines()),
+        "slotwise: left out 2 jobs: malformed record",
     ]
 
 
@@ -182,4 +182,4 @@ def test_the_progress_bar_is_for_terminals_only(small):
     assert "jobs/s  simulated" in shown
     assert "/28481" in shown
     assert b"jobs/s" not in done.stdout
-    assert run(small).stderr == "left out 1 job: run time not positive\n"
+    assert run(small).stderr == "slotwise: left out 1 job: run time not positive\n"
