@@ -197,7 +197,7 @@ class DispatchOrder:
     # -- events at any time ------------------------------------------------------------------
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
-        """A pending job holds these slots from now on (host to slots); {} releases them (FSH-04)."""
+        """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
         before = self.ledger.charged(job.id)
         self.ledger.reserved(job, slots, now, self._under.get(job.id, {}))
         self._weigh(job.id, before)
