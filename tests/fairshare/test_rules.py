@@ -1,0 +1,264 @@
+"""What the documents forbid is reported at load, all of it at once."""
+
+from dataclasses import replace
+
+import pytest
+from fairshare.lab import cluster
+from slotwise.model.cluster import Cluster, Host, HostGroup
+from slotwise.model.fairshare import partition_hosts, share_problems, share_warnings
+from slotwise.model.instance import Instance
+from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise.model.limits import Limit, Scope
+from slotwise.model.queue import Queue
+from slotwise.model.user import HostPartition, UserGroup
+
+ALL = (("default", 1),)
+
+
+def instance(*queues: Queue, **fields) -> Instance:
+    return replace(Instance(cluster(4, 4, 4), queues or (Queue("default"),)), **fields)
+
+
+def messages(problem: Instance) -> list[str]:
+    return [str(found) for found in share_problems(problem)]
+
+
+def only(problem: Instance) -> str:
+    (message,) = messages(problem)
+    return message
+
+
+@pytest.mark.behaviour("FSH-07")
+def test_a_user_without_a_share_cannot_submit_or_run():
+    problem = instance(
+        Queue("normal", user_shares=(("ann", 3),)),
+        Queue("open"),
+        pending=(Job("1", user="ann", queue="normal"), Job("2", user="root", queue="normal")),
+        future=(Job("3", user="bob", queue="open"), Job("4", user="bob", queue="normal")),
+        running=(RunningJob(Job("5", user="eve", queue="normal"), 0, {"h1": 1}),),
+    )
+    assert messages(problem) == [
+        "running[0]: eve has no share in the fairshare policy of queue normal: "
+        "add [eve, number_shares]",
+        "pending[1]: root has no share in the fairshare policy of queue normal: "
+        "add [root, number_shares]",
+        "future[1]: bob has no share in the fairshare policy of queue normal: "
+        "add [bob, number_shares]",
+    ]
+
+
+@pytest.mark.behaviour("FSH-08", "CFG-02")
+def test_host_partitions_exclude_queue_level_fairshare():
+    message = only(
+        instance(Queue("normal", user_shares=ALL), partitions=(HostPartition("P", ("h1",), ALL),))
+    )
+    assert message == (
+        "queues[0].FAIRSHARE: queue normal has FAIRSHARE and host partition P is defined: "
+        "a cluster uses either queue-level or host-partition fairshare"
+    )
+
+
+@pytest.mark.behaviour("FSH-08", "CFG-02")
+def test_a_host_belongs_to_one_partition():
+    message = only(
+        instance(
+            partitions=(HostPartition("P", ("h1", "h2"), ALL), HostPartition("Q", ("h2",), ALL))
+        )
+    )
+    assert message.startswith("host_partitions[1].HOSTS: host h2 is in partition P already")
+    assert "unknown host or host group 'h9'" in only(
+        instance(partitions=(HostPartition("P", ("h9", "h1"), ALL),))
+    )
+
+
+@pytest.mark.behaviour("FSH-08")
+def test_hosts_of_a_partition():
+    machines = Cluster(tuple(Host(f"h{i}", 1) for i in range(4)), (HostGroup("g", ("h1", "h2")),))
+
+    def hosts(*names):
+        return partition_hosts(machines, HostPartition("P", names, ALL))
+
+    assert hosts("all") == ("h0", "h1", "h2", "h3")
+    assert hosts("all", "~h2") == ("h0", "h1", "h3")
+    assert hosts("h3", "g", "~h1") == ("h2", "h3")
+    assert hosts("~g") == ("h0", "h3")
+
+
+@pytest.mark.behaviour("FSH-08", "QBF-01", "CFG-02")
+def test_hosts_of_a_pool_belong_to_no_partition():
+    message = only(
+        instance(
+            Queue("a", slot_pool="P", slot_share=50),
+            partitions=(HostPartition("part", ("h2",), ALL),),
+        )
+    )
+    assert message.endswith(
+        "host h2 of slot pool P is in host partition part: "
+        "hosts of queue-based fairshare belong to none"
+    )
+
+
+def cross_queue(priority: int, order: str = "") -> Instance:
+    return instance(
+        Queue(
+            "queue1", 30, user_shares=ALL, fairshare_queues=("queue2", "queue3"),
+            dispatch_order=order,
+        ),
+        Queue("queue2", 40),
+        Queue("queue3", 50),
+        Queue("queue4", priority),
+    )  # fmt: skip
+
+
+@pytest.mark.behaviour("FSH-09", "CFG-02")
+@pytest.mark.parametrize("priority", [29, 51, 1])
+def test_other_queues_stay_outside_the_range(priority):
+    assert messages(cross_queue(priority)) == []
+
+
+@pytest.mark.behaviour("FSH-09", "CFG-02")
+@pytest.mark.parametrize("priority", [30, 35, 50])
+def test_a_priority_inside_the_range_is_refused_unless_ordered(priority):
+    assert only(cross_queue(priority)) == (
+        f"queues[0].FAIRSHARE_QUEUES: priority {priority} of queue queue4 falls inside 30-50, the "
+        "range of the cross-queue set of queue1: move it outside or set DISPATCH_ORDER=QUEUE"
+    )
+    assert messages(cross_queue(priority, "QUEUE")) == []
+
+
+@pytest.mark.behaviour("FSH-09", "CFG-02")
+def test_a_queue_is_in_one_set():
+    problem = instance(
+        Queue("normal", 1, user_shares=ALL, fairshare_queues=("short",)),
+        Queue("short", 2),
+        Queue("priority", 5, user_shares=ALL, fairshare_queues=("night", "normal", "nigth")),
+        Queue("night", 6),
+        Queue("bare", 9, fairshare_queues=("last",)),
+        Queue("last", 9),
+    )
+    assert messages(problem) == [
+        "queues[2].FAIRSHARE_QUEUES: queue normal is in the cross-queue set of normal already: "
+        "a queue belongs to one set",
+        "queues[2].FAIRSHARE_QUEUES: unknown queue 'nigth' (did you mean 'night'?)",
+        "queues[2].FAIRSHARE_QUEUES: priority 2 of queue short falls inside 1-6, the range of the "
+        "cross-queue set of priority: move it outside or set DISPATCH_ORDER=QUEUE",
+        "queues[4].FAIRSHARE_QUEUES: queue bare has FAIRSHARE_QUEUES but no FAIRSHARE: "
+        "the master queue defines the shares",
+    ]
+
+
+@pytest.mark.behaviour("FSH-09")
+def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
+    problem = instance(
+        Queue("normal", 1, user_shares=ALL, fairshare_queues=("short",)),
+        Queue("short", 2, user_shares=(("ann", 5),)),
+    )
+    assert messages(problem) == []
+    (warning,) = share_warnings(problem)
+    assert warning == "queue short: its own FAIRSHARE is ignored, it inherits the one of normal"
+
+
+@pytest.mark.behaviour("FSH-01", "FSH-10", "CFG-02")
+def test_lists_of_shares():
+    problem = instance(
+        Queue("empty", user_shares=()),
+        Queue("both", user_shares=(("default", 1), ("others", 2), ("grp@", 1), ("ann", 0))),
+        groups=(
+            UserGroup("outer", ("inner", "x"), (("inner", 1), ("y", 1))),
+            UserGroup("inner", ("a", "b")),
+            UserGroup("inner", ("c",)),
+        ),
+    )
+    assert messages(problem) == [
+        "user_groups[0].members: group 'inner' must be defined before 'outer', which has it as a "
+        "member",
+        "user_groups[0].USER_SHARES: 'y' is not a member of the group",
+        "user_groups[2]: user group 'inner' is defined twice",
+        "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs at least one share assignment",
+        "queues[1].FAIRSHARE: 'grp@' needs a user group 'grp'",
+        "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
+        "queues[1].FAIRSHARE: 'default' and 'others' both stand for the users who are left: "
+        "keep one",
+    ]
+
+
+@pytest.mark.behaviour("FSH-10")
+def test_a_group_that_contains_itself_is_reported_not_followed():
+    problem = instance(
+        Queue("q", user_shares=(("a", 1),)),
+        groups=(UserGroup("a", ("b", "u")), UserGroup("b", ("a",))),
+        pending=(Job("1", user="u", queue="q"),),
+    )
+    assert "group 'b' must be defined before 'a'" in only(problem)
+
+
+@pytest.mark.behaviour("FSH-13", "CFG-02")
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        ("groupA", None),
+        ("groupB", "user User1 is not a member of group groupB that -G names"),
+        ("outer", "-G outer has subgroups (groupA): name one that has none"),
+        ("groopA", "unknown user group 'groopA' (did you mean 'groupA'?)"),
+        ("third", "group third has no share in the fairshare policy of queue q: "
+                  "add [third, number_shares]"),
+    ],
+)  # fmt: skip
+def test_the_group_of_a_job(group, expected):
+    problem = instance(
+        Queue("q", user_shares=(("User1", 1), ("groupA", 1), ("groupB", 1))),
+        groups=(
+            UserGroup("groupA", ("User1",)),
+            UserGroup("groupB", ("User2",)),
+            UserGroup("outer", ("groupA", "User1")),
+            UserGroup("third", ("User1",)),
+        ),
+        pending=(Job("1", user="User1", queue="q", group=group),),
+    )
+    assert messages(problem) == ([] if expected is None else [f"pending[0]: {expected}"])
+
+
+def pool(name: str, share: float | None = 30, **fields) -> Queue:
+    return Queue(name, slot_pool="P", slot_share=share, **fields)
+
+
+@pytest.mark.behaviour("QBF-01", "CFG-02")
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        ((pool("a", 0),), "SLOT_SHARE 0 of queue a must be above 0 and at most 100"),
+        ((pool("a", 101),), "SLOT_SHARE 101 of queue a must be above 0 and at most 100"),
+        ((pool("a", None),), "queue a needs SLOT_SHARE too"),
+        ((Queue("a", slot_share=5),), "queue a needs SLOT_POOL too"),
+        ((Queue("a", slot_share=5, slot_pool="P Q"),), "a queue belongs to one"),
+        ((pool("a"), pool("b", hosts=(HostRequest("h1"),))),
+         "queue b uses other hosts than the first queue of slot pool P"),
+        ((pool("a", preemptive=("*",)),), "cannot be preemptive or preemptable"),
+        ((pool("a", preemptable=("*",)),), "cannot be preemptive or preemptable"),
+        ((pool("a"), Queue("b", preemptive=("a",))), "cannot be preemptive or preemptable"),
+        ((pool("a", user_shares=ALL, fairshare_queues=("b",)), Queue("b", 2)),
+         "cannot take part in cross-queue fairshare"),
+        ((pool("a", priority=2), Queue("b", user_shares=ALL, fairshare_queues=("a",))),
+         "cannot take part in cross-queue fairshare"),
+    ],
+)  # fmt: skip
+def test_what_a_pool_refuses(queues, expected):
+    assert expected in only(instance(*queues))
+
+
+@pytest.mark.behaviour("QBF-01")
+def test_what_a_pool_allows():
+    assert messages(instance(pool("a", 100), pool("b", 100, user_shares=ALL), pool("c", 0.5))) == []
+    (warning,) = share_warnings(instance(pool("a", slot_reserve=5)))
+    assert warning == "queue a: SLOT_RESERVE should not be used in slot pool P"
+    (warning,) = share_warnings(instance(pool("a"), pool("b", max_slots_in_pool=3)))
+    assert "count only in the first queue of slot pool P" in warning
+
+
+@pytest.mark.behaviour("QBF-01", "CFG-02")
+def test_each_host_of_a_pool_needs_a_slot_limit():
+    machines = Cluster((Host("h1", 4, mxj_defined=False), Host("h2", 4)))
+    bare = Instance(machines, (pool("a"),))
+    assert "host h1 of slot pool P has no slot limit: set MXJ, or SLOTS in a Limit" in only(bare)
+    limited = Limit("L", {"slots": 4}, hosts=Scope(("h1",), each=True))
+    assert messages(replace(bare, limits=(limited,))) == []
