@@ -1,0 +1,72 @@
+"""``slotwise check``, ``schema`` and ``examples``: instance files, their form, and shipped ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .exits import Exit
+
+
+def check(
+    files: Annotated[
+        list[Path], typer.Argument(help="Instance files, YAML or JSON.", show_default=False)
+    ],
+) -> None:
+    """Check instance files: one line `ok` a file, or everything that is wrong with it.
+
+    Exit codes: 0 all are right, 2 some are not.
+    """
+    from ..model.errors import InputError
+    from ..model.formats import load_with_warnings
+
+    wrong = False
+    for file in files:
+        try:
+            instance, warnings = load_with_warnings(file)
+        except InputError as error:
+            wrong = True
+            _complain(error.problems, "")
+            continue
+        _complain(warnings, "warning: ")
+        cluster = instance.cluster
+        typer.echo(
+            f"{file}: ok ({len(cluster.hosts)} hosts, {sum(host.slots for host in cluster.hosts)} "
+            f"slots, {len(instance.running)} running, {len(instance.pending)} pending jobs)"
+        )
+    if wrong:
+        sys.exit(Exit.BAD_INPUT)
+
+
+def _complain(problems: tuple[object, ...], kind: str) -> None:
+    for problem in problems:
+        typer.echo(f"slotwise: {kind}{problem}", err=True)
+
+
+def schema() -> None:
+    """Print the JSON Schema of instance files."""
+    from ..model.formats import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+def examples(
+    name: Annotated[
+        str | None, typer.Argument(help="Print this example's file.", show_default=False)
+    ] = None,
+) -> None:
+    """List the shipped examples with what each shows, or print one."""
+    from ..instances import description, example
+    from ..instances import examples as names
+
+    if name is not None:
+        typer.echo(example(name).read_text(encoding="utf-8"), nl=False)
+        return
+    shipped = names()
+    width = max(len(item) for item in shipped)
+    for item in shipped:
+        typer.echo(f"{item:{width}}  {description(item)}")

@@ -1,0 +1,44 @@
+"""``slotwise generate``: random instances that look like real clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .output import write_instance
+
+
+def generate(
+    hosts: Annotated[int, typer.Option(min=1, help="Hosts of 16 slots and 64 GB.")] = 100,
+    per_enclosure: Annotated[int, typer.Option(min=1, help="Hosts in an enclosure.")] = 16,
+    racks: Annotated[
+        int | None, typer.Option(min=1, help="Racks. Default: one for four enclosures.")
+    ] = None,
+    running: Annotated[int, typer.Option(min=0, help="Running jobs.")] = 500,
+    pending: Annotated[int, typer.Option(min=0, help="Pending jobs.")] = 50,
+    load: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of slots in use.")] = 0.92,
+    memory: Annotated[bool, typer.Option(help="Hosts have memory and jobs reserve it.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
+    ] = None,
+) -> None:
+    """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""
+    from ..model.generate import generate as make
+
+    enclosures = -(-hosts // per_enclosure)
+    per_rack = 4 if racks is None else -(-enclosures // racks)
+    instance = make(
+        hosts=hosts,
+        per_enclosure=per_enclosure,
+        per_rack=per_rack,
+        running=running,
+        pending=pending,
+        load=load,
+        memory=memory,
+        seed=seed,
+    )
+    write_instance(instance, output)

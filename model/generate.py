@@ -1,0 +1,242 @@
+"""Random instances that look like real clusters: enclosures, racks, memory, a deep queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cluster import Cluster, ComputeUnit, Host
+from .errors import InputError, Problem
+from .instance import Instance
+from .job import Job, RunningJob
+from .limits import Limit, Scope
+from .params import Params
+from .queue import Queue
+
+HOUR = 3600
+SLOTS = 16
+MEMORY = 65536
+#: Run limits people ask for, in hours, and how often.
+_LIMITS = ((1, 0.25), (2, 0.2), (4, 0.25), (8, 0.15), (12, 0.1), (24, 0.05))
+#: Slots people ask for, and how often.
+_SIZES = ((1, 0.3), (2, 0.12), (4, 0.14), (8, 0.14), (16, 0.14), (32, 0.09), (64, 0.05), (128, 0.02))
+_USERS = 20
+
+
+def generate(
+    *,
+    hosts: int = 100,
+    per_enclosure: int = 16,
+    per_rack: int = 4,
+    running: int = 500,
+    pending: int = 50,
+    load: float = 0.92,
+    memory: bool = True,
+    seed: int = 0,
+) -> Instance:
+    """A random instance, the same for the same arguments.
+
+    hosts of 16 slots and 64 GB in enclosures of `per_enclosure` hosts and racks of `per_rack`
+    enclosures; `running` jobs that bring the slots in use to the share `load`; `pending` jobs of
+    every kind: plain, ptile, compute units, memory in phases, same[type], under a user limit. memory: hosts have memory and jobs reserve it.
+    Raises InputError for arguments out of range.
+    """
+    _check(hosts, per_enclosure, per_rack, running, pending, load)
+    maker = _Maker(np.random.default_rng(seed), hosts, memory)
+    units = _units(hosts, per_enclosure, per_rack)
+    cluster = Cluster(
+        tuple(maker.host(number) for number in range(hosts)),
+        unit_types=("enclosure", "rack"),
+        default_unit_type="enclosure",
+        units=units,
+    )
+    running_jobs = maker.fill(running, load)
+    return Instance(
+        cluster,
+        queues=(
+            Queue("normal", 20, backfill=True, resource_reserve=20, exclusive="CU[enclosure]"),
+            Queue("short", 30, run_limit_max=4 * HOUR, backfill=True, resource_reserve=20),
+        ),
+        running=running_jobs,
+        pending=tuple(maker.pending(number, per_enclosure) for number in range(pending)),
+        limits=(Limit("per-user", {"slots": max(SLOTS, hosts * 4)}, users=Scope(("all",), each=True)),),
+        params=Params(time_reserve_numjobs=min(pending, 4), default_queue="normal"),
+        name=f"cluster-{hosts}",
+        description=(
+            f"A generated cluster: {hosts} hosts of {SLOTS} slots in enclosures of {per_enclosure} "
+            f"and racks of {per_rack} enclosures, {len(running_jobs)} running and {pending} pending "
+            f"jobs (seed {seed})."
+        ),
+    )
+
+
+def _check(
+    hosts: int, per_enclosure: int, per_rack: int, running: int, pending: int, load: float
+) -> None:
+    counts = (
+        ("hosts", hosts, 1),
+        ("per_enclosure", per_enclosure, 1),
+        ("per_rack", per_rack, 1),
+        ("running", running, 0),
+        ("pending", pending, 0),
+    )
+    problems = [
+        Problem(f"must be {least} or more, not {value}", path=name)
+        for name, value, least in counts
+        if value < least
+    ]
+    if not 0 <= load <= 1:
+        problems.append(Problem(f"must be a share from 0 to 1, not {load:g}", path="load"))
+    if problems:
+        raise InputError(problems)
+
+
+def _units(hosts: int, per_enclosure: int, per_rack: int) -> tuple[ComputeUnit, ...]:
+    enclosures: list[ComputeUnit] = []
+    racks: dict[str, list[str]] = {}
+    for first in range(0, hosts, per_enclosure):
+        names = [_name(number) for number in range(first, min(hosts, first + per_enclosure))]
+        rack = f"rack{len(enclosures) // per_rack + 1}"
+        enclosures.append(ComputeUnit(f"enc{len(enclosures) + 1}", "enclosure", tuple(names), rack))
+        racks.setdefault(rack, []).extend(names)
+    return (
+        *enclosures,
+        *(ComputeUnit(name, "rack", tuple(names)) for name, names in racks.items()),
+    )
+
+
+def _name(number: int) -> str:
+    return f"n{number + 1:05d}"
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Draws hosts and jobs; keeps what is free on each host."""
+
+    random: np.random.Generator
+    hosts: int
+    memory: bool
+    _free: NDArray[np.int64] = field(init=False)
+    _spare: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._free = np.full(self.hosts, SLOTS)
+        self._spare = np.full(self.hosts, MEMORY)
+
+    def host(self, number: int) -> Host:
+        """One host; the last fifth are of another type."""
+        kind = "X86_64" if number < self.hosts * 4 // 5 else "ARM64"
+        amounts = {"mem": float(MEMORY)} if self.memory else {}
+        return Host(_name(number), SLOTS, type=kind, amounts=amounts)
+
+    def _pick(self, choices: tuple[tuple[int, float], ...]) -> int:
+        point = self.random.random() * sum(weight for _, weight in choices)
+        for value, weight in choices:
+            point -= weight
+            if point < 0:
+                return value
+        return choices[-1][0]
+
+    def _user(self) -> str:
+        # A few users have most of the jobs.
+        return f"user{int(_USERS * self.random.random() ** 2) + 1}"
+
+    # --- running ------------------------------------------------------------------------------
+
+    def fill(self, count: int, load: float) -> tuple[RunningJob, ...]:
+        """`count` running jobs (fewer if slots or memory run out) that bring the slots to `load`."""
+        sizes = self._sizes(count, round(self.hosts * SLOTS * load))
+        found = (self._running(number + 1, size) for number, size in enumerate(sizes))
+        return tuple(job for job in found if job is not None)
+
+    def _sizes(self, count: int, total: int) -> list[int]:
+        """Slots of each job, drawn as people ask and then halved or doubled to the total."""
+        count = min(count, total)
+        sizes = [self._pick(_SIZES) for _ in range(count)]
+        excess = sum(sizes) - total
+        while count and excess:
+            index = int(self.random.integers(count))
+            if excess > 0:
+                change = -min(excess, sizes[index] // 2)
+            else:
+                change = min(-excess, sizes[index])
+            sizes[index] += change
+            excess += change
+        return sizes
+
+    def _running(self, number: int, size: int) -> RunningJob | None:
+        ptile = self._pick(((1, 0.2), (2, 0.2), (4, 0.3), (8, 0.2), (16, 0.1)))
+        need = 1024 * self._pick(((1, 0.4), (2, 0.3), (4, 0.2), (8, 0.1)))
+        fits = np.flatnonzero((self._free > 0) & (self._spare >= need))
+        first = np.searchsorted(fits, self.random.integers(self.hosts))
+        fits = np.concatenate((fits[first:], fits[:first]))
+        takes = np.minimum(self._free[fits], ptile)
+        before = np.cumsum(takes) - takes
+        takes = np.minimum(takes, size - before)[before < size]
+        fits = fits[: len(takes)]
+        if not len(fits):
+            return None
+        self._free[fits] -= takes
+        self._spare[fits] -= need
+        allocation = {
+            _name(int(host)): int(slots) for host, slots in zip(fits, takes, strict=True)
+        }
+        limit = self._pick(_LIMITS) * HOUR
+        elapsed = int(self.random.integers(0, limit // 60)) * 60
+        usage = (f"rusage[mem={need}]",) if self.memory else ()
+        job = Job(
+            f"r{number}",
+            slots=sum(allocation.values()),
+            user=self._user(),
+            queue="normal",
+            res_req=usage,
+            run_limit=limit,
+            submit=-elapsed - 600,
+        )
+        return RunningJob(job, -elapsed, allocation)
+
+    # --- pending ------------------------------------------------------------------------------
+
+    def pending(self, number: int, per_enclosure: int) -> Job:
+        """One waiting job of a random kind."""
+        size = self._pick(_SIZES)
+        limit = self._pick(_LIMITS) * HOUR
+        short = limit <= 4 * HOUR and size <= 16 and self.random.random() < 0.5
+        return Job(
+            f"p{number + 1}",
+            slots=size,
+            user=self._user(),
+            queue="short" if short else "normal",
+            res_req=self._requirement(size, per_enclosure, short=short),
+            run_limit=limit,
+            submit=-int(self.random.integers(1, 6 * 60)) * 60,
+        )
+
+    def _requirement(self, size: int, per_enclosure: int, *, short: bool) -> tuple[str, ...]:
+        unit_slots = per_enclosure * SLOTS
+        few = max(1, -(-2 * size // unit_slots))
+        placements = [
+            ("", 0.25),
+            (f"span[ptile={min(size, 2 ** int(self.random.integers(0, 5)))}]", 0.25),
+            ("same[type]" if size > 1 else "", 0.1),
+            ("span[hosts=1]" if size <= SLOTS else f"span[ptile={SLOTS}]", 0.1),
+            (f"cu[maxcus={few}]", 0.08),
+            (f"cu[balance:maxcus={2 * few}]", 0.08),
+            (f"cu[usablecuslots={max(1, size // 4)}]", 0.06),
+            ("cu[type=rack:maxcus=1]" if size <= unit_slots else "cu[type=rack]", 0.05),
+            ("" if short else "cu[excl]", 0.03),
+        ]
+        text = placements[self._pick(tuple((i, w) for i, (_, w) in enumerate(placements)))][0]
+        whole = f"{text} {self._usage()}".strip() if self.memory else text
+        return (whole,) if whole else ()
+
+    def _usage(self) -> str:
+        amount = 1024 * 2 ** int(self.random.integers(0, 5))
+        kind = self.random.random()
+        if kind < 0.3:
+            return ""
+        if kind < 0.8:
+            return f"rusage[mem={amount}]"
+        return f"rusage[mem=({2 * amount} {amount}):duration=({int(self.random.integers(5, 60))})]"
