@@ -5,6 +5,7 @@ A resource that a host does not have makes every comparison and every sum with i
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
 }
 _COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
     "==": operator.eq,
@@ -135,7 +141,9 @@ def _value(expression: Expression, view: View) -> Value:
             return float(_compare(sign, left, right, view))
         case Binary("/", left, right) if _whole(left) and _whole(right):
             quotient = _arithmetic("/", _value(left, view), _value(right, view))
-            return None if quotient is None else float(int(quotient))
+            return (
+                float(int(quotient)) if quotient is not None and math.isfinite(quotient) else None
+            )
         case Binary(sign, left, right):
             return _arithmetic(sign, _value(left, view), _value(right, view))
 
@@ -155,14 +163,15 @@ def _whole(expression: Expression) -> bool:
 def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
     if left is None or right is None or isinstance(left, str) or isinstance(right, str):
         return None
-    if sign == "/":
-        return left / right if right else None
-    signs: dict[str, Callable[[float, float], float]] = {
-        "+": operator.add,
-        "-": operator.sub,
-        "*": operator.mul,
-    }
-    return signs[sign](left, right)
+    result = _divide(left, right) if sign == "/" else _ARITHMETIC[sign](left, right)
+    return None if math.isnan(result) else result
+
+
+def _divide(left: float, right: float) -> float:
+    """As C divides doubles: by zero it gives an infinity, which is true, or nothing for 0/0."""
+    if right != 0:
+        return left / right
+    return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
 
 
 def _compare(sign: str, left: Expression, right: Expression, view: View) -> bool:
