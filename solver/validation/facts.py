@@ -71,7 +71,10 @@ Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[Part, ...
 
 @dataclass(slots=True)
 class Facts:
-    """Everything the checks look up; built once for a plan."""
+    """Everything the checks look up; built once for a plan.
+
+    same_needs: resources in which hosts must agree, by what same[] names (filled by `shape`).
+    """
 
     instance: Instance
     plan: Plan
@@ -83,6 +86,7 @@ class Facts:
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
+    same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
     _expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)

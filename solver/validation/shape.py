@@ -107,8 +107,11 @@ def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
 
 def pairs_needed(facts: Facts, names: tuple[str, ...]) -> int:
     """All resources where every host of the cluster has all of them, else one of them (PLC-04)."""
-    everywhere = all(len(pairs_of(facts, names, host)) == len(set(names)) for host in facts.hosts)
-    return len(set(names)) if everywhere else 1
+    if names not in facts.same_needs:
+        count = len(set(names))
+        everywhere = all(len(pairs_of(facts, names, host)) == count for host in facts.hosts)
+        facts.same_needs[names] = count if everywhere else 1
+    return facts.same_needs[names]
 
 
 def same(facts: Facts) -> Iterator[Violation]:
