@@ -165,21 +165,34 @@ def test_stopped_without_a_checkpoint(small, tmp_path, signal_after):
     assert not (tmp_path / "out.csv").exists()
 
 
+def read_terminal(descriptor):
+    """What is written to a terminal until its last writer has gone."""
+    with os.fdopen(descriptor, "rb", buffering=0) as terminal:
+        while True:
+            try:
+                block = terminal.read(4096)
+            except OSError:  # how Linux says that nobody writes any more
+                return
+            if not block:
+                return
+            yield block
+
+
 def test_the_progress_bar_is_for_terminals_only(small):
     """On a terminal stderr shows jobs/s and simulated time; stdout stays clean."""
     command = "import typer; from slotwise.cli.simulate import simulate; typer.run(simulate)"
     main, terminal = pty.openpty()
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-c", command, KTH, "--policy", "replan"],
         stdout=subprocess.PIPE,
         stderr=terminal,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
-        check=True,
     )
     os.close(terminal)
-    shown = os.read(main, 100_000).decode()
-    os.close(main)
+    shown = b"".join(read_terminal(main)).decode()
+    stdout, _ = process.communicate()
+    assert process.returncode == 0
     assert "jobs/s  simulated" in shown
     assert "/28481" in shown
-    assert b"jobs/s" not in done.stdout
+    assert b"jobs/s" not in stdout
     assert run(small).stderr == "slotwise: left out 1 job: run time not positive\n"
