@@ -61,7 +61,8 @@ class ShareNode:
 class Groups:
     """Who is in which user group, subgroups included.
 
-    Groups that contain themselves are reported by ``model/fairshare.py``; here each is read once.
+    A member ``~name`` is left out, whatever else lists it. Groups that contain themselves are
+    reported by ``model/fairshare.py``; here each is read once.
     """
 
     def __init__(self, groups: Iterable[UserGroup]) -> None:
@@ -85,10 +86,16 @@ class Groups:
     def users(self, name: str) -> frozenset[str] | None:
         """Every user of group `name`, recursively; None where ``all`` is a member."""
         if name not in self._users:
-            self._users[name] = self.members_users(
+            found = self.members_users(
                 member for group in self.within(name) for member in self.by_name[group].members
             )
+            self._users[name] = None if found is None else found - self.left_out(name)
         return self._users[name]
+
+    def left_out(self, name: str) -> frozenset[str]:
+        """Users whom group `name` excepts with ``~``."""
+        excepted = [item[1:] for item in self.by_name[name].members if item.startswith("~")]
+        return self.members_users(excepted) or frozenset() if excepted else frozenset()
 
     def members_users(self, members: Iterable[str]) -> frozenset[str] | None:
         """Users that a list of users and groups stands for; None where ``all`` is among them."""
@@ -101,19 +108,20 @@ class Groups:
                 if inner is None:
                     return None
                 found |= inner
-            else:
+            elif not member.startswith("~"):
                 found.add(member)
         return frozenset(found)
 
     def ordered_users(self, name: str) -> tuple[str, ...]:
         """Users of a group in the order in which its members are listed."""
         members = (item for group in self.within(name) for item in self.by_name[group].members)
-        return tuple(dict.fromkeys(m for m in members if m not in self.by_name and m != EVERYONE))
+        users = self.users(name) or frozenset()
+        return tuple(dict.fromkeys(member for member in members if member in users))
 
     def contains_user(self, name: str, user: str) -> bool:
         """Whether `user` is a member of group `name`, recursively."""
         users = self.users(name)
-        return users is None or user in users
+        return user not in self.left_out(name) if users is None else user in users
 
     def served(self, name: str, user: str) -> frozenset[str]:
         """`name` and those groups below it that contain `user`."""
@@ -183,6 +191,7 @@ class _Level:
         members: Sequence[str],
         groups: Groups,
         above: frozenset[str],
+        left_out: frozenset[str] = frozenset(),
     ) -> None:
         self.members = members
         self.groups = groups
@@ -195,7 +204,9 @@ class _Level:
         self.named_groups = frozenset(filter(None, map(self._group, self.shares)))
         named_users = [groups.users(group) for group in self.named_groups]
         self.anyone_left = None not in named_users
-        self.named = self.alone.union(*(users for users in named_users if users is not None))
+        self.named = self.alone.union(
+            left_out, *(users for users in named_users if users is not None)
+        )
 
     def _group(self, name: str) -> str:
         """The group that an assignment's name stands for, "" if none."""
@@ -234,7 +245,9 @@ class _Level:
         return tuple(
             member
             for member in self.members
-            if member not in self.named and member not in self.named_groups
+            if member not in self.named
+            and member not in self.named_groups
+            and not member.startswith("~")
         )
 
     def _others(self, shares: int) -> ShareNode:
@@ -268,8 +281,9 @@ class _Level:
             return ShareNode(name, shares, users=frozenset({name}), groups=self.above)
         group = self.groups.by_name[name]
         within = frozenset(self.groups.within(name))
+        left_out = self.groups.left_out(name)
         if not group.user_shares:
-            return ShareNode(name, shares, users=self.groups.users(name), groups=within)
-        return _Level(group.user_shares, group.members, self.groups, frozenset({name})).node(
-            name, shares
-        )
+            users = self.groups.users(name)
+            return ShareNode(name, shares, users=users, named=left_out, groups=within)
+        level = _Level(group.user_shares, group.members, self.groups, frozenset({name}), left_out)
+        return level.node(name, shares)

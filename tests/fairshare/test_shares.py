@@ -151,3 +151,18 @@ def test_one_list_covers_a_user_once():
     assert lookup.accounts("anyone") == (("g",),)
     lookup = ShareLookup(share_tree("q", [("g@", 2)], everyone))
     assert lookup.accounts("anyone") == (("anyone",),)
+
+
+def test_members_that_are_left_out():
+    known = groups(
+        UserGroup("inner", ("a", "b")),
+        UserGroup("most", ("all", "~b"), (("default", 2),)),
+        UserGroup("some", ("inner", "c", "~b")),
+    )
+    lookup = ShareLookup(share_tree("q", [("most", 2), ("some@", 1)], known))
+    assert lookup.accounts("b") == ()
+    assert lookup.accounts("a") == (("a",), ("most", "a"))
+    assert known.contains_user("most", "x")
+    assert not known.contains_user("most", "b")
+    flat = ShareLookup(share_tree("q", [("some", 1)], known))
+    assert (flat.accounts("c"), flat.accounts("b")) == ((("some",),), ())
