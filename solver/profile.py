@@ -49,8 +49,11 @@ class Row:
     decay: bool
 
 
-class _Block:
-    """Rows as columns, for arithmetic over all of them at once."""
+class Block:
+    """Rows as columns, for arithmetic over all of them at once.
+
+    decaying: positions of the rows that fall over time, and by how much in all.
+    """
 
     __slots__ = ("amount", "begin", "decaying", "end", "where")
 
@@ -65,7 +68,23 @@ class _Block:
             np.array([drop for _, drop in fall], dtype=float),
         )
 
+    @classmethod
+    def of_columns(
+        cls,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amount: FloatArray,
+        decaying: tuple[IntArray, FloatArray],
+    ) -> Block:
+        """A block over arrays that are there already."""
+        block = cls(())
+        block.where, block.begin, block.end = where, begin, end
+        block.amount, block.decaying = amount, decaying
+        return block
+
     def at(self, time: int, size: int) -> FloatArray:
+        """Amount in use at `time`, [size]."""
         amount = self.amount
         rows, drops = self.decaying
         if rows.size:
@@ -91,8 +110,8 @@ class Usage:
         self.size = size
         self.rows: list[Row] = []
         self.recent: list[Row] = []
-        self._base: _Block | None = None
-        self._recent: _Block | None = None
+        self._base: Block | None = None
+        self._recent: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -115,7 +134,7 @@ class Usage:
         self.rows += self.recent
         self.recent = []
         self._recent = None
-        self._base = _Block(self.rows)
+        self._base = Block(self.rows)
 
     def at(self, time: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
@@ -125,9 +144,16 @@ class Usage:
         total = self._base.at(time, self.size)
         if self.recent:
             if self._recent is None:
-                self._recent = _Block(self.recent)
+                self._recent = Block(self.recent)
             total = total + self._recent.at(time, self.size)
         return total
+
+    @classmethod
+    def over(cls, size: int, base: Block) -> Usage:
+        """A usage that starts from the rows of `base`."""
+        usage = cls(size)
+        usage._base = base
+        return usage
 
     def copy(self) -> Usage:
         """An independent copy that shares the frozen base."""
@@ -167,6 +193,19 @@ class Profile:
         twin._finishes = list(self._finishes)
         twin._free_cache = dict(self._free_cache)
         return twin
+
+    def take_over(
+        self,
+        host_usage: dict[int, Usage],
+        pool_usage: dict[int, Usage],
+        *,
+        ends: list[int],
+        finishes: list[int],
+    ) -> None:
+        """Start from uses that are known already; ends, finishes: ascending, after now."""
+        self._host_usage, self._pool_usage = host_usage, pool_usage
+        self._ends, self._finishes = ends, finishes
+        self._free_cache.clear()
 
     # --- building -----------------------------------------------------------------------------
 
@@ -213,11 +252,13 @@ class Profile:
         if not inside:
             return
         times = {Per.SLOT: float(sum(inside)), Per.HOST: float(len(inside))}.get(use.per, 1.0)
-        usage = self._pool_usage.setdefault(use.index, Usage(1))
-        usage.add(0, start, end, use, times)
+        self._pool(use.index).add(0, start, end, use, times)
 
     def _usage(self, index: int) -> Usage:
         return self._host_usage.setdefault(index, Usage(self.hosts))
+
+    def _pool(self, index: int) -> Usage:
+        return self._pool_usage.setdefault(index, Usage(1))
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         ends = {end} if end < FOREVER else set()
@@ -297,6 +338,32 @@ class Profile:
         """
         times = self._finishes if finishes_only else self._ends
         return [earliest, *times[bisect.bisect_right(times, earliest) :]]
+
+    def changes(self) -> list[int]:
+        """Every instant from now on at which availability may change, ascending."""
+        return sorted({self.now, *self._starts, *self._ends})
+
+    def stretches(
+        self, times: list[int], duration: int | None, *, one_by_one: bool = False
+    ) -> list[tuple[int, int]]:
+        """Ranges [first, last) of `times` whose windows reach over the same later starts.
+
+        What a job of constant demand finds only grows within a range. one_by_one: for a demand that
+        falls; only windows that reach over no start are then put together.
+        """
+        found: list[tuple[int, int]] = []
+        known: tuple[int, int] | None = None
+        for position, time in enumerate(times):
+            after = bisect.bisect_right(self._starts, time)
+            until = len(self._starts)
+            if duration is not None:
+                until = max(after, bisect.bisect_left(self._starts, time + duration))
+            if found and (after, until) == known and not (one_by_one and until > after):
+                found[-1] = (found[-1][0], position + 1)
+            else:
+                found.append((position, position + 1))
+            known = (after, until)
+        return found
 
     @property
     def only_grows(self) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from slotwise.model.duration import expected_duration, expected_finish
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.validate import validate
 
 Placed = tuple[PlannedJob, ...]
@@ -101,6 +102,47 @@ def time_based_starts(instance: Instance) -> dict[str, PlannedJob | None]:
     return {job.id: None}
 
 
+def least_total_start(instance: Instance) -> int | None:
+    """The least sum of starts over all joint plans of one or two jobs; None if one has no place.
+
+    Some optimum cannot be shifted left, so a start is now, an end or phase end of what runs, or one
+    of the other job.
+    """
+    ends = {expected_finish(instance, run) for run in instance.running} - {None}
+    roots = {instance.now, *(end for end in ends if end is not None)}
+    spans = {
+        job.id: {0, expected_duration(instance, job) or 0, *_drops(job, 10**9)}
+        for job in instance.pending
+    }
+    forms = {job.id: shapes(instance, job) for job in instance.pending}
+
+    def times(job: Job) -> list[int]:
+        others = [spans[other.id] for other in instance.pending if other.id != job.id] or [{0}]
+        return sorted({root + span for root in roots for span in others[0]})
+
+    if len(instance.pending) == 1:
+        (job,) = instance.pending
+        return next(
+            (
+                time
+                for time in times(job)
+                for form in forms[job.id]
+                if is_valid(instance, (_at(instance, form, time),))
+            ),
+            None,
+        )
+    first, second = instance.pending
+    pairs = sorted(product(times(first), times(second)), key=sum)
+    for one, two in pairs:
+        for form in forms[first.id]:
+            begun = _at(instance, form, one)
+            if is_valid(instance, (begun,)) and any(
+                is_valid(instance, (begun, _at(instance, other, two))) for other in forms[second.id]
+            ):
+                return one + two
+    return None
+
+
 def unplaced(plan: Plan) -> set[str]:
     """Jobs that a plan leaves without a start."""
     return {item.job for item in plan.unplaced} | {
@@ -119,6 +161,3 @@ def _drops(job: Job, duration: int) -> list[int]:
     if any("duration=(2 3)" in text for text in job.res_req):
         return [drop for drop in (120, 300) if drop < duration]
     return []
-
-
-__all__ = ["Unplaced", "is_valid", "lexicographic_starts", "time_based_starts", "unplaced"]

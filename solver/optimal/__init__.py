@@ -21,6 +21,10 @@ def plan_optimal(
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
     warm = plan_time_based(problem)
+    if objective != "lexicographic":
+        from .weighted import plan_weighted
+
+        return plan_weighted(problem, warm, budget, objective, on_progress=on_progress)
     from .lexicographic import plan_lexicographic
 
     return plan_lexicographic(problem, warm, budget, on_progress=on_progress)

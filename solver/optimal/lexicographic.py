@@ -29,14 +29,24 @@ PROBE_EFFORT = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a search reports as it goes: jobs settled, the last one, its start and bound."""
+    """What a search reports as it goes.
+
+    done of total jobs are settled; value and bound of the objective (of the sum of the settled
+    starts, seconds from now, in the lexicographic search); seconds since the search began.
+    """
 
     done: int
     total: int
-    job: str
-    start: int | None
-    bound: int | None
+    value: float
+    bound: float
     seconds: float
+
+    def __str__(self) -> str:
+        gap = 100 * (self.value - self.bound) / self.value if self.value > 0 else 0.0
+        return (
+            f"{self.done}/{self.total} jobs, value {self.value:,.0f}, bound {self.bound:,.0f} "
+            f"(gap {gap:.1f} %), {self.seconds:.1f} s"
+        )
 
 
 @dataclass(slots=True)
@@ -202,23 +212,17 @@ def plan_lexicographic(
     warm: the time-based plan of the same problem; its places are kept for the jobs that the budget
     no longer reaches, marked with the reason.
     """
-    search = _Search(problem, budget, _warm_starts(problem, warm))
+    search = _Search(problem, budget, warm_starts(problem, warm))
     unplaced: list[Unplaced] = []
     for position, demand in enumerate(problem.demands):
         if not search.settle(demand):
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
         elif on_progress is not None:
-            last = search.settled[-1]
-            on_progress(
-                Progress(
-                    position + 1,
-                    len(problem.demands),
-                    demand.job.id,
-                    last.start.time,
-                    last.bound,
-                    budget.elapsed(),
-                )
-            )
+            now = problem.instance.now
+            value = float(sum(item.start.time - now for item in search.settled))
+            bound = float(sum(item.bound - now for item in search.settled))
+            total = len(problem.demands)
+            on_progress(Progress(position + 1, total, value, bound, budget.elapsed()))
     reservations = _reservations(problem, search)
     now = problem.instance.now
     proved = all(item.proved for item in reservations)
@@ -255,7 +259,7 @@ def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
     return replace(planned, fallback=f"not proved: {why} was reached")
 
 
-def _warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
+def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
     """The starts of a time-based plan, by host index and term."""
     index = problem.instance.cluster.host_index()
     demands = {demand.job.id: demand for demand in problem.demands}

@@ -1,0 +1,116 @@
+"""Good plans by searching over orders: each order is decoded job by job into earliest starts.
+
+For a regular objective some order decodes into an optimum whenever placement does not matter, and
+into a good plan when it does. The neighbourhood is moving one job to another place in the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..demand import Demand
+from ..earliest import Start, earliest_start, hold_start
+from ..problem import PlanningProblem
+from ..profile import FOREVER
+from .budget import Budget
+from .objectives import Objective
+
+Starts = dict[str, Start]
+
+
+def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, int]) -> Starts:
+    """Earliest starts in the given order; jobs that find no place are left out."""
+    profile = problem.base.copy()
+    placed: Starts = {}
+    for demand in order:
+        start = earliest_start(profile, demand, not_before=alone[demand.job.id])
+        if start is not None:
+            hold_start(profile, demand, start)
+            placed[demand.job.id] = start
+    return placed
+
+
+def search_orders(
+    problem: PlanningProblem,
+    objective: Objective,
+    budget: Budget,
+    alone: dict[str, int],
+    *,
+    first: Starts,
+    seconds: float,
+    moves: int,
+    seed: int = 0,
+    on_better: Callable[[float], None] | None = None,
+) -> tuple[Starts, float]:
+    """The best plan found from several priority rules and then by moving jobs in the order.
+
+    first: a known plan, the incumbent to beat. seconds and moves bound the search; with an effort
+    in the budget only `moves` does, so that the result does not depend on the machine.
+    """
+    demands = {demand.job.id: demand for demand in problem.demands}
+    movable = [demand for demand in problem.demands if demand.job.id in first]
+    best, value = first, _value(objective, demands, first)
+    order = sorted(movable, key=lambda demand: first[demand.job.id].time)
+    deadline = budget.elapsed() + seconds
+
+    def over() -> bool:
+        timed_out = budget.effort is None and budget.elapsed() > deadline
+        return timed_out or budget.cancel.is_set() or budget.left() <= 0
+
+    for rule in _rules(alone):
+        if over():
+            return best, value
+        best, value, order = _try(
+            problem, objective, demands, sorted(movable, key=rule), alone, best, value, order
+        )
+    random = np.random.default_rng(seed)
+    for _ in range(moves if len(order) > 1 else 0):
+        if over():
+            break
+        source, target = random.integers(len(order)), random.integers(len(order))
+        changed = list(order)
+        changed.insert(int(target), changed.pop(int(source)))
+        before = value
+        best, value, order = _try(problem, objective, demands, changed, alone, best, value, order)
+        if value < before and on_better is not None:
+            on_better(value)
+    return best, value
+
+
+def _try(
+    problem: PlanningProblem,
+    objective: Objective,
+    demands: dict[str, Demand],
+    changed: list[Demand],
+    alone: dict[str, int],
+    best: Starts,
+    value: float,
+    order: list[Demand],
+) -> tuple[Starts, float, list[Demand]]:
+    """Decode an order and keep it if it is at least as good and leaves no job out."""
+    found = decode(problem, changed, alone)
+    if len(found) < len(best):
+        return best, value, order
+    reached = _value(objective, demands, found)
+    return (found, reached, changed) if reached <= value else (best, value, order)
+
+
+def _value(objective: Objective, demands: dict[str, Demand], starts: Starts) -> float:
+    return objective.value(demands, {job: start.time for job, start in starts.items()})
+
+
+def _rules(alone: dict[str, int]) -> list[Callable[[Demand], float]]:
+    """Priority rules: shortest, smallest area, weighted area, earliest alone."""
+
+    def duration(demand: Demand) -> int:
+        return FOREVER if demand.duration is None else demand.duration
+
+    return [
+        duration,
+        lambda demand: float(duration(demand)) * demand.slots,
+        lambda demand: float(duration(demand)) * demand.slots / max(demand.job.weight, 1e-9),
+        lambda demand: float(alone[demand.job.id]),
+        lambda demand: float(demand.job.deadline or FOREVER),
+    ]

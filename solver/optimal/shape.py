@@ -1,0 +1,208 @@
+"""What one term may look like, as constraints over hosts: span, same, first host, compute units.
+
+Time does not come into it: the same constraints serve the model with fixed starts
+(:mod:`.joint_placement`) and the one with starts as variables (:mod:`.interval_model`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ortools.sat.python import cp_model
+
+from ..demand import Allocation, IntArray, TermDemand, UnitDemand
+
+Literal = cp_model.IntVar
+
+
+@dataclass(slots=True)
+class TermShape:
+    """Variables of one term under one alternative, present if `chosen`.
+
+    slots: slots on each candidate host; used: whether it is used; unit: whether a unit is used;
+    most: the largest value of `slots`.
+    """
+
+    model: cp_model.CpModel
+    term: TermDemand
+    chosen: Literal
+    slots: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
+    used: dict[int, Literal] = field(default_factory=dict)
+    unit: dict[int, Literal] = field(default_factory=dict)
+    most: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        model: cp_model.CpModel,
+        term: TermDemand,
+        caps: IntArray,
+        candidates: Iterable[int],
+        chosen: Literal,
+    ) -> TermShape:
+        """Add the variables and constraints of a term on `candidates`, at most `caps` on each."""
+        shape = cls(model, term, chosen)
+        for host in candidates:
+            shape.used[host] = model.new_bool_var("")
+            model.add_implication(shape.used[host], chosen)
+        if term.one_host:
+            shape._one_host(caps)
+        elif term.ptile is not None:
+            shape._ptile(term.ptile, caps)
+        else:
+            shape._free_span(caps)
+        shape._same()
+        shape._units()
+        if term.first_hosts is not None:
+            firsts = [used for host, used in shape.used.items() if term.first_hosts[host]]
+            model.add_bool_or(firsts).only_enforce_if(chosen)
+        return shape
+
+    def slot_variable(self, host: int) -> cp_model.IntVar:
+        """The slots of a host as one variable (made on first need)."""
+        expression = self.slots[host]
+        if isinstance(expression, cp_model.IntVar):
+            return expression
+        variable = self.model.new_int_var(0, self.most[host], "")
+        self.model.add(variable == expression)
+        self.slots[host] = variable
+        return variable
+
+    def _one_host(self, caps: IntArray) -> None:
+        slots = self.term.slots
+        for host in [host for host in self.used if caps[host] < slots]:
+            self.model.add(self.used.pop(host) == 0)
+        for host, used in self.used.items():
+            self.slots[host] = slots * used
+            self.most[host] = slots
+        self.model.add(sum(self.used.values()) == self.chosen)
+
+    def _ptile(self, ptile: IntArray, caps: IntArray) -> None:
+        """Whole tiles on all hosts but one at the most, which takes the remainder."""
+        slots = self.term.slots
+        tiles = {int(ptile[host]) for host in self.used}
+        remainder = slots % tiles.pop() if len(tiles) == 1 else None
+        rests: list[Literal] = []
+        for host, used in self.used.items():
+            tile, cap = int(ptile[host]), int(caps[host])
+            parts: list[Literal] = []
+            amounts: list[cp_model.LinearExprT] = []
+            if cap >= tile:
+                parts.append(self.model.new_bool_var(""))
+                amounts.append(tile * parts[-1])
+            if cap >= (remainder or 1) and tile > 1 and remainder != 0:
+                parts.append(self.model.new_bool_var(""))
+                rests.append(parts[-1])
+                amounts.append(self._rest(parts[-1], min(tile - 1, cap, slots), remainder))
+            self.model.add(sum(parts) == used)
+            self.slots[host] = sum(amounts)
+            self.most[host] = min(tile, cap, slots)
+        if remainder:
+            self.model.add(sum(rests) == self.chosen)
+        elif rests:
+            self.model.add_at_most_one(rests)
+        self.model.add(sum(self.slots.values()) == slots * self.chosen)
+
+    def _rest(self, present: Literal, most: int, known: int | None) -> cp_model.LinearExprT:
+        """Slots of the host with the remainder: known where all tiles are equal."""
+        if known is not None:
+            return known * present
+        amount = self.model.new_int_var(0, most, "")
+        self.model.add(amount >= 1).only_enforce_if(present)
+        self.model.add(amount == 0).only_enforce_if(~present)
+        return amount
+
+    def _free_span(self, caps: IntArray) -> None:
+        slots = self.term.slots
+        for host, used in self.used.items():
+            most = min(int(caps[host]), slots)
+            amount = self.model.new_int_var(0, most, "")
+            self.model.add(amount <= most * used)
+            self.model.add(amount >= used)
+            self.slots[host] = amount
+            self.most[host] = most
+        self.model.add(sum(self.slots.values()) == slots * self.chosen)
+
+    def _same(self) -> None:
+        if not self.term.same:
+            return
+        agrees: dict[tuple[int, int], Literal] = {}
+        by_host: dict[int, list[Literal]] = defaultdict(list)
+        for number, labels in enumerate(self.term.same):
+            for host in self.used:
+                label = int(labels[host])
+                if label >= 0:
+                    key = (number, label)
+                    if key not in agrees:
+                        agrees[key] = self.model.new_bool_var("")
+                    by_host[host].append(agrees[key])
+        self.model.add(sum(agrees.values()) == self.chosen)
+        for host, used in self.used.items():
+            self.model.add(used <= sum(by_host[host]))
+
+    # --- compute units ------------------------------------------------------------------------
+
+    def _units(self) -> None:
+        unit = self.term.unit
+        if unit is None:
+            return
+        members: dict[int, list[int]] = defaultdict(list)
+        for host in self.used:
+            members[int(unit.unit_of[host])].append(host)
+        for number, hosts in sorted(members.items()):
+            literal = self.model.new_bool_var("")
+            self.model.add_max_equality(literal, [self.used[host] for host in hosts])
+            self.unit[number] = literal
+        if unit.maxcus is not None:
+            self.model.add(sum(self.unit.values()) <= unit.maxcus)
+        slots = {c: sum(self.slots[h] for h in hosts) for c, hosts in members.items()}
+        if unit.usablecuslots is not None:
+            self._usable(unit, slots)
+        if unit.balance:
+            self._balance(members, slots)
+
+    def _usable(
+        self,
+        unit: UnitDemand,
+        slots: Mapping[int, cp_model.LinearExprT],
+    ) -> None:
+        exempt = {number: self.model.new_bool_var("") for number in self.unit}
+        self.model.add_at_most_one(exempt.values())
+        least = unit.usablecuslots or 0
+        for number, used in self.unit.items():
+            self.model.add(slots[number] >= least * used - least * exempt[number])
+
+    def _balance(
+        self,
+        members: Mapping[int, list[int]],
+        slots: Mapping[int, cp_model.LinearExprT],
+    ) -> None:
+        term = self.term
+        by_hosts = term.ptile is not None and int(term.ptile.max()) > 1
+        low = self.model.new_int_var(0, term.slots, "")
+        for number, used in self.unit.items():
+            amount = sum(self.used[host] for host in members[number]) if by_hosts else slots[number]
+            self.model.add(amount >= low).only_enforce_if(used)
+            self.model.add(amount <= low + 1).only_enforce_if(used)
+        self.model.add(low >= self.chosen)
+
+    def allocation(self, solver: cp_model.CpSolver) -> Allocation:
+        """The placement that the solver found, in the order in which hosts are tried.
+
+        Units are kept together; a first execution host comes first.
+        """
+        term = self.term
+        rank = {int(host): position for position, host in enumerate(term.candidates)}
+        hosts = [host for host, used in self.used.items() if solver.boolean_value(used)]
+
+        def key(host: int) -> tuple[int, int]:
+            return int(term.unit.unit_of[host]) if term.unit is not None else 0, rank[host]
+
+        ordered = sorted(hosts, key=key)
+        if term.first_hosts is not None:
+            first = next((host for host in ordered if term.first_hosts[host]), None)
+            if first is not None:
+                ordered = [first, *(host for host in ordered if host != first)]
+        return {host: int(solver.value(self.slots[host])) for host in ordered}

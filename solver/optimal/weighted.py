@@ -1,0 +1,154 @@
+"""Joint plans for objectives that trade jobs against each other: weighted starts, makespan, …
+
+A plan from the order search comes first; where the problem is small enough one exact model proves
+or improves it; the bound is the best of that model's and of each job's earliest start alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...model.plan import Plan, PlannedJob, Unplaced
+from ..earliest import Start, earliest_start, hold_start
+from ..problem import PlanningProblem
+from ..waiting import reason_unplaced, what_it_waits_for
+from .budget import Budget
+from .lexicographic import Progress, warm_starts
+from .objectives import Objective
+from .order_search import Starts, search_orders
+
+#: Share of the time limit that the order search may take where the exact model follows.
+ORDER_SHARE = 0.25
+#: Moves of the order search under a deterministic effort, for each unit of it.
+MOVES_PER_EFFORT = 40
+
+
+def plan_weighted(
+    problem: PlanningProblem,
+    warm: Plan,
+    budget: Budget,
+    name: str,
+    *,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """The best plan found for an objective, with a bound; proved where the two meet."""
+    objective = Objective(name, problem.instance.now)
+    demands = {demand.job.id: demand for demand in problem.demands}
+    alone = _alone(problem)
+    first = {job: start for job, start in warm_starts(problem, warm).items() if job in alone}
+
+    def value_of(starts: Starts) -> float:
+        return objective.value(demands, {job: start.time for job, start in starts.items()})
+
+    def tell(value: float, bound: float) -> None:
+        if on_progress is not None:
+            on_progress(Progress(len(first), len(demands), value, bound, budget.elapsed()))
+
+    low = objective.value(demands, {job: alone[job] for job in first})
+    placed = [demand for demand in problem.demands if demand.job.id in first]
+    exact = _exact_model_fits(problem, placed)
+    share = ORDER_SHARE if exact else 0.95
+    seconds = min(budget.left(), 3600.0) * share
+    moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
+    best, value = search_orders(
+        problem,
+        objective,
+        budget,
+        {job: alone[job] for job in first},
+        first=first,
+        seconds=seconds,
+        moves=moves if not exact else min(moves, 400),
+        on_better=lambda better: tell(better, low),
+    )
+    tell(value, low)
+    if exact and value > low + 1e-9 and not budget.exhausted():
+        best, low = _prove(problem, objective, budget, alone, best, low)
+        value = value_of(best)
+        tell(value, low)
+    return _as_plan(problem, name, best, value, min(low, value))
+
+
+def _alone(problem: PlanningProblem) -> dict[str, int]:
+    """The earliest start of each job beside what runs: no plan can start it before."""
+    found: dict[str, int] = {}
+    for demand in problem.demands:
+        start = earliest_start(problem.base, demand)
+        if start is not None:
+            found[demand.job.id] = start.time
+    return found
+
+
+def _exact_model_fits(problem: PlanningProblem, demands: list[Any]) -> bool:
+    if not demands:
+        return False
+    from .interval_model import IntervalModel
+
+    return IntervalModel.fits(demands, len(problem.instance.cluster.hosts))
+
+
+def _prove(
+    problem: PlanningProblem,
+    objective: Objective,
+    budget: Budget,
+    alone: dict[str, int],
+    best: Starts,
+    low: float,
+) -> tuple[Starts, float]:
+    """Run the exact model from the incumbent; the better plan and the better bound."""
+    from .interval_model import IntervalModel
+
+    demands = [demand for demand in problem.demands if demand.job.id in best]
+    by_id = {demand.job.id: demand for demand in demands}
+    horizon = max(problem.base.changes()[-1], *(start.time for start in best.values()))
+    horizon += sum(demand.duration or 0 for demand in demands)
+    model = IntervalModel(problem, demands, objective, alone, horizon)
+    status, found, bound = model.solve(budget, best, seconds=budget.left())
+    low = max(low, bound)
+    known = objective.value(by_id, {job: start.time for job, start in best.items()})
+    if found:
+        value = objective.value(by_id, {job: start.time for job, start in found.items()})
+        if value < known:
+            best, known = found, value
+        if status == "OPTIMAL":
+            low = known
+    return best, low
+
+
+def _as_plan(
+    problem: PlanningProblem, name: str, best: dict[str, Start], value: float, low: float
+) -> Plan:
+    unplaced = [
+        Unplaced(demand.job.id, reason_unplaced(problem, demand))
+        for demand in problem.demands
+        if demand.job.id not in best
+    ]
+    proved = value <= low + 1e-9
+    profile = problem.base.copy()
+    entries: dict[str, PlannedJob] = {}
+    ordered = sorted(
+        (demand for demand in problem.demands if demand.job.id in best),
+        key=lambda demand: best[demand.job.id].time,
+    )
+    for demand in ordered:
+        start = best[demand.job.id]
+        reason = what_it_waits_for(problem, demand, start, profile)
+        hold_start(profile, demand, start)
+        alone = earliest_start(problem.base, demand)
+        bound = None if alone is None else alone.time
+        entries[demand.job.id] = problem.planned(
+            demand, start, "optimal", bound=bound, waits_for=reason
+        )
+    status = ("infeasible" if unplaced else "optimal") if proved else "feasible"
+    return Plan(
+        method="optimal",
+        objective=name,
+        status=status,
+        now=problem.instance.now,
+        reservations=tuple(
+            entries[demand.job.id] for demand in problem.demands if demand.job.id in entries
+        ),
+        unplaced=tuple(unplaced),
+        value=value,
+        bound=low,
+    )

@@ -1,0 +1,51 @@
+"""The joint placement model against brute force, and the instance on which it wins."""
+
+from __future__ import annotations
+
+import pytest
+import slotwise as sw
+from brute_force import is_valid, lexicographic_starts
+from hypothesis import HealthCheck, assume, given, settings
+from random_instances import instances
+from slotwise.model.instance import Instance
+from slotwise.solver.methods import plan
+from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.validate import validate
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instances(most_hosts=4, most_jobs=2))
+def test_model_agrees_with_brute_force_at_and_before_the_optimal_starts(
+    instance: Instance,
+) -> None:
+    """Feasible at the optimal starts with a valid placement, infeasible one instant earlier."""
+    starts = lexicographic_starts(instance)
+    assume(all(start is not None for start in starts.values()))
+    problem = PlanningProblem.of(instance)
+    asked = [(demand, starts[demand.job.id] or 0) for demand in problem.demands]
+    status, placed = JointPlacement(problem.base, asked).solve(Budget(), seconds=20, effort=20)
+    assert status == "FEASIBLE"
+    entries = tuple(
+        problem.planned(demand, placed[demand.job.id], "optimal") for demand, _ in asked
+    )
+    assert is_valid(instance, entries)
+    last, time = asked[-1]
+    if time > instance.now:
+        earlier = [*asked[:-1], (last, instance.now)]
+        status, _ = JointPlacement(problem.base, earlier).solve(Budget(), seconds=20, effort=20)
+        assert status == "INFEASIBLE"
+
+
+@pytest.mark.behaviour("TBR-04")
+def test_joint_plan_wins_back_what_sequential_placement_loses() -> None:
+    """The small job keeps its start and gives the idle enclosure to the large one."""
+    instance = sw.load(sw.example("joint-wins"))
+    sequential = plan(instance, "time-based")
+    joint = plan(instance, "optimal", effort=10)
+    assert (sequential["small"].start, joint["small"].start) == (0, 0)
+    assert sequential["large"].start == 2 * 3600
+    assert joint["large"].start == 0
+    assert joint["large"].proved
+    assert validate(instance, joint) == []
