@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ResreqError
 from .syntax import Binary, Defined, Expression, Name, Number, String, Unary, joined
-from .vocabulary import BUILTINS, PRODUCTS, SCALED, UNITS, canonical
+from .vocabulary import BUILTIN_STRINGS, BUILTINS, PRODUCTS, SCALED, UNITS, canonical
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 #: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.
 MAX_DEPTH = 100
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)")
 
 
 class SelectionBuilder:
@@ -145,10 +146,8 @@ class SelectionBuilder:
         return Defined(resource)
 
     def _text_test(self, resource: Token, sign: Token, word: Token) -> Expression:
-        text = str(word)
-        right = self._string(word) if text[0] in "'\"" else self._place(Name(text), word)
         left = self._place(Name(str(resource)), resource)
-        return Binary(_sign(sign), left, right)
+        return Binary(_sign(sign), left, self._text_value(str(resource), word))
 
     # --- operators ----------------------------------------------------------------------------
 
@@ -237,15 +236,22 @@ class SelectionBuilder:
         if kind == "boolean":
             self._fail(word, f"the Boolean {resource} takes no value", resource)
         text = str(word)
-        if kind == "string" or not _is_number(text):
-            if kind == "numeric":
-                self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
-            right: Expression = String(text[1:-1]) if text[0] in "'\"" else Name(text)
-            if _is_number(text):
-                right = Number(float(text), literal(text))
-            return Binary("==", Name(resource), right)
-        sign = "<=" if self._options.vocabulary.rises(resource) else ">="
-        return Binary(sign, Name(resource), Number(float(text), literal(text)))
+        if kind != "string" and _NUMBER.fullmatch(text) and len(text) < 300:
+            sign = "<=" if self._options.vocabulary.rises(resource) else ">="
+            bare = text.lstrip("+-")
+            number = Number(float(bare), literal(bare))
+            return Binary(sign, Name(resource), Unary("-", number) if text[0] == "-" else number)
+        if kind == "numeric":
+            self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
+        return Binary("==", Name(resource), self._text_value(resource, word))
+
+    def _text_value(self, resource: str, word: Token) -> Expression:
+        """The right side of a comparison with a string, quoted where it would read otherwise."""
+        text = str(word)
+        if text[0] in "'\"":
+            return self._string(word)
+        bare = resource in BUILTIN_STRINGS or text.isidentifier()
+        return self._place(Name(text) if bare else String(text), word)
 
     # --- units --------------------------------------------------------------------------------
 
@@ -287,10 +293,6 @@ def plain(value: float) -> str:
 def literal(text: str) -> str:
     """What must be kept of a literal to print it and to compare it with a string: "" if nothing."""
     return "" if plain(float(text)) == text else text
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)", text) is not None and len(text) < 300
 
 
 def _sign(token: Token) -> str:

@@ -1,0 +1,151 @@
+"""``slotwise resreq`` as people and scripts see it (REQ-09, REQ-20)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.model.resreq.check import check_select
+from typer.testing import CliRunner, Result
+
+INSTANCE = """
+format: slotwise/1
+name: three
+hosts:
+  - {name: hostA, slots: 4, type: linux, mem: 120, RESOURCES: [cs], load: {r15s: 0.5}}
+  - {name: hostB, slots: 4, type: AIX, mem: 30}
+  - {name: hostC, slots: 4, type: linux, mem: 300, RESOURCES: ["!bigmem"]}
+"""
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> str:
+    path = tmp_path / "three.yaml"
+    path.write_text(INSTANCE)
+    return str(path)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["resreq", *arguments])
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--format", "json")
+    found: dict[str, Any] = json.loads(result.stdout)
+    assert list(found) == ["valid", "message", "position", "normal", "hosts"]
+    assert result.exit_code == (0 if found["valid"] else 2)
+    return found
+
+
+@pytest.mark.behaviour("REQ-09")
+@pytest.mark.parametrize(
+    ("text", "code", "sentence"),
+    [
+        ("select[type==local]", 0, "Resource requirement string is valid."),
+        ("", 0, "Resource requirement string is valid."),
+        ("select[type==local] rusage[mem==3] order[]", 0, "Resource requirement string is valid."),
+        ("2*{cs} + 1*{span[x]}", 0, "Resource requirement string is valid."),
+        (
+            "select[type==local] select[hname=abc]",
+            255,
+            'Error near "select": duplicate section. Job not submitted.',
+        ),
+        (
+            "mem>5 select[cs]",
+            255,
+            'Error near "select": duplicate section. Job not submitted.',
+        ),
+        (
+            "mem > 5 &&",
+            255,
+            'Error near "&&": the selection stops too early. Job not submitted.',
+        ),
+        (
+            "linux rusage[mem=1] microcs73",
+            255,
+            'Error near "microcs73": the selection must come first or stand in select[]. '
+            "Job not submitted.",
+        ),
+    ],
+)
+def test_check_of_the_selection_alone(text: str, code: int, sentence: str) -> None:
+    result = run("--check-select", *([text] if text else []))
+    assert (result.exit_code, result.stdout) == (code, sentence + "\n")
+
+
+@pytest.mark.behaviour("REQ-08", "REQ-09")
+@pytest.mark.parametrize(
+    "text", ["!!mg", "select[mg:bigmem]", "defined( mg )", "foo[bar]", "a==[b"]
+)
+def test_the_check_uses_strict_syntax(text: str) -> None:
+    valid, sentence = check_select(text)
+    assert not valid
+    assert sentence.startswith('Error near "')
+    assert sentence.endswith("Job not submitted.")
+
+
+@pytest.mark.behaviour("REQ-20")
+def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
+    result = run("mem > 50 order[-mem] extra", "--against", instance, "--from", "hostA")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "select[mem>50] order[-mem]",
+        "note: 'extra' stands outside the sections and is ignored, as LSF does",
+        "1 of 3 hosts match, best first:",
+        "  1. hostA",
+        "not chosen:",
+        "  hostB  mem>50 is false: mem is 30; its type is AIX, that of the submission host linux",
+        "  hostC  it takes only jobs that name bigmem",
+    ]
+
+
+@pytest.mark.behaviour("REQ-20")
+def test_json(instance: str) -> None:
+    assert answer("mem>10 order[mem]", "--against", instance) == {
+        "valid": True,
+        "message": "",
+        "position": None,
+        "normal": "select[mem>10] order[mem]",
+        "hosts": ["hostA", "hostB"],
+    }
+    assert answer("1*{bigmem} + 1*{mem>10}", "--against", instance)["hosts"] == [
+        ["hostC"],
+        ["hostB", "hostA"],
+    ]
+    assert answer("mem>10")["hosts"] is None
+    unknown = answer("mem>10 && bigmen", "--against", instance)
+    assert unknown["position"] == 10
+    assert unknown["message"] == "no resource is called 'bigmen' (did you mean 'bigmem'?)"
+    assert answer("mem >> 10")["position"] == 5
+
+
+@pytest.mark.behaviour("REQ-20")
+def test_an_error_is_underlined_and_exits_with_2() -> None:
+    result = run("select[mem > 50 & swp > 10]")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "slotwise: the selection cannot go on with '&' here; expected '&&' for and",
+        "  select[mem > 50 & swp > 10]",
+        "                  ^",
+    ]
+
+
+@pytest.mark.behaviour("REQ-08", "PLC-08")
+def test_strict_lenient_and_a_leading_minus() -> None:
+    assert answer("cs:fs")["normal"] == "select[cs && fs]"
+    assert not answer("cs:fs", "--strict")["valid"]
+    text = "cu[balance:usablecuslots=2]"
+    assert not answer(text)["valid"]
+    assert answer(text, "--lenient")["normal"] == "cu[usablecuslots=2:balance]"
+    assert answer("-fs:mem=100")["normal"] == "select[!fs && mem>=100]"
+    assert answer("-hpux > -1")["normal"] == "select[-hpux>-1]"
+
+
+@pytest.mark.behaviour("REQ-04")
+def test_an_unknown_submission_host_is_refused(instance: str) -> None:
+    result = run("cs", "--against", instance, "--from", "nohost")
+    assert result.exit_code != 0

@@ -1,0 +1,96 @@
+"""The requirement of a job of an instance: all levels and parameters (REQ-13 … REQ-16, RSV-06)."""
+
+from __future__ import annotations
+
+import pytest
+from slotwise.model.cluster import Cluster, Host, ResourceDefinition
+from slotwise.model.errors import InputError
+from slotwise.model.instance import Instance
+from slotwise.model.job import Application, Job
+from slotwise.model.limits import ReservationUsage
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.model.resreq import Compound, effective_requirement, print_requirement
+
+
+def instance(queue: Queue, params: Params | None = None) -> Instance:
+    return Instance(
+        Cluster(
+            (Host("a", 4),), resources=(ResourceDefinition("qload", increasing=True, dynamic=True),)
+        ),
+        queues=(queue,),
+        applications=(Application("app", res_req="order[mem]", slots=(1, 5, None)),),
+        reservation_usage=(ReservationUsage("lic", "PER_JOB"), ReservationUsage("x", "PER_HOST")),
+        params=params or Params(),
+    )
+
+
+def effective(job: Job, queue: Queue, params: Params | None = None) -> str:
+    return print_requirement(effective_requirement(instance(queue, params), job).requirement)
+
+
+@pytest.mark.behaviour("REQ-12", "REQ-15")
+def test_all_levels() -> None:
+    queue = Queue("default", res_req="mem>5 order[pg] rusage[mem=3]")
+    job = Job("1", res_req=("cs", "rusage[mem=2]"), application="app")
+    assert effective(job, queue) == "select[cs && mem>5] order[mem] rusage[mem=2]"
+
+
+@pytest.mark.behaviour("REQ-16", "RSV-08")
+def test_per_job_resources_of_the_queue_go_to_the_first_term() -> None:
+    queue = Queue("default", res_req="rusage[lic=1:x=1]")
+    job = Job("1", slots=3, res_req=("1*{cs} + {fs}",))
+    assert effective(job, queue) == (
+        "1*{select[cs] rusage[lic=1:x=1]} + 2*{select[fs] rusage[x=1]}"
+    )
+
+
+@pytest.mark.behaviour("REQ-14")
+def test_a_job_without_n_takes_its_slots_from_the_terms_or_proclimit() -> None:
+    job = Job("1", res_req=("2*{cs} + {fs}",))
+    for queue, profile, counts in (
+        (Queue("default", slots=(1, 6, 9)), "", [2, 4]),
+        (Queue("default", slots=(1, 6, 9)), "app", [2, 3]),
+        (Queue("default"), "", [2]),
+    ):
+        one = Job(job.id, res_req=job.res_req, application=profile)
+        requirement = effective_requirement(instance(queue), one).requirement
+        assert isinstance(requirement, Compound)
+        assert [term.count for term in requirement.terms] == counts
+
+
+@pytest.mark.behaviour("REQ-13")
+def test_the_unit_of_the_cluster() -> None:
+    params = Params(unit_for_limits="GB")
+    job = Job("1", res_req=("mem>1 rusage[mem=2]",))
+    assert effective(job, Queue("default"), params) == "select[mem>1024] rusage[mem=2048]"
+
+
+@pytest.mark.behaviour("REQ-08")
+def test_strict_syntax_by_parameter() -> None:
+    job = Job("1", res_req=("cs:fs",))
+    assert effective(job, Queue("default")) == "select[cs && fs]"
+    with pytest.raises(InputError):
+        effective(job, Queue("default"), Params(strict_resreq=True))
+
+
+@pytest.mark.behaviour("REQ-08", "REQ-10")
+def test_user_indices_that_grow_with_load_are_known() -> None:
+    assert effective(Job("1", res_req=("qload=5",)), Queue("default")) == "select[qload<=5]"
+
+
+@pytest.mark.behaviour("RSV-06")
+def test_resrsv_limit_of_the_queue_and_its_warnings() -> None:
+    queue = Queue("default", res_req="rusage[mem=5]", resrsv_limit={"mem": (10, 20)})
+    merged = effective_requirement(instance(queue), Job("1", res_req=("cs",)))
+    assert print_requirement(merged.requirement) == "select[cs]"
+    assert "RES_REQ of the queue is ignored" in merged.warnings[0]
+    with pytest.raises(InputError, match="outside RESRSV_LIMIT"):
+        effective(Job("1", res_req=("rusage[mem=30]",)), queue)
+
+
+@pytest.mark.behaviour("REQ-20")
+def test_equal_jobs_are_merged_once() -> None:
+    problem = instance(Queue("default", res_req="mem>5"))
+    first = effective_requirement(problem, Job("1", res_req=("cs",)))
+    assert effective_requirement(problem, Job("2", res_req=("cs",))) is first
