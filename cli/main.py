@@ -9,10 +9,13 @@ import typer
 
 from .. import __version__
 from ..model.errors import InputError, SlotwiseError
+from .check import check, examples, schema
 from .compare import compare
 from .exits import Exit
-from .resreq import SETTINGS as RESREQ_SETTINGS
+from .generate import generate
+from .importer import app as importers
 from .resreq import resreq
+from .simulate import simulate
 from .solve import solve
 
 app = typer.Typer(
@@ -23,9 +26,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(solve)
-app.command()(compare)
-app.command(context_settings=RESREQ_SETTINGS)(resreq)
+for command in (solve, compare, simulate, check, resreq, generate, examples, schema):
+    app.command()(command)
+app.add_typer(importers, name="import")
 
 
 def _version(asked: bool) -> None:

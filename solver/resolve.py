@@ -22,7 +22,7 @@ from ..model.resreq import (
 )
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
 from .calendar import Calendar
-from .demand import Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
+from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
 from .profile import Profile
 from .resources import ResourceTable
 
@@ -55,28 +55,39 @@ class Resolver:
         profile = Profile(self.table, self.instance.now)
         index = self.instance.cluster.host_index()
         for running in self.instance.running:
-            alternative = self.running_use(running)
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             finish = expected_finish(self.instance, running)
             blocked = self._blocked_units(running.job, allocation)
-            profile.hold(
-                alternative, allocation, running.start, finish, whole_hosts=blocked
-            )
+            for alternative, part in self.running_uses(running, allocation):
+                profile.hold(alternative, part, running.start, finish, whole_hosts=blocked)
         profile.freeze()
         return profile
 
-    def running_use(self, running: RunningJob) -> Alternative:
-        """What a running job uses; its rusage is that of the alternative it started with."""
+    def running_uses(
+        self, running: RunningJob, allocation: Allocation
+    ) -> list[tuple[Alternative, Allocation]]:
+        """What a running job uses and where, one pair a term of its requirement.
+
+        rusage is that of the alternative it started with; the terms of a compound requirement
+        took their slots in the order of the allocation.
+        """
         job = running.job
         queue = self.instance.queue(job.queue)
         requirement = effective_requirement(self.instance, job).requirement
-        first = (
-            requirement.terms[0].requirement if isinstance(requirement, Compound) else requirement
-        )
-        held: tuple[Reservation, ...] = ()
-        if first.rusage is not None:
-            held = first.rusage.reservations(running.alternative)
-        return self.table.alternative(job, queue, held, exclusive=job.exclusive)
+        parts = [(requirement, allocation)]
+        if isinstance(requirement, Compound):
+            rest = job.slots - sum(term.count or 0 for term in requirement.terms)
+            counts = [_count(term, rest) for term in requirement.terms]
+            simple = [term.requirement for term in requirement.terms]
+            parts = list(zip(simple, _cut(allocation, counts), strict=True))
+        found: list[tuple[Alternative, Allocation]] = []
+        for simple_requirement, part in parts:
+            held: tuple[Reservation, ...] = ()
+            if simple_requirement.rusage is not None:
+                held = simple_requirement.rusage.reservations(running.alternative)
+            use = self.table.alternative(job, queue, held, exclusive=job.exclusive)
+            found.append((use, part))
+        return found
 
     def _blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
@@ -240,6 +251,24 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
+
+
+def _cut(allocation: Allocation, counts: list[int]) -> list[Allocation]:
+    """An allocation cut into parts of `counts` slots, in its order."""
+    parts: list[Allocation] = []
+    left = dict(allocation)
+    for count in counts:
+        part: Allocation = {}
+        for host in list(left):
+            taken = min(count, left[host])
+            if taken:
+                part[host] = taken
+                count -= taken
+                left[host] -= taken
+                if not left[host]:
+                    del left[host]
+        parts.append(part)
+    return parts
 
 
 def _count(term: Term, rest: int) -> int:

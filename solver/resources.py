@@ -149,9 +149,9 @@ class ResourceTable:
             key = self._limit_key(limit, job)
             if key is None:
                 continue
+            each = limit.hosts is not None and limit.hosts.each
             for resource, amount in self._limit_amounts(limit):
                 item, per = held.get(resource, (one, Per.SLOT))
-                each = limit.hosts is not None and limit.hosts.each
                 if resource == "jobs":
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
@@ -162,7 +162,8 @@ class ResourceTable:
 
     def _limit_amounts(self, limit: Limit) -> list[tuple[str, float]]:
         amounts = list(limit.amounts.items())
-        if limit.slots_per_processor is not None:
+        each = limit.hosts is not None and limit.hosts.each
+        if limit.slots_per_processor is not None and each:  # LSF ignores it without PER_HOST
             amounts.append(("slots", -limit.slots_per_processor))
         return amounts
 
@@ -208,22 +209,25 @@ class ResourceTable:
             values = np.full(len(hosts), float(queue.host_slots))
             on_hosts(f"HJOB_LIMIT {queue.name}", values, f"HJOB_LIMIT of queue {queue.name}")
         if queue.processor_slots is not None:
-            values = np.floor(queue.processor_slots * processors + 1e-9)
+            values = np.ceil(queue.processor_slots * processors - 1e-9)
             on_hosts(f"PJOB_LIMIT {queue.name}", values, f"PJOB_LIMIT of queue {queue.name}")
         if queue.queue_slots is not None:
             over_all(f"QJOB_LIMIT {queue.name}", queue.queue_slots, f"QJOB_LIMIT of {queue.name}")
         if queue.user_slots is not None:
             key = f"UJOB_LIMIT {queue.name} {job.user}"
             over_all(key, queue.user_slots, f"UJOB_LIMIT of {queue.name} for user {job.user}")
+        listed = any(job.user == user.name for user in self.instance.users)
         for user in self.instance.users:
             name = user.name.rstrip("@")
-            if job.user not in self.members(name):
+            default = name == "default" and not listed
+            if not default and job.user not in self.members(name):
                 continue
-            key = f"{user.name} {job.user}" if user.name.endswith("@") else name
+            alone = default or user.name.endswith("@")
+            key = f"{user.name} {job.user}" if alone else name
             if user.max_slots is not None:
                 over_all(f"MAX_JOBS {key}", user.max_slots, f"MAX_JOBS of {key}")
             if user.processor_slots is not None:
-                values = np.floor(user.processor_slots * processors + 1e-9)
+                values = np.ceil(user.processor_slots * processors - 1e-9)
                 on_hosts(f"JL/P {key}", values, f"JL/P of {key}")
         return found
 
