@@ -1,0 +1,178 @@
+"""Better orders by local search: move or swap jobs in the order, decode, accept a little worse for a while.
+
+The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no worse
+than the current order was a few hundred steps ago. It has one parameter and no temperature. Only what comes after the
+first changed position is decoded again, and only while the cost can still be accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from .decoder import Profile
+from .problem import Ints, PoolProblem
+
+MEMORY = 200
+PATIENCE = 4000
+
+
+class OrderSearch:
+    """A resumable search from one order; ``best`` and ``best_order`` hold the best so far.
+
+    ``weights`` of the objective are used as they are; for makespan the last end is minimised, ties by the sum of
+    starts.
+    """
+
+    def __init__(self, problem: PoolProblem, order: Sequence[int], seed: int) -> None:
+        self.problem = problem
+        self._random = Random(seed)
+        self._sizes = problem.sizes.tolist()
+        self._durations = problem.durations.tolist()
+        self._earliest = problem.earliest.tolist()
+        self._weights = problem.weights.tolist()
+        self._due = problem.due.tolist()
+        self._sum = problem.objective == "starts"
+        self._alone = problem.alone.tolist()
+        self._kind = {job: kind for kind, g in enumerate(problem.groups) for job in g.members}
+        self.decoded = 0
+        self._restart(list(order))
+        self.best = self._cost
+        self.best_order = self._order.copy()
+
+    # --- the current order and its decoding ------------------------------------------------------
+
+    def _restart(self, order: list[int]) -> None:
+        self._order = order
+        self._profiles = [Profile.of(self.problem)]
+        self._partial = [0]
+        self._starts: list[int] = []
+        cost = self._decode(order, 0, None)
+        assert cost is not None
+        self._commit(order, 0)
+        self._memory = [self._cost] * MEMORY
+        self._step = 0
+        self._last_gain = 0
+
+    def _decode(self, order: list[int], keep: int, limit: int | None) -> int | None:
+        """Cost of an order that shares its first ``keep`` jobs with the current one; None above ``limit``.
+
+        Leaves starts, profiles and partial costs of the rest in the ``_new`` lists for _commit.
+        """
+        profile = self._profiles[keep].copy()
+        cost = self._partial[keep]
+        bound = cost + sum(self._least(job) for job in order[keep:]) if self._sum else cost
+        self._new_starts: list[int] = []
+        self._new_partial: list[int] = []
+        self._new_profiles: list[Profile] = []
+        sizes, durations, earliest = self._sizes, self._durations, self._earliest
+        for job in order[keep:]:
+            start = profile.place(sizes[job], durations[job], earliest[job])
+            self._new_starts.append(start)
+            if self._sum:
+                share = self._weights[job] * max(0, start - self._due[job])
+                cost += share
+                bound += share - self._least(job)
+            else:
+                cost = max(cost, start + durations[job])
+                bound = cost
+            if limit is not None and bound > limit:
+                return None
+            self._new_partial.append(cost)
+            self._new_profiles.append(profile)
+            profile = profile.copy()
+        self.decoded += len(order) - keep
+        return cost
+
+    def _least(self, job: int) -> int:
+        return int(self._weights[job] * max(0, self._alone[job] - self._due[job]))
+
+    def _commit(self, order: list[int], keep: int) -> None:
+        self._order = order
+        self._starts[keep:] = self._new_starts
+        self._profiles[keep + 1 :] = self._new_profiles
+        self._partial[keep + 1 :] = self._new_partial
+        self._cost = self._partial[-1]
+
+    # --- moves -----------------------------------------------------------------------------------
+
+    def run(self, steps: int) -> bool:
+        """Try that many moves; True if the best improved."""
+        before = self.best
+        if len(self._order) > 1:
+            for _ in range(steps):
+                self._try_move()
+        return self.best < before
+
+    @property
+    def stuck(self) -> bool:
+        """No improvement for long."""
+        return self._step - self._last_gain > PATIENCE
+
+    def kick(self) -> None:
+        """Leave the valley: shuffle a stretch of the best order and go on from there."""
+        order = self.best_order.copy()
+        length = min(len(order), self._random.randint(4, 12))
+        first = self._random.randrange(len(order) - length + 1)
+        stretch = order[first : first + length]
+        self._random.shuffle(stretch)
+        order[first : first + length] = stretch
+        self._restart(order)
+
+    def adopt(self, starts: Ints | Iterable[int]) -> None:
+        """Go on from a plan found elsewhere."""
+        begin = list(map(int, starts))
+        self._restart(sorted(range(len(begin)), key=lambda job: (begin[job], job)))
+        self._keep_best()
+
+    def _try_move(self) -> None:
+        self._step += 1
+        order, keep = self._candidate()
+        limit = max(self._cost, self._memory[self._step % MEMORY])
+        cost = None if keep < 0 else self._decode(order, keep, limit)
+        if cost is not None and cost <= limit:
+            self._commit(order, keep)
+            self._keep_best()
+        self._memory[self._step % MEMORY] = self._cost
+
+    def _keep_best(self) -> None:
+        if self._cost < self.best:
+            self.best = self._cost
+            self._last_gain = self._step
+            # By start: decoding that order can only start jobs earlier, and moves mean more in it.
+            starts = dict(zip(self._order, self._starts, strict=True))
+            order = sorted(self._order, key=lambda job: starts[job])
+            self._decode(order, 0, None)
+            self._commit(order, 0)
+            self.best = self._cost
+            self.best_order = order.copy()
+
+    def _candidate(self) -> tuple[list[int], int]:
+        """A changed order and how many jobs at its front are unchanged (-1: nothing changed)."""
+        count = len(self._order)
+        order = self._order.copy()
+        source = self._random.randrange(count)
+        if self._random.random() < 0.7:
+            target = self._near(source, count)
+        else:
+            target = self._random.randrange(count)
+        if self._kind[order[source]] == self._kind[order[target]]:
+            return order, -1
+        low, high = min(source, target), max(source, target)
+        roll = self._random.random()
+        if roll < 0.6:
+            order.insert(target, order.pop(source))
+        elif roll < 0.85:
+            order[source], order[target] = order[target], order[source]
+        else:
+            length = min(self._random.randint(2, 4), high - low, count - high)
+            if length < 1:
+                return order, -1
+            block = order[high : high + length]
+            del order[high : high + length]
+            order[low:low] = block
+        return order, low
+
+    def _near(self, source: int, count: int) -> int:
+        reach = max(3, count // 6)
+        return min(count - 1, max(0, source + self._random.randint(-reach, reach)))

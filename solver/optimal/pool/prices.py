@@ -1,0 +1,155 @@
+"""Lagrangian bounds: processors cost money, jobs buy the cheapest window.
+
+For any prices per processor-second that are >= 0,
+
+    sum over jobs of min over starts (own cost + price of the window)  -  price of everything there is
+
+is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for each *weighing*
+of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the prices.
+
+A weighing gives a job of size p the demand a(p); what is there of it with c processors free is the largest
+sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with capacity rounded down
+to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a time".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .packing import Patterns
+from .problem import Floats, Ints, PoolProblem
+
+FAR = 1 << 40
+
+
+class Market:
+    """What of each weighing is there, on a grid of buckets. ``grid`` (B+1,) ascending from 0.
+
+    After the grid's end everything is free of charge and without limit.
+    """
+
+    def __init__(self, problem: PoolProblem, grid: Ints) -> None:
+        self.problem = problem
+        self.grid = grid
+        self.sizes, counts = np.unique(problem.sizes, return_counts=True)
+        self._counts = counts
+        self._row = {size: row for row, size in enumerate(self.sizes.tolist())}
+        self.weighings: list[Ints] = []
+        self.supply: list[Ints] = []
+        self._known: dict[tuple[int, ...], int] = {}
+        self._patterns: dict[int, Patterns] = {}
+
+    def row(self, size: int) -> int:
+        """The row of a size in every weighing."""
+        return self._row[size]
+
+    @property
+    def buckets(self) -> int:
+        return len(self.grid) - 1
+
+    def add(self, weighing: Ints) -> int:
+        """Register a weighing (one integer >= 0 a distinct size); its index."""
+        key = tuple(weighing.tolist())
+        if key not in self._known:
+            self._known[key] = len(self.weighings)
+            self.weighings.append(weighing)
+            self.supply.append(self._integrate(self.most(weighing)))
+        return self._known[key]
+
+    def most(self, weighing: Ints) -> Ints:
+        """For every step of the capacity, the largest total weight of jobs that fit into it."""
+        unit = int(np.gcd.reduce(self.sizes))
+        free = np.minimum(self.problem.free, int((self.sizes * self._counts).sum())) // unit
+        return fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
+
+    def add_steps(self, parts: int) -> None:
+        """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the capacity."""
+        for level in np.unique(self.problem.free[self.problem.free > 0]).tolist():
+            for multiple in range(2, parts + 1):
+                weighing = self.sizes * multiple // (level + 1)
+                if weighing.any():
+                    self.add(weighing)
+
+    def patterns(self, bucket: int) -> Patterns:
+        """The patterns that fit somewhere in the bucket."""
+        level = self._level_of(bucket)
+        if level not in self._patterns:
+            self._patterns[level] = Patterns(self.sizes, self._counts, level)
+        return self._patterns[level]
+
+    def _level_of(self, bucket: int) -> int:
+        """The most that is ever free in the bucket."""
+        first = np.searchsorted(self.problem.times, self.grid[bucket], side="right") - 1
+        after = np.searchsorted(self.problem.times, self.grid[bucket + 1], side="left")
+        return int(self.problem.free[first:after].max())
+
+    def _integrate(self, level: Ints) -> Ints:
+        """(B,) integrals over the buckets of a step function with the problem's breakpoints."""
+        times = np.append(self.problem.times, FAR)
+        area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
+        step = np.searchsorted(times, self.grid, side="right") - 1
+        upto = area[step] + level[step] * (self.grid - times[step])
+        return np.diff(upto)
+
+
+def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
+    """(capacity+1,) bounded knapsack: the best weight for each capacity."""
+    best = np.zeros(capacity + 1, dtype=np.int64)
+    for size, count, weight in zip(sizes.tolist(), counts.tolist(), weights.tolist(), strict=True):
+        left = min(count, capacity // size)
+        batch = 1
+        while left > 0:
+            take = min(batch, left)
+            jump = take * size
+            best[jump:] = np.maximum(best[jump:], best[: capacity + 1 - jump] + take * weight)
+            left -= take
+            batch *= 2
+    return best
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Integer prices, ``scale`` to the unit of cost. ``charge`` (S, B): for a job of each distinct size, per
+    second of the bucket; ``worth``: of all supply."""
+
+    market: Market
+    scale: int
+    charge: Ints
+    worth: int
+
+    @classmethod
+    def rounded(
+        cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
+    ) -> Prices:
+        """Prices from an LP's duals of (weighing, bucket) rows, negatives cut off."""
+        charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
+        worth = 0
+        whole = np.maximum(0, np.rint(duals * scale)).astype(np.int64).tolist()
+        for (weighing, bucket), price in zip(rows, whole, strict=True):
+            if price:
+                charge[:, bucket] += price * market.weighings[weighing]
+                worth += price * int(market.supply[weighing][bucket])
+        return cls(market, scale, charge, worth)
+
+    @cached_property
+    def _paid(self) -> Ints:
+        """(S, B+1) price from 0 to each grid point."""
+        paid = np.zeros((self.charge.shape[0], self.charge.shape[1] + 1), dtype=np.int64)
+        np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
+        return paid
+
+    def window(self, size: int, duration: int, starts: Ints) -> Ints:
+        """The price of [s, s+duration) for a job of that size, for each start."""
+        row = self.market.row(size)
+        return self._upto(row, starts + duration) - self._upto(row, starts)
+
+    def _upto(self, row: int, instants: Ints) -> Ints:
+        grid, paid = self.market.grid, self._paid[row]
+        bucket = np.searchsorted(grid, instants, side="right") - 1
+        inside = bucket < len(grid) - 1
+        bucket = np.minimum(bucket, len(grid) - 2)
+        partial = self.charge[row][bucket] * (instants - grid[bucket])
+        return np.where(inside, paid[bucket] + partial, paid[-1])

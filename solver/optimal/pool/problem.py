@@ -1,0 +1,213 @@
+"""The pure time problem: pending jobs on one pool of identical processors.
+
+No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of processors
+that are free is a step function of time. Exact for clusters handed out by the processor, and the
+*aggregated relaxation* (a valid bound) of every cluster on which placement matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Objective: TypeAlias = Literal["starts", "makespan"]
+Status: TypeAlias = Literal["proved", "gap"]
+
+
+def _ints(values: npt.ArrayLike) -> Ints:
+    array = np.array(values, dtype=np.int64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True)
+class PoolProblem:
+    """Jobs 0..N-1 and the capacity they share. All times are integer seconds after now.
+
+    ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are free over
+    [times[k], times[k+1]), the last value for ever. ``sizes`` (N,) >= 1, ``durations`` (N,) >= 1,
+    ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start after which
+    lateness is counted. The value of a plan is
+
+    * ``starts``:   sum of weight * max(0, start - due); with due 0 the weighted sum of starts, with
+      due = deadline - duration the weighted tardiness, with due = bound - waited - duration the bounded
+      slowdown up to a constant;
+    * ``makespan``: the last end (0 without jobs); weights and due play no part.
+
+    Raises ValueError where an array has the wrong form or a job can never run.
+    """
+
+    times: Ints
+    free: Ints
+    sizes: Ints
+    durations: Ints
+    earliest: Ints
+    weights: Ints
+    due: Ints
+    objective: Objective = "starts"
+
+    @classmethod
+    def build(
+        cls,
+        times: npt.ArrayLike,
+        free: npt.ArrayLike,
+        sizes: npt.ArrayLike,
+        durations: npt.ArrayLike,
+        *,
+        earliest: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+        due: npt.ArrayLike | None = None,
+        objective: Objective = "starts",
+    ) -> PoolProblem:
+        """The problem with the usual defaults: earliest 0, weight 1, due 0."""
+        count = len(np.atleast_1d(np.asarray(sizes)))
+        return cls(
+            _ints(times),
+            _ints(free),
+            _ints(sizes),
+            _ints(durations),
+            _ints(np.zeros(count) if earliest is None else earliest),
+            _ints(np.ones(count) if weights is None else weights),
+            _ints(np.zeros(count) if due is None else due),
+            objective,
+        )
+
+    @classmethod
+    def from_running(
+        cls,
+        free_now: int,
+        running: list[tuple[int, int]],
+        sizes: npt.ArrayLike,
+        durations: npt.ArrayLike,
+        *,
+        weights: npt.ArrayLike | None = None,
+    ) -> PoolProblem:
+        """Capacity from running jobs, given as (size, remaining seconds); overdue ones end in a second."""
+        rises: dict[int, int] = {}
+        for size, remaining in running:
+            end = max(1, remaining)
+            rises[end] = rises.get(end, 0) + size
+        times = [0, *sorted(rises)]
+        free = np.cumsum([free_now, *(rises[end] for end in times[1:])])
+        return cls.build(times, free, sizes, durations, weights=weights)
+
+    def __post_init__(self) -> None:
+        problems = []
+        if len(self.times) == 0 or self.times[0] != 0 or np.any(np.diff(self.times) <= 0):
+            problems.append("times must rise strictly from 0")
+        if len(self.free) != len(self.times) or np.any(self.free < 0):
+            problems.append("free must hold one value >= 0 for each of times")
+        fields = (self.durations, self.earliest, self.weights, self.due)
+        if any(len(array) != len(self.sizes) for array in fields):
+            problems.append("sizes, durations, earliest, weights and due must be equally long")
+        if np.any(self.sizes < 1) or np.any(self.durations < 1):
+            problems.append("sizes and durations must be at least 1")
+        if np.any(self.earliest < 0) or np.any(self.weights < 0):
+            problems.append("earliest and weights must not be negative")
+        if not problems and len(self.sizes) and self.sizes.max() > self.free[-1]:
+            late = np.flatnonzero(self.sizes > self.free[-1]).tolist()
+            problems.append(f"jobs {late} ask for more than the {self.free[-1]} finally free")
+        if problems:
+            raise ValueError("pool problem: " + "; ".join(problems))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def value(self, starts: npt.ArrayLike) -> int:
+        """The objective of a plan, given each job's start."""
+        begin = np.asarray(starts, dtype=np.int64)
+        if len(begin) == 0:
+            return 0
+        if self.objective == "makespan":
+            return int((begin + self.durations).max())
+        return int((self.weights * np.maximum(0, begin - self.due)).sum())
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Jobs alike in everything, in order of their first member."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        rows = np.stack((self.sizes, self.durations, self.earliest, self.weights, self.due), axis=1)
+        for job, row in enumerate(rows.tolist()):
+            found.setdefault(tuple(row), []).append(job)
+        return tuple(Group(*key, members=tuple(jobs)) for key, jobs in found.items())
+
+    @cached_property
+    def alone(self) -> Ints:
+        """Each job's earliest start if no other pending job existed: a valid lower bound of its start."""
+        from .decoder import Profile
+
+        profile = Profile.of(self)
+        starts = [
+            profile.earliest(size, duration, first)
+            for size, duration, first in zip(
+                self.sizes.tolist(), self.durations.tolist(), self.earliest.tolist(), strict=True
+            )
+        ]
+        return _ints(starts)
+
+    def violations(self, starts: npt.ArrayLike) -> list[str]:
+        """What is wrong with a plan; empty if it is valid. Written independently of the decoder."""
+        begin = np.asarray(starts, dtype=np.int64)
+        found = [
+            f"job {job} starts at {begin[job]}, before {self.earliest[job]}"
+            for job in np.flatnonzero(begin < self.earliest).tolist()
+        ]
+        end = begin + self.durations
+        for instant in np.unique(np.concatenate((begin, self.times))).tolist():
+            used = int(self.sizes[(begin <= instant) & (instant < end)].sum())
+            free = int(self.free[np.searchsorted(self.times, instant, side="right") - 1])
+            if used > free:
+                found.append(f"at {instant} the plan uses {used} of {free} processors")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Jobs that are alike; ``members`` are their indices, ascending."""
+
+    size: int
+    duration: int
+    earliest: int
+    weight: int
+    due: int
+    members: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One line of the history: after ``seconds``, the best value and bound so far."""
+
+    seconds: float
+    value: int
+    bound: int
+
+
+@dataclass(frozen=True)
+class PoolResult:
+    """A plan, its value and what is known of the optimum.
+
+    ``starts`` (N,) seconds; ``bound`` <= optimum <= ``value``; ``status`` is ``proved`` iff they meet.
+    ``earliest`` (N,): no plan at all starts job j before ``earliest[j]``.
+    """
+
+    starts: Ints
+    value: int
+    bound: int
+    earliest: Ints
+    status: Status
+    history: tuple[Progress, ...] = field(default=())
+
+    @property
+    def gap(self) -> float:
+        """(value - bound) / value; 0 if proved."""
+        return 0.0 if self.value == self.bound else (self.value - self.bound) / max(1, self.value)
