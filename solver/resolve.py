@@ -48,7 +48,8 @@ class Resolver:
     ) -> Resolver:
         """A resolver with its tables built."""
         table = ResourceTable(instance)
-        return cls(instance, table, HostTable(instance.cluster), reserving, honour_windows)
+        hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
+        return cls(instance, table, hosts, reserving, honour_windows)
 
     def profile(self) -> Profile:
         """The profile of the running jobs of the instance."""

@@ -11,6 +11,7 @@ from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.resreq import Compound, effective_requirement, print_requirement
+from slotwise.solver.methods import plan
 
 
 def instance(queue: Queue, params: Params | None = None) -> Instance:
@@ -94,3 +95,13 @@ def test_equal_jobs_are_merged_once() -> None:
     problem = instance(Queue("default", res_req="mem>5"))
     first = effective_requirement(problem, Job("1", res_req=("cs",)))
     assert effective_requirement(problem, Job("2", res_req=("cs",))) is first
+
+
+@pytest.mark.behaviour("REQ-19")
+def test_a_plan_reads_ncpus_as_slots_when_told_to() -> None:
+    hosts = Cluster((Host("few", 8, ncpus=2), Host("many", 2, ncpus=16)))
+    job = Job("1", res_req=("ncpus>4",), run_limit=60)
+    for by_slot, name in ((False, "many"), (True, "few")):
+        params = Params(parallel_sched_by_slot=by_slot)
+        planned = plan(Instance(hosts, pending=(job,), params=params), method="time-based")["1"]
+        assert dict(planned.allocation) == {name: 1}
