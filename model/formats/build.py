@@ -64,7 +64,22 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         description=document.description,
     )
     findings += [hosts.in_document(finding) for finding in check(instance)]
-    return instance, findings
+    return instance, [_in_line(document, finding) for finding in findings]
+
+
+def _in_line(document: d.Document, finding: Finding) -> Finding:
+    """A finding about a job's field that stands in its bsub line, placed there."""
+    sections = {
+        "running": document.running,
+        "pending": document.pending,
+        "future": document.future,
+    }
+    match finding.place:
+        case (str(section), int(index), str(key)) if section in sections:
+            entry = sections[section][index]
+            if entry.bsub is not None and key not in entry.model_fields_set:
+                return replace(finding, place=(section, index, "bsub"))
+    return finding
 
 
 def _clock(document: d.Document) -> tuple[Clock, str | None]:

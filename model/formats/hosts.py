@@ -17,6 +17,7 @@ from ..cluster import (
 )
 from ..errors import nearest
 from . import document as d
+from .fields import MOST
 from .finding import Finding, Location
 from .names import names
 
@@ -119,7 +120,8 @@ class HostBuilder:
                 amounts[name] = size
         return Host(
             name="",
-            slots=slots or 0,
+            # A number that is missing has been reported: nothing may seem too much for it.
+            slots=MOST if slots is None else slots,
             ncpus=entry.ncpus,
             type=entry.type,
             model=entry.model,
@@ -189,6 +191,7 @@ class HostBuilder:
             entries.setdefault(entry.name, (index, entry))
         cyclic = self._cycles(entries)
         parents: dict[str, str] = {}
+        inner_types: dict[str, str] = {}
         for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):
             place: Location = ("compute_units", index, "members")
             if entry.type not in types:
@@ -198,8 +201,12 @@ class HostBuilder:
                 self._units[entry.name] = ()
             elif inner:
                 self._units[entry.name] = self._nested(place, entry, entries, types, parents)
+                self._one_type(place, entry, [entries[name][1].type for name in inner], inner_types)
             else:
                 self._units[entry.name] = self.members(place, entry.members)
+                if entry.type in types[1:]:
+                    message = f"hosts belong to units of the finest type, {types[0]}"
+                    self._problem(place, f"{message}: name units of a finer type here")
         return tuple(
             ComputeUnit(name, entry.type, self._units[name], parents.get(name))
             for name, (_, entry) in entries.items()
@@ -209,6 +216,15 @@ class HostBuilder:
         place: Location = ("compute_units", index, "type")
         known = f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
         self._problem(place, f"unknown compute unit type {name!r}: {known}{nearest(name, types)}")
+
+    def _one_type(
+        self, place: Location, entry: d.UnitEntry, inner: list[str], known: dict[str, str]
+    ) -> None:
+        """All units of one type have members of one type."""
+        for name in dict.fromkeys(inner):
+            first = known.setdefault(entry.type, name)
+            if name != first:
+                self._problem(place, f"a {entry.type} consists of units of type {first}, not {name}")
 
     def _nested(
         self,

@@ -44,8 +44,8 @@ def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | Non
     return None
 
 
-def duplicates(root: yaml.Node | None) -> Iterator[Finding]:
-    """Every key that stands twice in one mapping."""
+def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
+    """Every key that stands twice in one mapping, with the line of the second one."""
     stack: list[tuple[Location, yaml.Node]] = [((), root)] if root is not None else []
     while stack:
         place, node = stack.pop()
@@ -55,7 +55,8 @@ def duplicates(root: yaml.Node | None) -> Iterator[Finding]:
                 name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
                 if name in seen:
                     first = f"the key {name!r} stands here twice, first in line {seen[name] + 1}"
-                    yield Finding((*place, name), f"{first}: keep one")
+                    finding = Finding((*place, name), f"{first}: keep one")
+                    yield finding, key.start_mark.line + 1
                 seen.setdefault(name, key.start_mark.line)
                 stack.append(((*place, name), value))
         elif isinstance(node, yaml.SequenceNode):

@@ -14,7 +14,11 @@ import yaml
 
 from ..errors import InputError, Problem
 from .finding import Finding, problems
-from .positions import compose, duplicates, lines
+from .positions import compose, duplicates
+
+
+#: Levels of lists and mappings; the format itself needs six.
+DEEPEST = 60
 
 
 class _DuplicateKeyError(Exception):
@@ -53,11 +57,12 @@ def is_json(text: str) -> bool:
 def parse(text: str, source: str, *, json_text: bool) -> Any:
     """Plain data of the text; InputError with file and line where it is broken."""
     try:
-        return _parse_json(text) if json_text else _parse_yaml(text)
+        return _parse_json(text) if json_text else _parse_yaml(text, source)
     except _DuplicateKeyError:
-        root = compose(text)
-        found = list(duplicates(root)) or [Finding((), "a key stands twice in one mapping")]
-        raise InputError(problems(found, source, lines(root, (f.place for f in found)))) from None
+        found = list(duplicates(compose(text)))
+        found = found or [(Finding((), "a key stands twice in one mapping"), 0)]
+        where = {finding.place: line for finding, line in found if line}
+        raise InputError(problems([finding for finding, _ in found], source, where)) from None
     except json.JSONDecodeError as error:
         raise _broken(f"not JSON: {error.msg}", source, error.lineno) from None
     except yaml.MarkedYAMLError as error:
@@ -91,20 +96,15 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def _parse_yaml(text: str) -> Any:
-    data = yaml.load(text, Loader=_Loader)
-    _refuse_aliases(data)
-    return data
-
-
-def _refuse_aliases(data: Any) -> None:
-    """An alias gives the same list or mapping twice: a small text could stand for a huge one."""
-    seen: set[int] = set()
-    stack = [data]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (dict, list)):
-            if id(item) in seen:
-                raise yaml.YAMLError("anchors and aliases (&x, *x) are not supported: write it out")
-            seen.add(id(item))
-            stack.extend(item.values() if isinstance(item, dict) else item)
+def _parse_yaml(text: str, source: str) -> Any:
+    """Read in two passes: PyYAML's composer recurses in C and would crash on deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            message = "anchors and aliases (&x, *x) are not supported: write it out"
+            raise _broken(message, source, event.start_mark.line + 1)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _broken("nested too deeply", source, event.start_mark.line + 1)
+    return yaml.load(text, Loader=_Loader)

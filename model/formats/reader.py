@@ -83,6 +83,8 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
     from .messages import explain, rest
 
     context = _context(data)
+    if data is None:
+        raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
     try:
         instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
@@ -91,7 +93,10 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
         with suppress(ValidationError):
             document = Document.model_validate(remainder.data, context=context)
             if not remainder.defining:
-                found += [remainder.original(finding) for finding in build(document)[1]]
+                others = [remainder.original(finding) for finding in build(document)[1]]
+                # A complaint about a whole entry may only be due to the part that was left out.
+                broken = {place[:n] for place in (f.place for f in found) for n in range(len(place))}
+                found += [finding for finding in others if finding.place not in broken]
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines)) from None
     if fatal := [finding for finding in found if not finding.warning]:

@@ -64,11 +64,12 @@ def _names(instance: Instance) -> Iterator[Finding]:
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
-    """A host has at most one unit of each type (PLC-05)."""
-    home: dict[tuple[str, str], str] = {}
+    """A host is in at most one unit of the finest type, and so of each type (PLC-05)."""
+    home: dict[str, str] = {}
+    finest = instance.cluster.unit_types[:1]
     for index, unit in enumerate(instance.cluster.units):
-        for host in unit.hosts:
-            first = home.setdefault((unit.type, host), unit.name)
+        for host in unit.hosts if unit.type in finest else ():
+            first = home.setdefault(host, unit.name)
             if first != unit.name:
                 message = f"{host} is in {first} already: a host is in one {unit.type} only"
                 yield Finding(("compute_units", index, "members"), message)

@@ -19,7 +19,7 @@ _CLOCK = re.compile(r"([+-]?)(\d{1,9}):([0-5]?\d)")
 _PARTS = re.compile(r"([+-]?)((?:\d{1,15}(?:\.\d{1,9})?[smhdw])+)", re.IGNORECASE)
 _PART = re.compile(r"([\d.]+)([smhdw])", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,20})?)\s*([KMGTP])B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)\s*([KMGTP])B?", re.IGNORECASE)
 _STAMP = re.compile(r"\d{4}-?\d\d-?\d\d")
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
 
@@ -91,14 +91,15 @@ def format_size(megabytes: float) -> str | int | float:
     return int(megabytes) if megabytes == int(megabytes) else megabytes
 
 
-def parse_stamp(text: str) -> datetime:
-    """An ISO 8601 time with zone, in whole seconds."""
+def parse_stamp(value: object) -> datetime:
+    """An ISO 8601 time with zone, in whole seconds; a datetime is taken as it is."""
+    text = value.isoformat() if isinstance(value, datetime) else str(value).strip()
     try:
-        stamp = datetime.fromisoformat(text.strip())
+        stamp = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is no ISO 8601 time such as 2026-03-01T08:00:00+01:00") from None
     if stamp.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone: write {text.strip()}Z or +01:00")
+        raise ValueError(f"{text!r} has no time zone: write {text}Z or +01:00")
     if stamp.microsecond:
         raise ValueError(f"{text!r} is not a whole number of seconds")
     return stamp
@@ -106,7 +107,7 @@ def parse_stamp(text: str) -> datetime:
 
 def parse_instant(value: object) -> int | datetime:
     """A point in time: seconds or a duration from the origin, or an ISO 8601 stamp."""
-    if isinstance(value, str) and _STAMP.match(value.strip()):
+    if isinstance(value, datetime) or (isinstance(value, str) and _STAMP.match(value.strip())):
         return parse_stamp(value)
     try:
         return parse_duration(value)

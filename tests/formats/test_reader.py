@@ -1,0 +1,258 @@
+"""Reading instance files: what a person may write, and what is said about oddities."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import pytest
+from slotwise.model.formats import load, load_with_warnings, loads, loads_with_warnings
+from slotwise.model.job import HostRequest
+
+BASE = 'format: slotwise/1\nhosts:\n  - {name: "n[1-4]", slots: 4}\n'
+
+
+def _warnings(text: str) -> list[str]:
+    return [str(problem) for problem in loads_with_warnings(text, "f.yaml")[1]]
+
+
+@pytest.mark.behaviour("CFG-02")
+def test_a_short_file_is_a_whole_problem() -> None:
+    instance = loads(BASE + "pending:\n  - {id: 1, slots: 6, run_limit: 2h}\n")
+    assert [host.name for host in instance.cluster.hosts] == ["n1", "n2", "n3", "n4"]
+    assert instance.queues[0].name == instance.pending[0].queue == "default"
+    assert (instance.pending[0].slots, instance.pending[0].run_limit) == (6, 7200)
+    assert instance.now == 0
+
+
+def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
+    json_text = '{"format": "slotwise/1", "hosts": [{"name": "n[1-4]", "slots": 4}]}'
+    assert loads(json_text) == loads(BASE)
+    for name in ("a.json", "b.yaml", "c.txt"):
+        file = tmp_path / name
+        file.write_text(json_text if name != "c.txt" else BASE)
+        assert load(file) == loads(BASE)
+
+
+def test_numbers_are_not_what_old_yaml_thinks() -> None:
+    text = BASE + (
+        "queues: [{name: on, RUNLIMIT: 1:30}]\n"
+        "pending:\n  - {id: 007, user: no, submit: -0:30, deadline: 2:00}\n"
+    )
+    instance = loads(text)
+    assert instance.queues[0].name == "on"
+    assert instance.queues[0].run_limit_max == 5400
+    (job,) = instance.pending
+    assert (job.id, job.user, job.submit, job.deadline) == ("007", "no", -1800, 7200)
+
+
+def test_limits_in_lsf_names_are_minutes_and_others_seconds() -> None:
+    instance = loads(
+        BASE + "queues: [{name: a, RUNLIMIT: 60}]\npending:\n  - {id: 1, run_limit: 60}\n"
+        "  - {id: 2, bsub: -W 60}\n"
+    )
+    assert instance.queues[0].run_limit_max == 3600
+    assert [job.run_limit for job in instance.pending] == [60, 3600]
+
+
+def test_stamps_count_from_the_origin() -> None:
+    instance = loads(
+        BASE + "now: 2026-01-05T08:00:00+01:00\n"
+        "pending: [{id: 1, submit: 2026-01-05T06:30:00Z, begin: 1h}]\n"
+    )
+    assert (instance.origin, instance.now) == ("2026-01-05T08:00:00+01:00", 0)
+    assert (instance.pending[0].submit, instance.pending[0].begin) == (-1800, 3600)
+    later = loads(BASE + "origin: 2026-01-05T00:00:00Z\nnow: 2026-01-05T08:00:00Z\n")
+    assert later.now == 8 * 3600
+
+
+def test_sizes_may_be_decimal() -> None:
+    text = "format: slotwise/1\nsize_base: 1000\nhosts: [{name: a, slots: 1, mem: 4G}]\n"
+    assert loads(text).cluster.hosts[0].amounts == {"mem": 4000.0}
+
+
+@pytest.mark.behaviour("REQ-13")
+def test_limits_follow_the_unit_for_limits() -> None:
+    text = BASE + (
+        "params: {LSF_UNIT_FOR_LIMITS: GB}\nlimits: [{name: a, MEM: 2, SWP: 512M, PER_HOST: all}]\n"
+    )
+    assert loads(text).limits[0].amounts == {"mem": 2048.0, "swp": 512.0}
+
+
+@pytest.mark.behaviour("REQ-18")
+def test_a_host_without_mxj_has_the_slots_of_its_processors() -> None:
+    text = (
+        "format: slotwise/1\nhosts:\n  - {name: a, ncpus: 8}\n  - {name: b, ncpus: 8, MXJ: '!'}\n"
+        "  - {name: c, ncpus: 8, MXJ: 4}\n"
+    )
+    hosts = loads(text).cluster.hosts
+    assert [(host.slots, host.mxj_defined) for host in hosts] == [(8, False), (8, True), (4, True)]
+
+
+@pytest.mark.behaviour("REQ-05")
+def test_exclusive_resources_are_booleans_too() -> None:
+    text = "format: slotwise/1\nhosts: [{name: a, slots: 1, RESOURCES: linux !bigmem}]\n"
+    (host,) = loads(text).cluster.hosts
+    assert host.booleans == {"linux", "bigmem"}
+    assert host.exclusive == {"bigmem"}
+
+
+@pytest.mark.behaviour("PLC-05")
+def test_units_are_a_forest_and_list_all_their_hosts() -> None:
+    text = BASE + (
+        "params: {COMPUTE_UNIT_TYPES: enclosure rack!}\nhost_groups: {hg: n3 n2}\n"
+        "compute_units:\n  - {name: r, type: rack, members: e2 e1}\n"
+        "  - {name: e1, type: enclosure, members: n1}\n  - {name: e2, type: enclosure, members: hg}\n"
+    )
+    cluster = loads(text).cluster
+    assert cluster.default_unit_type == "rack"
+    assert [(unit.name, unit.hosts, unit.parent) for unit in cluster.units] == [
+        ("r", ("n3", "n2", "n1"), None),
+        ("e1", ("n1",), "r"),
+        ("e2", ("n3", "n2"), "r"),
+    ]
+
+
+@pytest.mark.behaviour("FSH-08")
+def test_groups_and_partitions_know_all_and_exceptions() -> None:
+    text = BASE + (
+        "host_groups: {odd: n1 n3, rest: all ~odd, stars: n*}\n"
+        "host_partitions: [{name: p, HOSTS: all ~rest, USER_SHARES: '[[default,1]]'}]\n"
+    )
+    instance = loads(text)
+    assert [group.members for group in instance.cluster.groups] == [
+        ("n1", "n3"),
+        ("n2", "n4"),
+        ("n1", "n2", "n3", "n4"),
+    ]
+    assert instance.partitions[0].hosts == ("n1", "n3")
+
+
+def test_slots_come_from_proclimit_where_the_job_says_nothing() -> None:
+    text = BASE + (
+        "queues: [{name: a, PROCLIMIT: 2 3 4}, {name: b, PROCLIMIT: 2 4}, {name: c}]\n"
+        "applications: [{name: f, PROCLIMIT: 1 4 8}]\n"
+        "pending:\n  - {id: 1}\n  - {id: 2, queue: b}\n  - {id: 3, queue: c}\n"
+        "  - {id: 4, bsub: -app f}\n"
+    )
+    assert [job.slots for job in loads(text).pending] == [3, 2, 1, 4]
+
+
+@pytest.mark.behaviour("TBR-14")
+def test_a_running_job_asked_for_what_it_holds_unless_it_was_resized() -> None:
+    text = BASE + (
+        "running:\n  - {id: 1, start: 0, allocation: 2*n1 n2}\n"
+        "  - {id: 2, start: 0, slots: 2, resizable: true, allocation: 3*n3}\n"
+    )
+    first, second = loads(text).running
+    assert (first.job.slots, first.slots) == (3, 3)
+    assert (second.job.slots, second.slots) == (2, 3)
+
+
+@pytest.mark.behaviour("CFG-03")
+def test_a_job_may_be_a_bsub_line() -> None:
+    line = 'bsub -n 6,8 -R "span[ptile=2]" -W 2:00 -m "n1+2 n2!" -sp 50 -P proj ./run -x'
+    (job,) = loads(BASE + f"pending:\n  - {{id: 1, user: ann, bsub: '{line}'}}\n").pending
+    assert (job.slots, job.max_slots, job.run_limit, job.priority) == (6, 8, 7200, 50)
+    assert job.res_req == ("span[ptile=2]",)
+    assert job.hosts == (HostRequest("n1", 2), HostRequest("n2", 0, True))
+    assert (job.project, job.user, job.exclusive) == ("proj", "ann", False)
+
+
+# --- warnings -----------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("MEM-05")
+def test_slot_reserve_beside_resource_reserve_is_reported_and_ignored() -> None:
+    text = BASE + (
+        "queues:\n  - name: a\n    SLOT_RESERVE: MAX_RESERVE_TIME[5]\n"
+        "    RESOURCE_RESERVE: MAX_RESERVE_TIME[20]\n"
+    )
+    assert _warnings(text) == [
+        "f.yaml:6: queues[0].SLOT_RESERVE: queue a has RESOURCE_RESERVE too: SLOT_RESERVE is "
+        "ignored, and RESOURCE_RESERVE reserves both slots and memory"
+    ]
+    assert loads(text).queues[0].reserve_cycles == 20
+
+
+@pytest.mark.behaviour("MEM-06")
+@pytest.mark.parametrize(("modules", "count"), [("[schmod_fcfs]", 1), ("[schmod_reserve]", 0)])
+def test_memory_reservation_needs_its_module(modules: str, count: int) -> None:
+    text = BASE + (
+        f"params: {{modules: {modules}}}\n"
+        "queues: [{name: a, RESOURCE_RESERVE: 'MAX_RESERVE_TIME[20]'}]\n"
+    )
+    found = _warnings(text)
+    assert len(found) == count
+    assert all("schmod_reserve is not among the modules" in warning for warning in found)
+
+
+@pytest.mark.behaviour("QBF-01")
+def test_slot_reserve_in_a_pool_is_a_warning() -> None:
+    text = BASE + (
+        "queues: [{name: a, SLOT_POOL: p, SLOT_SHARE: 50, SLOT_RESERVE: 'MAX_RESERVE_TIME[5]'}]\n"
+    )
+    (warning,) = _warnings(text)
+    assert "SLOT_RESERVE should not be used in slot pool p" in warning
+
+
+@pytest.mark.behaviour("FSH-09")
+def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning() -> None:
+    text = BASE + (
+        "queues:\n  - {name: a, PRIORITY: 30, FAIRSHARE: '[[default,1]]', FAIRSHARE_QUEUES: b}\n"
+        "  - {name: b, PRIORITY: 20, FAIRSHARE: '[[default,2]]'}\n"
+    )
+    (warning,) = _warnings(text)
+    assert "its own FAIRSHARE is ignored" in warning
+
+
+def test_shares_of_somebody_nobody_knows_are_a_warning() -> None:
+    text = BASE + (
+        "user_groups: [{name: staff, members: ann bob}]\n"
+        "queues: [{name: a, FAIRSHARE: '[[an,1] [staff,2] [default,1]]'}]\n"
+    )
+    assert _warnings(text) == [
+        "f.yaml:5: queues[0].FAIRSHARE: gives shares to unknown user 'an' (did you mean 'ann'?)"
+    ]
+
+
+@pytest.mark.behaviour("RSV-06")
+def test_what_the_merging_ignores_is_a_warning() -> None:
+    text = BASE + (
+        "queues: [{name: a, RES_REQ: 'rusage[mem=10]', RESRSV_LIMIT: '[mem=30,100]'}]\n"
+        "pending: [{id: 1}]\n"
+    )
+    (warning,) = _warnings(text)
+    assert "RES_REQ of the queue is ignored" in warning
+
+
+def test_a_good_file_has_no_warnings(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(BASE)
+    assert load_with_warnings(file)[1] == ()
+
+
+def test_reading_leaves_the_garbage_collector_as_it_was() -> None:
+    assert gc.isenabled()
+    loads(BASE)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        loads(BASE)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_the_form_is_known_without_a_solver() -> None:
+    import subprocess
+
+    code = (
+        "import sys, slotwise.model.formats as f; f.loads(sys.argv[1]); "
+        "print([m for m in ('ortools', 'pulp', 'typer', 'rich') if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, BASE], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]"

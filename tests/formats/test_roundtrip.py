@@ -1,0 +1,107 @@
+"""Saving is lossless and stable, and every field of the model has its place in the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slotwise.model.formats import dump, dump_json, from_document, load, loads, to_document
+from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+
+from format_cases import instances
+
+COMPLETE = load(Path(__file__).with_name("complete.yaml"))
+#: Host partitions and queue-level fairshare exclude each other.
+PARTITIONED = from_document(
+    {
+        "format": "slotwise/1",
+        "hosts": [{"name": "n[1-4]", "slots": 4}],
+        "host_partitions": [
+            {"name": "p", "HOSTS": "all ~n2", "USER_SHARES": "[[ann,3] [default,1]]"}
+        ],
+    }
+)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Every dataclass object within a value."""
+    if is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from _parts(getattr(value, field.name))
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _parts(item)
+
+
+@pytest.mark.parametrize("instance", [COMPLETE, PARTITIONED], ids=["complete", "partitioned"])
+@pytest.mark.parametrize("write", [dump, dump_json])
+def test_it_reads_back(write: Any, instance: Instance) -> None:
+    text = write(instance)
+    again = loads(text)
+    assert again == instance
+    assert write(again) == text
+    assert from_document(to_document(instance)) == instance
+
+
+def test_every_field_of_the_model_can_be_written() -> None:
+    usual: dict[str, set[str]] = {}
+    for part in _parts((COMPLETE, PARTITIONED)):
+        left = usual.setdefault(type(part).__name__, {field.name for field in fields(part)})
+        for field in fields(part):
+            default = field.default
+            if field.default_factory is not MISSING:
+                default = field.default_factory()
+            if getattr(part, field.name) != default:
+                left.discard(field.name)
+    assert {name: left for name, left in usual.items() if left} == {}
+    assert len(usual) == 21
+
+
+def test_allocations_keep_their_order() -> None:
+    document = {
+        "format": "slotwise/1",
+        "hosts": [{"name": "n[1-4]", "slots": 4}],
+        "running": [{"id": 1, "start": 0, "allocation": "1*n3 1*n1 1*n2 2*n4"}],
+    }
+    instance = from_document(document)
+    for text in (dump(instance), dump_json(instance)):
+        assert list(loads(text).running[0].allocation) == ["n3", "n1", "n2", "n4"]
+
+
+def test_mappings_are_written_in_one_order() -> None:
+    documents = [
+        {
+            "format": "slotwise/1",
+            "hosts": [{"name": "a", "slots": 1, "amounts": amounts, "RESOURCES": booleans}],
+        }
+        for amounts, booleans in (
+            ({"x": 1, "y": 2}, "f g"),
+            ({"y": 2, "x": 1}, "g f"),
+        )
+    ]
+    first, second = (dump(from_document(document)) for document in documents)
+    assert first == second
+
+
+@given(instances())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_any_instance_reads_back(instance: Instance) -> None:
+    for write in (dump, dump_json):
+        text = write(instance)
+        again = loads(text)
+        assert again == instance
+        assert write(again) == text
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_generated_instances_read_back(seed: int) -> None:
+    instance = generate(hosts=12, per_enclosure=4, per_rack=2, running=20, pending=10, seed=seed)
+    assert loads(dump_json(instance)) == instance
