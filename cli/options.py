@@ -55,10 +55,12 @@ def read_instance(file: Path | None, example: str | None) -> Instance:
 
     if (file is None) == (example is None):
         raise InputError("give an instance file or --example NAME (`slotwise examples` lists them)")
-    if file is not None and str(file) == "-":
+    source = example_path(example) if example is not None else file
+    assert source is not None
+    if str(source) == "-":
         instance, warnings = loads_with_warnings(sys.stdin.read(), "<stdin>")
     else:
-        instance, warnings = load_with_warnings(example_path(example) if example else file)
+        instance, warnings = load_with_warnings(source)
     for warning in warnings:
         typer.echo(f"slotwise: warning: {warning}", err=True)
     return instance

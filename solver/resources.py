@@ -66,10 +66,16 @@ class ResourceTable:
     _pool_index: dict[str, list[int]] = field(default_factory=dict)
     _methods: dict[str, Per] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
-    _keyed: dict[tuple[str, ...], tuple[Use, ...]] = field(default_factory=dict)
+    _own_limits: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
+    _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _user_slots: FloatArray | None = None
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
+        self._processors = np.array([host.processors for host in hosts], dtype=float)
+        if any(host.user_slots is not None for host in hosts):
+            limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
+            self._user_slots = np.array(limits, dtype=float)
         self._add_host("slots", np.array([host.slots for host in hosts], dtype=float), "free slots")
         names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
         for name in names:
@@ -170,27 +176,28 @@ class ResourceTable:
     def _limit_index(self, limit: Limit, resource: str, amount: float, key: str) -> int:
         """Index of the host resource or pool of one row of a Limit section."""
         name = f"limit {limit.name}:{resource}:{amount}:{key}"
+        if name in self._host_index:
+            return self._host_index[name]
+        if name in self._pool_index:
+            return self._pool_index[name][0]
         label = f"limit {limit.name} ({resource}{' of ' + key if key else ''})"
         mask = self._scope_hosts(limit.hosts)
         if limit.hosts is not None and limit.hosts.each:
-            if amount < 0:
-                processors = np.array([h.processors for h in self.instance.cluster.hosts])
-                values = np.ceil(-amount * processors - 1e-9)
-            else:
-                values = np.full(len(mask), amount)
-            return self._host_index.get(name) or self._add_host(
-                name, np.where(mask, values, np.inf), label
-            )
-        found = self._pool_index.get(name)
-        if found:
-            return found[0]
+            by_processor = np.ceil(-amount * self._processors - 1e-9)
+            values = by_processor if amount < 0 else np.full(len(mask), amount)
+            return self._add_host(name, np.where(mask, values, np.inf), label)
         self._pool_index[name] = [self._add_pool(name, amount, mask, label)]
         return self._pool_index[name][0]
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
         """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
-        hosts = self.instance.cluster.hosts
-        processors = np.array([host.processors for host in hosts], dtype=float)
+        key = (queue.name, job.user)
+        if key not in self._own_limits:
+            self._own_limits[key] = self._find_own_limits(job, queue)
+        return self._own_limits[key]
+
+    def _find_own_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
+        processors = self._processors
         found: list[tuple[int, bool]] = []
 
         def on_hosts(name: str, values: FloatArray, reason: str) -> None:
@@ -202,11 +209,10 @@ class ResourceTable:
                 self._pool_index[name] = [self._add_pool(name, amount, self._mask(None), reason)]
             found.append((self._pool_index[name][0], False))
 
-        if any(host.user_slots is not None for host in hosts):
-            limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
-            on_hosts(f"JL/U {job.user}", np.array(limits), f"JL/U slots of user {job.user}")
+        if self._user_slots is not None:
+            on_hosts(f"JL/U {job.user}", self._user_slots, f"JL/U slots of user {job.user}")
         if queue.host_slots is not None:
-            values = np.full(len(hosts), float(queue.host_slots))
+            values = np.full(len(processors), float(queue.host_slots))
             on_hosts(f"HJOB_LIMIT {queue.name}", values, f"HJOB_LIMIT of queue {queue.name}")
         if queue.processor_slots is not None:
             values = np.ceil(queue.processor_slots * processors - 1e-9)
