@@ -2,7 +2,8 @@
 
 Availability under running jobs alone never falls, so the earliest start is a binary search over
 the instants at which something is freed, with one exact placement check each. With planned jobs in
-the profile the instants are swept in order (`docs/semantics.md`, TBR-02).
+the profile the same holds between two planned starts, as long as the window reaches over the same
+later ones: these stretches are searched one after another (`docs/semantics.md`, TBR-02).
 """
 
 from __future__ import annotations
@@ -122,13 +123,27 @@ def earliest_start(
     if profile.only_grows and demand.calendar is None:
         first = _first_fit(profile, demand, times)
         return None if first is None else start_at(profile, demand, times[first])
-    times = profile.with_openings(demand, times)
-    for time in times:
-        if can_start(profile, demand, time):
-            found = start_at(profile, demand, time)
-            if found is not None:
-                return found
+    if demand.calendar is None:
+        stretches = profile.stretches(times, demand.duration, one_by_one=not _constant(demand))
+    else:
+        times = profile.with_openings(demand, times)
+        stretches = [(position, position + 1) for position in range(len(times))]
+    for begin, end in stretches:
+        first = _first_fit(profile, demand, times[begin:end])
+        found = None if first is None else start_at(profile, demand, times[begin + first])
+        if found is not None:
+            return found
     return None
+
+
+def _constant(demand: Demand) -> bool:
+    """Whether the job holds as much at its end as at its start."""
+    return not any(
+        use.reservation.drops()
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+    )
 
 
 def _first_fit(profile: Profile, demand: Demand, times: list[int]) -> int | None:
@@ -136,7 +151,7 @@ def _first_fit(profile: Profile, demand: Demand, times: list[int]) -> int | None
     low, high = 0, len(times) - 1
     if can_start(profile, demand, times[0]):
         return 0
-    if not can_start(profile, demand, times[high]):
+    if not high or not can_start(profile, demand, times[high]):
         return None
     while high - low > 1:
         middle = (low + high) // 2

@@ -18,7 +18,7 @@ from .demand import BoolArray, Demand, IntArray, TermDemand
 from .earliest import hold_start, start_at
 from .problem import PlanningProblem
 from .profile import Profile
-from .resources import SLOTS
+from .resources import SLOTS, FloatArray
 from .waiting import reason_unplaced
 
 
@@ -97,8 +97,9 @@ def reserve_greedily(
         if start is not None:
             hold_start(profile, demand, start)
             return problem.planned(demand, start, "greedy")
-    group = _candidate_group(demand, beside, now)
-    taken = _reserve(demand, group, beside, now)
+    free = beside.free(SLOTS, now)
+    group = candidate_group(demand, free)
+    taken = free_slots_in_order(demand, group, free)
     if _other_resource_missing(demand, group, beside, now):
         taken = {}
     for host, slots in taken.items():
@@ -126,22 +127,27 @@ def _beside(profile: Profile, state: GreedyState, now: int) -> Profile:
     return beside
 
 
-def _candidate_group(demand: Demand, profile: Profile, now: int) -> BoolArray:
+def candidate_group(demand: Demand, free: FloatArray) -> BoolArray:
     """The hosts a reservation goes to: of mutually exclusive groups the one with most free slots.
 
-    Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
-    classes of same[] (GRD-02). Ties: the group of the earlier candidate.
+    Ties: the group of the earlier candidate (GRD-02). free: slots per host, [H].
     """
-    count = profile.hosts
-    free = np.maximum(profile.free(SLOTS, now), 0)
-    member = np.zeros(count, dtype=bool)
+    at_least_none = np.maximum(free, 0)
+    return max(
+        candidate_groups(demand, len(free)), key=lambda mask: float(at_least_none[mask].sum())
+    )
+
+
+def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
+    """Sets of hosts of which a job may use only one, as masks [H]; all candidates where it may mix.
+
+    Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
+    classes of same[] (GRD-02).
+    """
+    member = np.zeros(hosts, dtype=bool)
     for term in demand.terms:
         member[term.candidates] = True
-    term = demand.terms[0]
-    groups = _exclusive_groups(term, member)
-    if not groups:
-        return member
-    return max(groups, key=lambda mask: float(free[mask].sum()))
+    return _exclusive_groups(demand.terms[0], member) or [member]
 
 
 def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
@@ -154,9 +160,8 @@ def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
     return groups
 
 
-def _reserve(demand: Demand, group: BoolArray, profile: Profile, now: int) -> dict[int, int]:
+def free_slots_in_order(demand: Demand, group: BoolArray, free: FloatArray) -> dict[int, int]:
     """As many free slots as it may, up to the minimum it asks for, in candidate order (GRD-01)."""
-    free = profile.free(SLOTS, now)
     missing = demand.slots
     taken: dict[int, int] = {}
     order = dict.fromkeys(int(host) for term in demand.terms for host in term.candidates)

@@ -1,0 +1,145 @@
+"""The optimal method in the loop: the first jobs of the order are planned together each cycle.
+
+The lexicographic optimum over the top N, within a deterministic effort; what it does not reach is
+greedy. Jobs that the plan starts now start where it says; the others hold what is free of their
+future places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..demand import BoolArray, Demand
+from ..earliest import Start
+from ..problem import PlanningProblem
+from ..profile import Profile
+from ..timebased import plan_time_based
+from .requests import Shape
+from .state import JobState
+
+if TYPE_CHECKING:
+    from .cycle import Cycle
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """One of the jobs that are planned together."""
+
+    state: JobState
+    shape: Shape
+    closed: BoolArray | None
+    demand: Demand
+
+
+def plan_top(cycle: Cycle) -> None:
+    """Take the first jobs from the order, plan them, start and reserve accordingly."""
+    chosen = _choose(cycle)
+    if not chosen:
+        return
+    starts = _plan(cycle, chosen)
+    for item in chosen:
+        start = starts.get(item.state.job.id)
+        if start is not None and start.time <= cycle.world.now:
+            _start(cycle, item, start)
+            continue
+        if not cycle.may_reserve(item.state):
+            continue
+        queue = cycle.queues[item.state.job.queue]
+        memory = queue.resource_reserve is not None or queue.slot_reserve is None
+        if start is None:
+            held = cycle.greedy(item.state, item.shape, item.closed, memory=memory)
+            if held is not None:
+                held.fallback = "the plan has no place for it"
+        else:
+            held = cycle.hold(
+                item.state, item.demand, start, item.closed, memory=memory, method="optimal"
+            )
+        if held is not None:
+            cycle.keep(held)
+
+
+def _choose(cycle: Cycle) -> list[_Top]:
+    """The first N jobs that may start at all; the others have had their turn, with a reason."""
+    chosen: list[_Top] = []
+    order = cycle.world.order
+    while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
+        state = cycle.world.by_id[offer.job.id]
+        shape = cycle.shape(state)
+        reason = offer.withheld or shape.never or cycle.gates.queue_open(state)
+        if reason:
+            cycle.note(state, reason)
+        elif all(item.state is not state for item in chosen):
+            closed = cycle.gates.closed(state.job.queue, offer.hosts)
+            demand = cycle.open_part(shape, state, closed)
+            if all(term.candidates.size for term in demand.terms):
+                chosen.append(_Top(state, shape, closed, demand))
+        order.skipped(offer.job)
+    return chosen
+
+
+def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
+    """Starts of the jobs, by id."""
+    now = cycle.world.now
+    profile = cycle.world.live.copy()
+    demands = tuple(item.demand for item in chosen)
+    instance = replace(
+        cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)
+    )
+    problem = PlanningProblem(instance, cycle.world.requests.resolver, demands, profile)
+    warm = plan_time_based(problem)
+    plan = warm
+    if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
+        from ..optimal.budget import Budget
+        from ..optimal.lexicographic import plan_lexicographic
+
+        plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
+    index = cycle.world.index
+    by_id = {item.state.job.id: item for item in chosen}
+    starts: dict[str, Start] = {}
+    for planned in plan.reservations:
+        if planned.start is not None and len(by_id[planned.job].demand.terms) == 1:
+            allocation = {index[name]: slots for name, slots in planned.allocation.items()}
+            starts[planned.job] = Start(planned.start, (allocation,), planned.alternative)
+    for item in chosen:
+        if len(item.demand.terms) > 1:
+            found = _alone(profile, item)
+            if found is not None:
+                starts[item.state.job.id] = found
+    return starts
+
+
+def _alone(profile: Profile, item: _Top) -> Start | None:
+    """A compound job is placed by itself: the plan does not say which term has which slots."""
+    from ..earliest import earliest_start
+
+    return earliest_start(profile, item.demand, finishes_only=True)
+
+
+def _start(cycle: Cycle, item: _Top, planned: Start) -> None:
+    """Start a job where the plan has it, or where it fits if a range of slots makes it larger."""
+    beside = cycle.beside(item.closed, item.state)
+    demand = cycle.world.requests.now(item.shape)
+    term = demand.terms[0]
+    start: Start | None = planned
+    if len(demand.terms) > 1 or term.most > term.slots or not _still_free(cycle, item, planned):
+        start = cycle.try_start(item.shape, beside)
+    if start is None:
+        cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
+        return
+    cycle.start(item.state, start)
+
+
+def _still_free(cycle: Cycle, item: _Top, planned: Start) -> bool:
+    """Whether the planned slots are free now beside everything, by the rules of dispatch."""
+    term = item.demand.terms[0]
+    beside = cycle.beside(item.closed, item.state)
+    alternative = term.alternatives[planned.alternative]
+    room = beside.room(item.demand, term, alternative, beside.now)
+    slots = planned.terms[0]
+    inside = all(room.caps[host] >= count for host, count in slots.items())
+    totals = all(
+        group.slots is None or sum(n for h, n in slots.items() if group.mask[h]) <= group.slots
+        for group in room.groups
+    )
+    return inside and totals

@@ -1,0 +1,119 @@
+"""Preemption (LOP-06) and suspension by load or run window (RSV-11): who stands still, who goes on.
+
+A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of the
+lowest queue first, among them the latest started, as few as it needs. A suspended job keeps its
+memory and its other resources; only its slots go. Jobs of a BACKFILL queue are not preempted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..resources import SLOTS
+from .state import PREEMPTED, RUNNING, SUSPENDED, JobState
+
+if TYPE_CHECKING:
+    from .cycle import Cycle
+
+
+def resume(cycle: Cycle) -> None:
+    """Suspend by load and windows, then let go on what may, highest queue first."""
+    world, gates = cycle.world, cycle.gates
+    if gates.any_windows or gates.watches_load:
+        _by_load_and_window(cycle)
+    stopped = [state for state in world.running.values() if state.status == PREEMPTED]
+    for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
+        free = world.present.host(SLOTS)
+        if all(free[host] >= slots for host, slots in state.allocation.items()):
+            world.resume(state, world.now)
+            cycle.record.resumed.append(state.job.id)
+
+
+def _by_load_and_window(cycle: Cycle) -> None:
+    world, gates = cycle.world, cycle.gates
+    for state in list(world.running.values()):
+        queue = state.job.queue
+        shut = not gates.run_window_open(queue, world.now)
+        if state.status == RUNNING:
+            over = next((why for h in state.allocation if (why := gates.beyond_stop(queue, h))), "")
+            if shut or over:
+                world.suspend(state, "run window" if shut else f"loadStop {over}", world.now)
+                cycle.record.preempted.append(state.job.id)
+        elif state.status == SUSPENDED and state.suspended_by != "before" and not shut:
+            beyond = gates.beyond(cycle.queues[queue].thresholds, world.now)
+            if not beyond[list(state.allocation)].any():
+                world.resume(state, world.now)
+                cycle.record.resumed.append(state.job.id)
+
+
+def run(cycle: Cycle) -> None:
+    """Try the pending jobs of preemptive queues, in order."""
+    world = cycle.world
+    order = world.order
+    order.begin(world.now, [state.job for state in world.pending.values()])
+    while (offer := order.next()) is not None:
+        state = world.by_id[offer.job.id]
+        blocked = offer.withheld or cycle.shape(state).never or cycle.gates.queue_open(state)
+        preemptive = cycle.queues[state.job.queue].preemptive is not None
+        if not preemptive or blocked or not _preempt(cycle, state, offer.hosts):
+            order.skipped(offer.job)
+
+
+def _preempt(cycle: Cycle, state: JobState, hosts: frozenset[str] | None) -> bool:
+    """Start one job in the place of others; whether that was possible."""
+    world = cycle.world
+    shape = cycle.shape(state)
+    closed = cycle.gates.closed(state.job.queue, hosts)
+    trial = world.present.copy()
+    chosen: list[JobState] = []
+    beside = cycle.beside(closed, state)
+    beside.present = trial
+    start = None
+    for victim in _victims(cycle, state):
+        for host, slots in victim.allocation.items():
+            trial.free_slots(host, slots)
+        chosen.append(victim)
+        start = cycle.try_start(shape, beside)
+        if start is not None:
+            break
+    if start is None:
+        return False
+    for victim in chosen[:-1]:
+        # Give back what was not needed after all.
+        for host, slots in victim.allocation.items():
+            trial.free_slots(host, -slots)
+        without = cycle.try_start(shape, beside)
+        if without is None:
+            for host, slots in victim.allocation.items():
+                trial.free_slots(host, slots)
+        else:
+            start = without
+            chosen = [other for other in chosen if other is not victim]
+    for victim in chosen:
+        world.preempt(victim, state.job.id, world.now)
+        cycle.record.preempted.append(victim.job.id)
+    cycle.drop_future()
+    cycle.start(state, start)
+    cycle.reservations = [held for held in cycle.reservations if held.state is not state]
+    return True
+
+
+def _victims(cycle: Cycle, state: JobState) -> list[JobState]:
+    """Running jobs that the job may preempt: lowest queue first, then the latest started."""
+    own = cycle.queues[state.job.queue]
+    named = own.preemptive or ()
+    found: list[JobState] = []
+    for other in cycle.world.running.values():
+        queue = cycle.queues[other.job.queue]
+        if other.status != RUNNING or queue.priority >= own.priority or queue.backfill:
+            continue
+        by_us = "*" in named or queue.name in named
+        by_them = queue.preemptable is not None and (
+            "*" in queue.preemptable or own.name in queue.preemptable
+        )
+        if by_us or by_them:
+            found.append(other)
+    return sorted(
+        found,
+        key=lambda s: (cycle.queues[s.job.queue].priority, -(s.start or 0), -s.number),
+    )

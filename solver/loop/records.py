@@ -1,0 +1,136 @@
+"""What a simulation leaves behind: one record a job, and the cycles if asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...model.instance import Instance
+from .cycle import CycleRecord
+from .settings import Settings
+from .state import JobState
+from .world import World
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One job; times in seconds from the origin, None for "never".
+
+    slots: asked for. procs: held. hosts: slots by host. req_time: expected duration. run_time: how
+    long it ran. estimate: the first estimate of its start, made at `estimated_at` by `estimate_by`.
+    reason: why it did not start at once. status: "done", "killed" (run limit), "running",
+    "suspended", "preempted", "pending" or "future".
+    """
+
+    job: str
+    user: str
+    queue: str
+    slots: int
+    submit: int
+    start: int | None
+    end: int | None
+    wait: int | None
+    status: str
+    procs: int
+    hosts: dict[str, int]
+    req_time: int | None
+    run_time: int | None
+    estimate: int | None
+    estimated_at: int | None
+    estimate_by: str
+    backfilled: bool
+    suspensions: int
+    requeues: int
+    reason: str
+
+    @property
+    def error(self) -> int | None:
+        """Start less first estimate (seconds): positive where the job started later."""
+        known = self.estimate is not None and self.start is not None
+        return self.start - self.estimate if known else None  # type: ignore[operator]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+def record_of(state: JobState, world: World) -> JobRecord:
+    """The record of a job as it stands."""
+    job = state.job
+    ran = None if state.start is None or state.end is None else state.end - state.start
+    return JobRecord(
+        job=job.id,
+        user=job.user,
+        queue=job.queue,
+        slots=job.slots,
+        submit=job.submit,
+        start=state.start,
+        end=state.end,
+        wait=None if state.start is None else state.start - job.submit,
+        status=state.status,
+        procs=state.slots,
+        hosts=world.named(state.allocation) if state.terms else {},
+        req_time=state.duration,
+        run_time=ran,
+        estimate=state.estimate,
+        estimated_at=state.estimated_at,
+        estimate_by=state.estimate_by,
+        backfilled=state.backfilled,
+        suspensions=state.suspensions,
+        requeues=state.requeues,
+        reason=state.reason,
+    )
+
+
+def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
+    """A cycle as plain data (LOP-05)."""
+    entry: dict[str, Any] = {"time": record.time, "pending": record.pending}
+    for name in ("started", "backfilled", "preempted", "resumed", "resized"):
+        if found := getattr(record, name):
+            entry[name] = list(found)
+    entry["reservations"] = [
+        {
+            "job": held.state.job.id,
+            "method": held.method,
+            "estimate": held.estimate,
+            "reserved": world.named(held.slots),
+            **({"memory": _named(held.memory, world)} if held.memory else {}),
+            **({"allocation": world.named(held.allocation)} if held.start else {}),
+            **({"fallback": held.fallback} if held.fallback else {}),
+        }
+        for held in record.reservations
+    ]
+    return entry
+
+
+def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
+    return {world.names[host]: amount for host, amount in amounts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The result of a simulation.
+
+    jobs: in the order of the input: running, pending, future. time: where it stopped. complete:
+    nothing was left to happen. cycles: how many were run. log: of the cycles, if asked for.
+    """
+
+    instance: Instance
+    settings: Settings
+    jobs: tuple[JobRecord, ...]
+    time: int
+    cycles: int
+    complete: bool
+    log: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, job: str) -> JobRecord:
+        for record in self.jobs:
+            if record.job == job:
+                return record
+        raise KeyError(job)
+
+    @property
+    def starts(self) -> dict[str, int]:
+        """Start of every job that started, by id."""
+        return {record.job: record.start for record in self.jobs if record.start is not None}

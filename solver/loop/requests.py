@@ -1,0 +1,181 @@
+"""The demands of the jobs of a simulation, each shared by all jobs that ask for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.duration import expected_duration
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.reservation import Reservation
+from ...model.resreq import HostTable, Simple, effective_requirement
+from ...model.resreq.evaluate import named
+from ..demand import Demand, TermDemand
+from ..earliest import can_start
+from ..profile import Profile
+from ..resolve import Resolver
+from ..resources import FloatArray
+
+#: Resources whose value depends on what runs: a selection that names one is evaluated each cycle.
+BY_LOAD = frozenset(
+    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
+)
+LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """What equal jobs have in common.
+
+    demand: as at dispatch (pref as asked). reserving: as a reservation sees it (TBR-13).
+    never: why no such job can ever start, "" if one may. dynamic: its candidates depend on what
+    runs at the moment.
+    """
+
+    number: int
+    job: Job
+    demand: Demand
+    reserving: Demand
+    never: str
+    dynamic: bool
+
+
+class Requests:
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+
+    follow_load: loads change while the simulation runs, so every order of hosts may.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.resolver = Resolver.of(instance, reserving=False)
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._durations: dict[tuple[object, ...], int | None] = {}
+        self._kill: dict[tuple[object, ...], int | None] = {}
+        self._loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = {}
+        self.follow_load = False
+        self._cycle: dict[int, Demand] = {}
+        self._hosts: HostTable | None = None
+        self._values: Callable[[], dict[str, FloatArray]] | None = None
+
+    def shape(self, job: Job) -> Shape:
+        """The shape of a job."""
+        key = (
+            job.queue,
+            job.user,
+            job.res_req,
+            job.slots,
+            job.max_slots,
+            job.project,
+            job.application,
+            job.hosts,
+            job.exclusive,
+            job.resizable,
+        )
+        found = self._shapes.get(key)
+        if found is None:
+            found = self._shapes[key] = self._new(job)
+        return found
+
+    def _new(self, job: Job) -> Shape:
+        demand = replace(self.resolver.demand(job), duration=None)
+        never = demand.impossible
+        if not never and not can_start(self.empty(), demand, self.instance.now):
+            never = "does not fit on this cluster even when nothing runs"
+        reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
+        dynamic = not never and self._depends_on_load(job)
+        return Shape(len(self._shapes), job, demand, reserving, never, dynamic)
+
+    def _depends_on_load(self, job: Job) -> bool:
+        requirement = effective_requirement(self.instance, job).requirement
+        if isinstance(requirement, Simple):
+            simples = [requirement]
+        else:
+            simples = [term.requirement for term in requirement.terms]
+        for simple in simples:
+            names = set(named(simple.select, self.resolver.hosts)) | {
+                key.resource for key in simple.order or ()
+            }
+            if names & BY_LOAD:
+                return True
+        return False
+
+    def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
+        """What a job reserves of load indices (RSV-01)."""
+        key = (job.queue, job.application, job.res_req)
+        if key not in self._loads:
+            requirement = effective_requirement(self.instance, job).requirement
+            held: tuple[tuple[Reservation, ...], ...] = ()
+            if isinstance(requirement, Simple) and requirement.rusage is not None:
+                rusage = requirement.rusage
+                held = tuple(
+                    tuple(i for i in rusage.reservations(n) if i.resource in LOAD_INDICES)
+                    for n in range(len(rusage.alternatives))
+                )
+            self._loads[key] = held
+        found = self._loads[key]
+        return found[alternative] if alternative < len(found) else ()
+
+    def empty(self) -> Profile:
+        """The profile of the cluster with nothing running."""
+        return Profile(self.resolver.table, self.instance.now)
+
+    def duration(self, job: Job) -> int | None:
+        """Seconds a job is expected to run (TBR-03)."""
+        key = (job.run_limit, job.queue, job.application, job.cpu_limit)
+        if key not in self._durations:
+            self._durations[key] = expected_duration(self.instance, job)
+        return self._durations[key]
+
+    def run_limit(self, job: Job) -> int | None:
+        """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
+        key = (job.run_limit, job.queue, job.application)
+        if key not in self._kill:
+            queue = self.instance.queue(job.queue)
+            profile = self.instance.application(job.application)
+            default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
+            chain = (job.run_limit, default, profile.run_limit if profile else None)
+            self._kill[key] = next((limit for limit in chain if limit is not None), None)
+        return self._kill[key]
+
+    # --- candidates that depend on the moment ---------------------------------------------------
+
+    def begin_cycle(self, values: Callable[[], dict[str, FloatArray]]) -> None:
+        """A new cycle; values(): what hosts have available now, by resource, each [H]."""
+        self._cycle.clear()
+        self._hosts = None
+        self._values = values
+
+    def now(self, shape: Shape) -> Demand:
+        """The demand with the candidates, and their order, of this cycle."""
+        if not (shape.dynamic or self.follow_load) or self._values is None:
+            return shape.demand
+        if self._hosts is None:
+            self._hosts = HostTable(
+                self.instance.cluster,
+                by_slot=self.instance.params.parallel_sched_by_slot,
+                values=self._values(),
+            )
+        found = self._cycle.get(shape.number)
+        if found is None:
+            resolver = Resolver(self.instance, self.resolver.table, self._hosts, False)
+            found = replace(resolver.demand(shape.job), duration=None)
+            self._cycle[shape.number] = found
+        return found
+
+    def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
+        """The demand of one job as its reservation sees it: its own duration, no start before."""
+        return replace(
+            shape.reserving,
+            job=job,
+            duration=self.duration(job),
+            earliest=max(now, job.begin or now),
+        )
+
+
+def _by_configuration(term: TermDemand) -> TermDemand:
+    if term.unit is None or term.unit.pref == "config":
+        return term
+    return replace(term, unit=replace(term.unit, pref="config"))

@@ -1,0 +1,292 @@
+"""A simulation from the instance's now to its end: events between cycles, cycles on a grid.
+
+Cycles happen every MBD_SLEEP_TIME from the instance's now. A cycle that could not change anything -
+no event since the last one, no window or interval that opens, nothing that falls, no reservation
+that expires - is left out; the result is the same (`docs/loop.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...model.errors import InputError
+from ...model.instance import Instance
+from ..profile import FOREVER
+from .changes import DOWN, OK, Change, HostStatus, LoadReport, Resize
+from .cycle import Cycle, CycleRecord
+from .gates import Gates
+from .ordering import FirstCome, dispatch_policy
+from .records import JobRecord, Simulation, log_entry, record_of
+from .requests import Requests
+from .settings import EFFORT, Settings
+from .state import RUNNING, Happening, JobState
+from .world import World
+
+Recorder = Callable[[CycleRecord, World], None]
+#: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
+FALL_STEP = 60
+
+
+class Session:
+    """A simulation that can be advanced cycle by cycle, stopped, saved and gone on with."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        settings: Settings,
+        *,
+        changes: Sequence[Change] = (),
+        until: int | None = None,
+        keep_log: bool = False,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.source = instance
+        self.settings = settings
+        self.until = until
+        self.changes = sorted(changes, key=lambda change: change.time)
+        self.recorder = recorder
+        self.keep_log = keep_log
+        self.log: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+        self.cycles = 0
+        self.started = 0
+        self.complete = False
+        cluster = instance.cluster
+        up = replace(cluster, hosts=tuple(replace(host, status=OK) for host in cluster.hosts))
+        self.instance = replace(instance, cluster=up)
+        self.requests = Requests(self.instance)
+        self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
+        self.world = World(
+            self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
+        )
+        self.gates = Gates(self.world, [host.status for host in cluster.hosts])
+        self.cycle = Cycle(self.world, self.gates, settings)
+        self._last_progress = instance.now
+        self._check_changes()
+        self._check_jobs()
+
+    def begin(self) -> None:
+        """Enter the jobs and the changes: once, before the first `advance`."""
+        world = self.world
+        for running in self.instance.running:
+            world.add_running(running, len(world.states))
+        for job in (*self.instance.pending, *self.instance.future):
+            world.add(JobState(job, len(world.states)))
+        for number, change in enumerate(self.changes):
+            world.events.push(max(change.time, self.instance.now), Happening.CHANGE, number)
+
+    def _check_jobs(self) -> None:
+        queues = {queue.name for queue in self.instance.queues}
+        jobs = [
+            *(running.job for running in self.instance.running),
+            *self.instance.pending,
+            *self.instance.future,
+        ]
+        seen: set[str] = set()
+        for job in jobs:
+            if job.queue not in queues:
+                raise InputError(f"job {job.id}: there is no queue {job.queue}")
+            if job.id in seen:
+                raise InputError(f"job {job.id} is there twice")
+            seen.add(job.id)
+
+    def _check_changes(self) -> None:
+        hosts = set(self.instance.cluster.host_index())
+        for change in self.changes:
+            named = [change.host] if not isinstance(change, Resize) else list(change.allocation)
+            for host in named:
+                if host not in hosts:
+                    raise InputError(f"change at {change.time} s: there is no host {host}")
+
+    # --- one step -------------------------------------------------------------------------------
+
+    def advance(self) -> bool:
+        """Go on to the next cycle and run it; False when nothing is left to do."""
+        time = self._next_time()
+        if time is None or (self.until is not None and time > self.until):
+            self._run_out(self.until if time is not None else None)
+            self.complete = True
+            return False
+        if self._happen(time):
+            self._last_progress = time
+        self.world.advance(time)
+        record = self.cycle.run()
+        self.cycles += 1
+        self.started += len(record.started)
+        if record.started or record.resumed:
+            self._last_progress = time
+        if self.keep_log:
+            self.log.append(log_entry(record, self.world))
+        if self.recorder is not None:
+            self.recorder(record, self.world)
+        return True
+
+    def _happen(self, time: int) -> bool:
+        """Everything up to `time`, each at its own time; whether anything happened."""
+        world = self.world
+        any_event = False
+        while world.events and world.events.peek()[0] <= time:
+            at, kind, _, number = world.events.pop()
+            world.advance_clock(at)
+            if kind == Happening.CHANGE:
+                self._change(self.changes[number])
+                any_event = True
+                continue
+            state = world.states[number]
+            if kind == Happening.SUBMIT:
+                world.submit(state)
+                any_event = True
+            elif state.status == RUNNING and kind == Happening.END:
+                if state.real_end() is not None and max(state.real_end() or 0, 0) <= at:
+                    world.end(state, at)
+                    any_event = True
+            elif state.status == RUNNING and world.live.finish.get(number, FOREVER) <= at:
+                world.overdue(state)
+                any_event = True
+        return any_event
+
+    def _run_out(self, until: int | None) -> None:
+        """Events up to the horizon still count; no cycle follows them."""
+        if until is not None:
+            self._happen(until)
+            self.world.advance(max(until, self.world.now))
+
+    def _change(self, change: Change) -> None:
+        world = self.world
+        world.changed = True
+        if isinstance(change, HostStatus):
+            host = world.index[change.host]
+            self.gates.status[host] = change.status
+            if change.status == DOWN:
+                for state in [s for s in world.running.values() if host in s.allocation]:
+                    world.requeue(state)
+        elif isinstance(change, LoadReport):
+            self.gates.report(change.host, change.values)
+        else:
+            self._resize(change)
+
+    def _resize(self, change: Resize) -> None:
+        state = self.world.by_id.get(change.job)
+        where = f"resize of job {change.job} at {change.time} s"
+        if state is None or state.status != RUNNING or len(state.terms) != 1:
+            self.notes.append(f"{where}: left out, it does not run then")
+            return
+        wanted = {self.world.index[name]: n for name, n in change.allocation.items() if n > 0}
+        free = self.world.present.host(0)
+        own = state.allocation
+        if not wanted or any(n - own.get(host, 0) > free[host] for host, n in wanted.items()):
+            self.notes.append(f"{where}: left out, its hosts have not so many slots free")
+            return
+        self.world.resize(state, wanted)
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def grid(self, time: int) -> int:
+        """The first cycle at or after `time`."""
+        step = self.settings.cycle
+        first = self.instance.now
+        if step == 0 or time <= first:
+            return max(time, first)
+        return first + -(-(time - first) // step) * step
+
+    def _next_time(self) -> int | None:
+        world = self.world
+        found: list[int] = []
+        if world.events:
+            found.append(self.grid(max(world.events.peek()[0], world.now)))
+        if not self.cycles:
+            found.append(self.instance.now)
+        elif world.pending or self._stopped():
+            found += [self.grid(time) for time in self._wake_times()]
+        time = min(found, default=None)
+        if time is None or (not world.events and self._stalled(time)):
+            return None
+        return time
+
+    def _stopped(self) -> bool:
+        """Whether a job stands still that may go on."""
+        return any(state.status != RUNNING for state in self.world.running.values())
+
+    def _wake_times(self) -> list[int]:
+        """Instants after the last cycle at which another may change something."""
+        world, now, step = self.world, self.world.now, self.settings.cycle
+        again = now + step
+        found: list[int] = []
+        if step and (
+            world.changed or not self.settings.skip_idle or not isinstance(world.order, FirstCome)
+        ):
+            found.append(again)
+        elif not step and self.cycle.record.started:
+            found.append(now)
+        fall = world.next_fall()
+        if fall is not None:
+            found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
+        found += self.cycle.expiries()
+        for change in (self.gates.next_change(now), self.gates.next_accept(now)):
+            if change is not None:
+                found.append(change)
+        return [max(time, now) for time in found]
+
+    def _stalled(self, time: int) -> bool:
+        """Whether nothing can happen any more although jobs wait."""
+        if self.world.falling:
+            return False
+        patience = max(self.gates.stall, self.cycle.patience)
+        return time - self._last_progress > patience + 2 * max(1, self.settings.cycle)
+
+    # --- the result -----------------------------------------------------------------------------
+
+    def result(self) -> Simulation:
+        """What has come of it so far."""
+        records: list[JobRecord] = [record_of(state, self.world) for state in self.world.states]
+        return Simulation(
+            instance=self.source,
+            settings=self.settings,
+            jobs=tuple(records),
+            time=self.world.now,
+            cycles=self.cycles,
+            complete=self.complete,
+            log=tuple(self.log),
+            notes=tuple(self.notes),
+        )
+
+
+def simulate(
+    instance: Instance,
+    *,
+    reservation: str = "configured",
+    top: int | None = None,
+    until: int | None = None,
+    cycle: int | None = None,
+    effort: float = EFFORT,
+    changes: Sequence[Change] = (),
+    keep_log: bool = False,
+    recorder: Recorder | None = None,
+    skip_idle: bool = True,
+) -> Simulation:
+    """Run the scheduler loop over an instance with its running, pending and future jobs.
+
+    reservation: "configured", "none", "greedy", "time-based" or "optimal" (see
+    :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
+    None for as long as anything happens. cycle: seconds between cycles, MBD_SLEEP_TIME where None,
+    0 for one at every event. changes: hosts, loads and sizes that change. keep_log: keep every
+    cycle in the result. recorder: called after each cycle.
+    Raises InputError for settings or changes that make no sense.
+    """
+    settings = Settings.of(
+        instance,
+        reservation=reservation,
+        top=top,
+        cycle=cycle,
+        effort=effort,
+        skip_idle=skip_idle,
+    )
+    session = Session(
+        instance, settings, changes=changes, until=until, keep_log=keep_log, recorder=recorder
+    )
+    session.begin()
+    while session.advance():
+        pass
+    return session.result()

@@ -1,0 +1,318 @@
+"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+
+Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
+present, the profile of running jobs, the order's accounts and the events to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...model.duration import expected_finish
+from ...model.instance import Instance
+from ...model.job import RunningJob
+from ..demand import Allocation, Alternative, Demand
+from ..resources import SLOTS
+from .events import EventQueue
+from .live import Hold, LiveProfile
+from .ordering import DispatchPolicy, FirstCome
+from .present import Part, Present
+from .requests import Requests
+from .state import (
+    DONE,
+    KILLED,
+    PENDING,
+    PREEMPTED,
+    RUNNING,
+    SUSPENDED,
+    Happening,
+    JobState,
+)
+
+
+class World:
+    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles."""
+
+    def __init__(
+        self, instance: Instance, requests: Requests, order: DispatchPolicy, cycle: int
+    ) -> None:
+        self.instance = instance
+        self.requests = requests
+        self.order = order
+        self.cycle = cycle
+        self.now = instance.now
+        self.table = requests.resolver.table
+        self.present = Present(self.table)
+        self.live = LiveProfile(self.table, instance.now)
+        self.events = EventQueue()
+        self.states: list[JobState] = []
+        self.by_id: dict[str, JobState] = {}
+        self.pending: dict[int, JobState] = {}
+        self.running: dict[int, JobState] = {}
+        self.falling: dict[int, list[Part]] = {}
+        self.last_accepted = np.full(len(instance.cluster.hosts), -(1 << 60), dtype=np.int64)
+        self.names = [host.name for host in instance.cluster.hosts]
+        self.index = instance.cluster.host_index()
+        self.fresh: list[JobState] = []
+        self.changed = True
+
+    # --- jobs -----------------------------------------------------------------------------------
+
+    def add(self, state: JobState) -> None:
+        """A job that is submitted, or may begin, later or now."""
+        self.states.append(state)
+        self.by_id[state.job.id] = state
+        at = max(state.job.submit, state.job.begin or state.job.submit, self.instance.now)
+        self.events.push(at, Happening.SUBMIT, state.number)
+
+    def add_running(self, running: RunningJob, number: int) -> None:
+        """A job that runs already."""
+        job = running.job
+        state = JobState(job, number, shape=self.requests.shape(job))
+        self._learn(state)
+        finish = expected_finish(self.instance, running)
+        if job.run_time is None:
+            state.work = None if finish is None else finish - running.start
+        if running.finish is not None:
+            state.duration = running.finish - running.start
+        self.states.append(state)
+        self.by_id[job.id] = state
+        state.start = state.since = running.start
+        state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
+        state.alternative = running.alternative
+        uses = self.requests.resolver.running_uses(running, state.terms[0])
+        self._run(state, [(use, part, ()) for use, part in uses])
+        if running.suspended:
+            self.suspend(state, "before", self.instance.now)
+
+    def submit(self, state: JobState) -> None:
+        """A job joins the pending ones."""
+        state.shape = self.requests.shape(state.job)
+        self._learn(state)
+        state.status = PENDING
+        self.pending[state.number] = state
+        self.fresh.append(state)
+        self._queue(state)
+        self.changed = True
+
+    def _queue(self, state: JobState) -> None:
+        if isinstance(self.order, FirstCome):
+            self.order.submitted(state.job, state.number)
+
+    def _learn(self, state: JobState) -> None:
+        """What the job is expected to do, and what it really does."""
+        job = state.job
+        state.duration = self.requests.duration(job)
+        state.limit = self.requests.run_limit(job)
+        state.work = state.duration if job.run_time is None else job.run_time
+
+    def start(
+        self, state: JobState, demand: Demand, terms: Sequence[Allocation], alternative: int
+    ) -> None:
+        """A pending job starts now."""
+        now = self.now
+        del self.pending[state.number]
+        state.start = state.since = now
+        state.ran = 0
+        state.terms, state.alternative = tuple(terms), alternative
+        self._run(state, holds_of(demand, terms, alternative))
+        hosts = list(state.allocation)
+        self.last_accepted[hosts] = now
+        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
+        self.order.started(state.job, self.named(state.allocation), now, memory)
+        state.held, state.held_since, state.rest_until = (), None, None
+
+    def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
+        state.status = RUNNING
+        assert state.start is not None
+        elapsed = self.now - state.start
+        for alternative, allocation, whole in holds:
+            state.parts += self.present.take(
+                alternative, allocation, elapsed=elapsed, whole_hosts=whole
+            )
+        falling = [part for part in state.parts if part.falls]
+        if falling:
+            self.falling[state.number] = falling
+        self.running[state.number] = state
+        self.live.started(
+            state.number, holds, state.start, state.expected_end(self.now, self.cycle)
+        )
+        self._expect_end(state)
+        self.changed = True
+
+    def _expect_end(self, state: JobState) -> None:
+        end = state.real_end()
+        if end is not None:
+            self.events.push(max(end, self.now), Happening.END, state.number)
+        expected = state.expected_end(self.now, self.cycle)
+        if expected is not None and (end is None or expected < end):
+            self.events.push(expected, Happening.OVERDUE, state.number)
+
+    def end(self, state: JobState, time: int) -> None:
+        """A running job ends, or its run limit ends it (LOP-02)."""
+        self._release(state)
+        state.status = KILLED if state.killed_by_limit else DONE
+        state.end = time
+        self.order.ended(state.job.id, time)
+
+    def requeue(self, state: JobState) -> None:
+        """A running job loses its host: it waits again, from its beginning."""
+        self._release(state)
+        self.order.ended(state.job.id, self.now)
+        state.requeues += 1
+        state.start, state.ran, state.terms = None, 0, ()
+        state.status = PENDING
+        self.pending[state.number] = state
+        self._queue(state)
+
+    def _release(self, state: JobState) -> None:
+        self.present.give(state.parts)
+        state.parts = []
+        self.falling.pop(state.number, None)
+        self.live.ended(state.number)
+        self.running.pop(state.number)
+        self.changed = True
+
+    # --- suspending -----------------------------------------------------------------------------
+
+    def suspend(self, state: JobState, by: str, now: int) -> None:
+        """A running job stands still on its slots, which nobody else may use (RSV-11).
+
+        When it will end is unknown until it goes on.
+        """
+        state.ran += now - state.since
+        state.status, state.suspended_by = SUSPENDED, by
+        state.suspensions += 1
+        self.live.ended(state.number)
+        self._relive(state, known=False)
+        self.order.suspended(state.job.id, now)
+        self.changed = True
+
+    def preempt(self, state: JobState, by: str, now: int) -> None:
+        """A running job gives its slots, and nothing else, to another (LOP-06)."""
+        self.suspend(state, by, now)
+        state.status = PREEMPTED
+        for part in self._slot_parts(state):
+            self.present.change(part, 0.0)
+        self.live.ended(state.number)
+
+    def resume(self, state: JobState, now: int) -> None:
+        """A suspended job goes on where it was."""
+        if state.status == PREEMPTED:
+            for part in self._slot_parts(state):
+                self.present.change(part, 1.0)
+        self.live.ended(state.number)
+        state.status, state.since, state.suspended_by = RUNNING, now, ""
+        self._relive(state)
+        self._expect_end(state)
+        self.order.resumed(state.job.id, now)
+        self.changed = True
+
+    def _relive(self, state: JobState, *, known: bool = True) -> None:
+        """Enter a job into the profile anew: its finish has moved, or is not known any more."""
+        assert state.start is not None
+        assert state.shape is not None
+        finish = state.expected_end(self.now, self.cycle) if known else None
+        holds = holds_of(state.shape.demand, state.terms, state.alternative)
+        self.live.started(state.number, holds, state.start, finish)
+
+    def overdue(self, state: JobState) -> None:
+        """A job runs longer than expected: it is now expected to end a cycle from now."""
+        self.live.ended(state.number)
+        self._relive(state)
+        end = state.real_end()
+        expected = state.expected_end(self.now, self.cycle)
+        if expected is not None and (end is None or expected < end):
+            self.events.push(expected, Happening.OVERDUE, state.number)
+        self.changed = True
+
+    # --- resizing -------------------------------------------------------------------------------
+
+    def resize(self, state: JobState, allocation: Allocation) -> None:
+        """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
+        self.present.give(state.parts)
+        state.parts = []
+        self.falling.pop(state.number, None)
+        self.live.ended(state.number)
+        assert state.shape is not None
+        assert state.start is not None
+        state.terms = (allocation,)
+        for alternative, slots, whole in holds_of(
+            state.shape.demand, state.terms, state.alternative
+        ):
+            state.parts += self.present.take(
+                alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
+            )
+        falling = [part for part in state.parts if part.falls]
+        if falling:
+            self.falling[state.number] = falling
+        self._relive(state)
+        self.order.resized(state.job.id, self.named(allocation), self.now)
+        self.changed = True
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def advance_clock(self, now: int) -> None:
+        """It is `now`: for what happens between cycles."""
+        self.now = self.live.now = max(now, self.now)
+
+    def advance(self, now: int) -> None:
+        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        self.now = self.live.now = now
+        for number, parts in list(self.falling.items()):
+            start = self.states[number].start
+            assert start is not None
+            for part in parts:
+                self.present.change(part, part.reservation.at(now - start))
+            if all(_settled(part, now - start) for part in parts):
+                del self.falling[number]
+
+    def next_fall(self) -> int | None:
+        """When the next reservation of a running job falls; now where one falls all the time."""
+        found: list[int] = []
+        for number, parts in self.falling.items():
+            start = self.states[number].start
+            assert start is not None
+            elapsed = self.now - start
+            for part in parts:
+                for phase in part.reservation.phases:
+                    if phase.end is not None and elapsed < phase.end:
+                        begun = phase.decay and elapsed >= phase.start
+                        found.append(self.now if begun else start + phase.end)
+        return min(found, default=None)
+
+    # --- helpers --------------------------------------------------------------------------------
+
+    def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
+        """An allocation by host names."""
+        return {self.names[host]: slots for host, slots in allocation.items()}
+
+    @staticmethod
+    def _slot_parts(state: JobState) -> Iterable[Part]:
+        return [part for part in state.parts if not part.pool and part.index == SLOTS]
+
+    def _memory(self, state: JobState) -> Iterable[Part]:
+        for part in state.parts:
+            if not part.pool and self.table.host_resources[part.index].name == "mem":
+                yield part
+
+
+def holds_of(demand: Demand, terms: Sequence[Allocation], alternative: int) -> list[Hold]:
+    """What the terms of a job use: uses, slots by host, and hosts that it owns (cu[excl])."""
+    found: list[Hold] = []
+    for term, allocation in zip(demand.terms, terms, strict=False):
+        use: Alternative = term.alternatives[alternative]
+        whole: list[int] = []
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in allocation}
+            whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+        found.append((use, allocation, whole))
+    return found
+
+
+def _settled(part: Part, elapsed: int) -> bool:
+    """Whether a part never changes again."""
+    last = part.reservation.phases[-1]
+    return elapsed >= (last.start if last.end is None else last.end)
