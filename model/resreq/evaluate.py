@@ -28,8 +28,6 @@ _COMPARE: dict[str, Callable[[FloatArray, FloatArray], BoolArray]] = {
     ">=": np.greater_equal,
 }
 _COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -189,6 +187,9 @@ def compare_text(table: HostTable, resource: str, sign: str, word: str, local: L
         if known is None:
             return has
         word = known
+    if sign in ("==", "!="):
+        equal: BoolArray = column.code == column.place.get(word, -2)
+        return equal if sign == "==" else has & ~equal
     compare = _COMPARE_TEXT[sign]
     fits = np.array([compare(own, word) for own in column.values] + [False], dtype=bool)
     return fits[column.code]

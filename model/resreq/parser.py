@@ -196,7 +196,9 @@ def _lark() -> Lark:
     return Lark(grammar, parser="lalr", lexer="contextual", start=_STARTS, maybe_placeholders=False)
 
 
+@lru_cache(maxsize=16384)
 def _tree(body: str, start: str) -> Tree[Any]:
+    """The parse tree of one section; many different strings share sections. Nobody changes it."""
     from lark.exceptions import UnexpectedInput
 
     try:

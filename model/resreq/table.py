@@ -23,16 +23,16 @@ _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 class TextColumn:
     """One string resource over all hosts: the distinct values and each host's position among them.
 
-    code is -1 where a host lacks the resource.
+    place: position of a value. code is -1 where a host lacks the resource.
     """
 
-    __slots__ = ("code", "values")
+    __slots__ = ("code", "place", "values")
 
     def __init__(self, values: list[str | None]) -> None:
         self.values = sorted({value for value in values if value is not None})
-        place = {value: index for index, value in enumerate(self.values)}
+        self.place = {value: index for index, value in enumerate(self.values)}
         self.code: IntArray = np.array(
-            [-1 if value is None else place[value] for value in values], dtype=np.int64
+            [-1 if value is None else self.place[value] for value in values], dtype=np.int64
         )
 
 
