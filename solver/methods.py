@@ -17,6 +17,8 @@ METHODS = ("greedy", "time-based", "optimal", "milp")
 OBJECTIVES = ("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness")
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
+#: Share of the time limit given to the search; the rest is for writing up the plan.
+SEARCH_SHARE = 0.92
 
 
 def plan(
@@ -56,7 +58,7 @@ def plan(
     if time_limit is None and effort is None:
         time_limit = DEFAULT_TIME_LIMIT
     budget = Budget(
-        time_limit=time_limit,
+        time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
         effort=effort,
         workers=workers,
         cancel=cancel or threading.Event(),

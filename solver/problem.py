@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 
 from ..model.duration import expected_finish
 from ..model.instance import Instance
@@ -18,12 +19,16 @@ from .resolve import Resolver
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
-    """demands: pending jobs in priority order. base: the profile of running jobs; copy it."""
+    """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
+
+    finishes: running jobs by their expected finish, None where that is unknown.
+    """
 
     instance: Instance
     resolver: Resolver
     demands: tuple[Demand, ...]
     base: Profile
+    finishes: dict[int | None, list[RunningJob]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, instance: Instance, *, as_lsf: bool = True) -> PlanningProblem:
@@ -37,7 +42,10 @@ class PlanningProblem:
         if not as_lsf:
             close_reserved_slots(instance, base)
         demands = tuple(resolver.demand(job) for job in priority_order(instance))
-        return cls(instance, resolver, demands, base)
+        finishes: dict[int | None, list[RunningJob]] = defaultdict(list)
+        for run in instance.running:
+            finishes[expected_finish(instance, run)].append(run)
+        return cls(instance, resolver, demands, base, dict(finishes))
 
     @property
     def empty(self) -> Profile:
@@ -46,13 +54,11 @@ class PlanningProblem:
 
     def running_until(self, time: int) -> list[RunningJob]:
         """Running jobs that are expected to end exactly at `time`."""
-        instance = self.instance
-        return [run for run in instance.running if expected_finish(instance, run) == time]
+        return self.finishes.get(time, [])
 
     def endless(self) -> list[RunningJob]:
         """Running jobs whose end is unknown."""
-        instance = self.instance
-        return [run for run in instance.running if expected_finish(instance, run) is None]
+        return self.finishes.get(None, [])
 
     def named(self, allocation: Allocation) -> dict[str, int]:
         """An allocation by host names."""

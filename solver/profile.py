@@ -339,6 +339,11 @@ class Profile:
         times = self._finishes if finishes_only else self._ends
         return [earliest, *times[bisect.bisect_right(times, earliest) :]]
 
+    @property
+    def later_starts(self) -> tuple[int, ...]:
+        """Instants after now at which something in the profile starts."""
+        return tuple(self._starts)
+
     def changes(self) -> list[int]:
         """Every instant from now on at which availability may change, ascending."""
         return sorted({self.now, *self._starts, *self._ends})

@@ -113,7 +113,7 @@ class JointPlacement:
 
     def _add_capacities(self) -> None:
         everything = [choice for choices in self.choices for choice in choices]
-        for point in sorted({time for _, time in self.starts}):
+        for point in sorted({*(time for _, time in self.starts), *self.base.later_starts}):
             active = [choice for choice in everything if _runs_at(choice, point)]
             alone = len({choice.demand.job.id for choice in active}) < 2
             hosts: dict[int, dict[int, Terms]] = defaultdict(lambda: defaultdict(list))

@@ -22,6 +22,8 @@ from ..resources import SLOTS
 from ..waiting import reason_unplaced, what_it_waits_for
 from .budget import Budget
 
+#: Above this many (job, host) pairs a joint placement model frees only some of the jobs.
+MOST_PAIRS = 24_000
 #: Limits of one joint placement probe: wall seconds and deterministic units.
 PROBE_SECONDS = 5.0
 PROBE_EFFORT = 4.0
@@ -76,16 +78,15 @@ class _Search:
         first, last = alone.time, FOREVER if incumbent is None else incumbent.time
         bound, why = last, ""
         for time in self._instants(demand, first, last):
+            if self.budget.exhausted():
+                bound, why = min(bound, time), why or "the limit of the search"
+                break
             status = self._probe(demand, time)
             if status == "FEASIBLE":
                 self._unless_refuted(bound, time, why)
                 return True
             if status == "UNKNOWN" and bound == last:
-                bound = time
-                why = "the time limit" if self.budget.exhausted() else "the limit of one probe"
-            if self.budget.exhausted():
-                bound = min(bound, time)
-                break
+                bound, why = time, "the limit of one step of the search"
         if incumbent is None:
             return False
         self.settled.append(_Settled(demand, incumbent, bound, why if bound < last else ""))
@@ -189,15 +190,39 @@ class _Search:
     ) -> dict[str, Start] | str:
         from .joint_placement import JointPlacement
 
-        asked = [(item.demand, item.start.time) for item in group] + [(demand, time)]
-        model = JointPlacement(self.problem.base, asked)
+        free, fixed = self._split_by_size(demand, group)
+        base = self.problem.base
+        if fixed:
+            base = base.copy()
+            for item in fixed:
+                hold_start(base, item.demand, item.start)
+        asked = [(item.demand, item.start.time) for item in free] + [(demand, time)]
+        model = JointPlacement(base, asked)
         status, placed = model.solve(
             self.budget,
             seconds=PROBE_SECONDS,
             effort=PROBE_EFFORT,
-            hint={item.demand.job.id: item.start for item in group},
+            hint={item.demand.job.id: item.start for item in free},
         )
-        return placed if status == "FEASIBLE" else status
+        if status == "FEASIBLE":
+            return placed
+        return "UNKNOWN" if fixed else status
+
+    def _split_by_size(
+        self, demand: Demand, group: Sequence[_Settled]
+    ) -> tuple[list[_Settled], list[_Settled]]:
+        """Jobs whose placement is free in the model and jobs kept where they are.
+
+        All are free as long as the model stays small; else the latest ones, whose placements were
+        chosen with the least room, and a failure then refutes nothing.
+        """
+        left = MOST_PAIRS - _pairs(demand)
+        free: list[_Settled] = []
+        fixed: list[_Settled] = []
+        for item in sorted(group, key=lambda item: self.settled.index(item), reverse=True):
+            left -= _pairs(item.demand)
+            (free if left >= 0 else fixed).append(item)
+        return free, fixed
 
 
 def plan_lexicographic(
@@ -288,6 +313,10 @@ def _split(demand: Demand, allocation: Allocation) -> tuple[Allocation, ...]:
                     del left[host]
         parts.append(part)
     return tuple(parts)
+
+
+def _pairs(demand: Demand) -> int:
+    return sum(int(term.candidates.size) * len(term.alternatives) for term in demand.terms)
 
 
 def _end(start: int, duration: int | None) -> int:
