@@ -75,12 +75,13 @@ class Resolver:
         job = running.job
         queue = self.instance.queue(job.queue)
         requirement = effective_requirement(self.instance, job).requirement
-        parts = [(requirement, allocation)]
         if isinstance(requirement, Compound):
             rest = job.slots - sum(term.count or 0 for term in requirement.terms)
             counts = [_count(term, rest) for term in requirement.terms]
             simple = [term.requirement for term in requirement.terms]
             parts = list(zip(simple, _cut(allocation, counts), strict=True))
+        else:
+            parts = [(requirement, allocation)]
         found: list[tuple[Alternative, Allocation]] = []
         for simple_requirement, part in parts:
             held: tuple[Reservation, ...] = ()
