@@ -23,7 +23,9 @@ def generate(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
+        typer.Option(
+            "-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."
+        ),
     ] = None,
 ) -> None:
     """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""

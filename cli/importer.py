@@ -24,12 +24,16 @@ def pool(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
+        typer.Option(
+            "-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."
+        ),
     ] = None,
 ) -> None:
     """Turn a queue snapshot of a pool of identical processors into an instance.
 
-    The processors become one host with as many slots (docs/instances.md). Exit codes: 0, 2 bad input.
+    The processors become one host with as many slots (docs/instances.md).
+
+    Exit codes: 0 done, 2 bad input.
     """
     from ..model.formats.pool import load_pool
 

@@ -11,7 +11,9 @@ _FOLDER = Path(__file__).parent
 
 def examples() -> tuple[str, ...]:
     """Names of all shipped instances, sorted."""
-    return tuple(sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".yaml", ".json")))
+    return tuple(
+        sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".yaml", ".json"))
+    )
 
 
 def example(name: str) -> Path:

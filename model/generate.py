@@ -21,7 +21,16 @@ MEMORY = 65536
 #: Run limits people ask for, in hours, and how often.
 _LIMITS = ((1, 0.25), (2, 0.2), (4, 0.25), (8, 0.15), (12, 0.1), (24, 0.05))
 #: Slots people ask for, and how often.
-_SIZES = ((1, 0.3), (2, 0.12), (4, 0.14), (8, 0.14), (16, 0.14), (32, 0.09), (64, 0.05), (128, 0.02))
+_SIZES = (
+    (1, 0.3),
+    (2, 0.12),
+    (4, 0.14),
+    (8, 0.14),
+    (16, 0.14),
+    (32, 0.09),
+    (64, 0.05),
+    (128, 0.02),
+)
 _USERS = 20
 
 
@@ -40,7 +49,8 @@ def generate(
 
     hosts of 16 slots and 64 GB in enclosures of `per_enclosure` hosts and racks of `per_rack`
     enclosures; `running` jobs that bring the slots in use to the share `load`; `pending` jobs of
-    every kind: plain, ptile, compute units, memory in phases, same[type], under a user limit. memory: hosts have memory and jobs reserve it.
+    every kind: plain, ptile, compute units, memory in phases, same[type], under a user limit.
+    memory: hosts have memory and jobs reserve it.
     Raises InputError for arguments out of range.
     """
     _check(hosts, per_enclosure, per_rack, running, pending, load)
@@ -61,13 +71,13 @@ def generate(
         ),
         running=running_jobs,
         pending=tuple(maker.pending(number, per_enclosure) for number in range(pending)),
-        limits=(Limit("per-user", {"slots": max(SLOTS, hosts * 4)}, users=Scope(("all",), each=True)),),
+        limits=(Limit("per-user", {"slots": hosts * 4 + SLOTS}, users=Scope(("all",), each=True)),),
         params=Params(time_reserve_numjobs=min(pending, 4), default_queue="normal"),
         name=f"cluster-{hosts}",
         description=(
-            f"A generated cluster: {hosts} hosts of {SLOTS} slots in enclosures of {per_enclosure} "
-            f"and racks of {per_rack} enclosures, {len(running_jobs)} running and {pending} pending "
-            f"jobs (seed {seed})."
+            f"A generated cluster: {hosts} hosts of {SLOTS} slots, {per_enclosure} in an enclosure "
+            f"and {per_rack} enclosures in a rack; {len(running_jobs)} running and {pending} "
+            f"pending jobs (seed {seed})."
         ),
     )
 
@@ -146,7 +156,7 @@ class _Maker:
     # --- running ------------------------------------------------------------------------------
 
     def fill(self, count: int, load: float) -> tuple[RunningJob, ...]:
-        """`count` running jobs (fewer if slots or memory run out) that bring the slots to `load`."""
+        """`count` running jobs (fewer if hosts are full) that bring the slots to `load`."""
         sizes = self._sizes(count, round(self.hosts * SLOTS * load))
         found = (self._running(number + 1, size) for number, size in enumerate(sizes))
         return tuple(job for job in found if job is not None)
@@ -158,10 +168,8 @@ class _Maker:
         excess = sum(sizes) - total
         while count and excess:
             index = int(self.random.integers(count))
-            if excess > 0:
-                change = -min(excess, sizes[index] // 2)
-            else:
-                change = min(-excess, sizes[index])
+            half = sizes[index] // 2
+            change = -min(excess, half) if excess > 0 else min(-excess, sizes[index])
             sizes[index] += change
             excess += change
         return sizes
@@ -180,9 +188,7 @@ class _Maker:
             return None
         self._free[fits] -= takes
         self._spare[fits] -= need
-        allocation = {
-            _name(int(host)): int(slots) for host, slots in zip(fits, takes, strict=True)
-        }
+        allocation = {_name(int(host)): int(slots) for host, slots in zip(fits, takes, strict=True)}
         limit = self._pick(_LIMITS) * HOUR
         elapsed = int(self.random.integers(0, limit // 60)) * 60
         usage = (f"rusage[mem={need}]",) if self.memory else ()

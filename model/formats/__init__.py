@@ -1,15 +1,15 @@
 """Instance files in YAML or JSON: read, check, write, describe.
 
     instance = load("headline.yaml")
-    text = dump(instance)              # the same bytes for the same content; loads(text) == instance
+    text = dump(instance)              # loads(text) == instance; equal instances, equal bytes
 
 The other readers of this folder (bsub lines, traces, snapshots) are modules of their own.
 """
 
 from __future__ import annotations
 
-from .reader import from_document, load, load_with_warnings, loads, loads_with_warnings
 from .encode import to_document
+from .reader import from_document, load, load_with_warnings, loads, loads_with_warnings
 from .writer import dump, dump_json
 
 __all__ = [

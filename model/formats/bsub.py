@@ -80,7 +80,9 @@ def _split(word: str, rest: list[str]) -> tuple[str, list[str]]:
 
 
 def _wants_value(option: str) -> bool:
-    return option in _VALUES or option in _QUIET_VALUES or option in ("-w", "-U", "-We", "-wt", "-wa")
+    return (
+        option in _VALUES or option in _QUIET_VALUES or option in ("-w", "-U", "-We", "-wt", "-wa")
+    )
 
 
 def _take(submission: _Submission, option: str, words: list[str]) -> list[str]:

@@ -49,7 +49,9 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         users=tuple(User(e.name, e.max_slots, e.processor_slots) for e in document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
-            HostPartition(e.name, hosts.members(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares)
+            HostPartition(
+                e.name, hosts.members(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
+            )
             for i, e in enumerate(document.host_partitions)
         ),
         limits=tuple(_limit(entry, i, findings) for i, entry in enumerate(document.limits)),
@@ -69,7 +71,7 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:
     """A finding about a job's field that stands in its bsub line, placed there."""
-    sections = {
+    sections: dict[str, Sequence[d.JobEntry]] = {
         "running": document.running,
         "pending": document.pending,
         "future": document.future,
@@ -148,7 +150,9 @@ def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
         together, each = getattr(entry, f"{kind}s"), getattr(entry, f"per_{kind}")
         if together is not None and each is not None:
             key = f"PER_{kind.upper()}"
-            findings.append(Finding(("limits", index, key), f"give {kind.upper()}S or {key}, not both"))
+            findings.append(
+                Finding(("limits", index, key), f"give {kind.upper()}S or {key}, not both")
+            )
         scopes[f"{kind}s"] = together if each is None else each
     return Limit(entry.name, amounts, entry.slots_per_processor, **scopes)
 

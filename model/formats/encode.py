@@ -9,7 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..cluster import Cluster, ComputeUnit, Host, Thresholds
+from ..cluster import (
+    Cluster,
+    ComputeUnit,
+    Host,
+    ResourceDefinition,
+    SharedResource,
+    Thresholds,
+)
 from ..instance import AdvanceReservation, Instance
 from ..job import Application, HostRequest, Job, RunningJob
 from ..limits import Limit, Scope
@@ -25,69 +32,27 @@ Plain = dict[str, Any]
 
 def to_document(instance: Instance) -> Plain:
     """The instance as plain data in the order of the format's description."""
-    cluster = instance.cluster
+    params = instance.params
     sections: Plain = {
         "format": "slotwise/1",
         "name": instance.name,
         "description": instance.description,
         "origin": instance.origin,
-        "now": instance.now,
+        "now": instance.now or None,
         "params": _params(instance),
-        "resources": [
-            _kept(
-                {
-                    "name": item.name,
-                    "kind": _unless(item.kind, "numeric"),
-                    "increasing": _unless(item.increasing, False),
-                    "dynamic": _unless(item.dynamic, False),
-                    "consumable": _unless(item.consumable, True),
-                    "release": _unless(item.release, True),
-                }
-            )
-            for item in cluster.resources
-        ],
-        "hosts": _hosts(cluster.hosts),
-        "host_groups": {group.name: _words(group.members) for group in cluster.groups},
-        "compute_units": [_unit(cluster, unit) for unit in cluster.units],
-        "shared_resources": [
-            _kept(
-                {
-                    "name": item.name,
-                    "amount": _number(item.amount),
-                    "hosts": None if item.hosts is None else _words(_in_order(cluster, item.hosts)),
-                    "static": _unless(item.static, True),
-                }
-            )
-            for item in cluster.shared
-        ],
-        "users": [
-            _kept({"name": u.name, "MAX_JOBS": u.max_slots, "JL/P": _number(u.processor_slots)})
-            for u in instance.users
-        ],
-        "user_groups": [_group(group) for group in instance.groups],
-        "host_partitions": [
-            {
-                "name": item.name,
-                "HOSTS": _words(item.hosts),
-                "USER_SHARES": text.write_user_shares(item.user_shares),
-            }
-            for item in instance.partitions
-        ],
+        **_machines(instance.cluster),
+        **_people(instance),
         "queues": [_queue(queue) for queue in _declared(instance)],
         "applications": [_application(profile) for profile in instance.applications],
-        "limits": [_limit(limit, instance.params) for limit in instance.limits],
+        "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "running": [_running(item, instance) for item in instance.running],
-        "pending": [_job(job, instance) for job in instance.pending],
-        "future": [_job(job, instance) for job in instance.future],
+        "running": [_running(item, params) for item in instance.running],
+        "pending": [_job(job, params) for job in instance.pending],
+        "future": [_job(job, params) for job in instance.future],
     }
-    empty = ("", None, [], {})
-    return {
-        name: value
-        for name, value in sections.items()
-        if value not in empty and not (name == "now" and value == 0)
-    }
+    empty: tuple[Any, ...] = ("", None, [], {})
+    return {name: value for name, value in sections.items() if value not in empty}
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:
@@ -138,6 +103,40 @@ def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
 
 
 # --- machines -----------------------------------------------------------------------------------
+
+
+def _machines(cluster: Cluster) -> Plain:
+    return {
+        "resources": [_resource(item) for item in cluster.resources],
+        "hosts": _hosts(cluster.hosts),
+        "host_groups": {group.name: _words(group.members) for group in cluster.groups},
+        "compute_units": [_unit(cluster, unit) for unit in cluster.units],
+        "shared_resources": [_shared(cluster, item) for item in cluster.shared],
+    }
+
+
+def _resource(item: ResourceDefinition) -> Plain:
+    return _kept(
+        {
+            "name": item.name,
+            "kind": _unless(item.kind, "numeric"),
+            "increasing": _unless(item.increasing, False),
+            "dynamic": _unless(item.dynamic, False),
+            "consumable": _unless(item.consumable, True),
+            "release": _unless(item.release, True),
+        }
+    )
+
+
+def _shared(cluster: Cluster, item: SharedResource) -> Plain:
+    return _kept(
+        {
+            "name": item.name,
+            "amount": _number(item.amount),
+            "hosts": None if item.hosts is None else _words(_in_order(cluster, item.hosts)),
+            "static": _unless(item.static, True),
+        }
+    )
 
 
 def _hosts(hosts: tuple[Host, ...]) -> list[Plain]:
@@ -195,6 +194,27 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
     members = [other.name for other in inner] or unit.hosts
     return {"name": unit.name, "type": unit.type, "members": _words(members)}
+
+
+# --- people -------------------------------------------------------------------------------------
+
+
+def _people(instance: Instance) -> Plain:
+    return {
+        "users": [
+            _kept({"name": u.name, "MAX_JOBS": u.max_slots, "JL/P": _number(u.processor_slots)})
+            for u in instance.users
+        ],
+        "user_groups": [_group(group) for group in instance.groups],
+        "host_partitions": [
+            {
+                "name": item.name,
+                "HOSTS": _words(item.hosts),
+                "USER_SHARES": text.write_user_shares(item.user_shares),
+            }
+            for item in instance.partitions
+        ],
+    }
 
 
 def _group(group: UserGroup) -> Plain:
@@ -378,15 +398,14 @@ def _allocation(slots: Mapping[str, int]) -> str:
     return " ".join(words)
 
 
-def _job(job: Job, instance: Instance, held: int | None = None) -> Plain:
-    default = instance.params.default_queue
+def _job(job: Job, params: Params, held: int | None = None) -> Plain:
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
     return _kept(
         {
             "id": job.id,
             "slots": None if slots == held else slots,
             "user": _unless(job.user, "user"),
-            "queue": _unless(job.queue, default),
+            "queue": _unless(job.queue, params.default_queue),
             "res_req": (job.res_req[0] if len(job.res_req) == 1 else list(job.res_req)) or None,
             "run_limit": job.run_limit,
             "cpu_limit": job.cpu_limit,
@@ -407,8 +426,8 @@ def _job(job: Job, instance: Instance, held: int | None = None) -> Plain:
     )
 
 
-def _running(item: RunningJob, instance: Instance) -> Plain:
-    entry = _job(item.job, instance, held=item.slots)
+def _running(item: RunningJob, params: Params) -> Plain:
+    entry = _job(item.job, params, held=item.slots)
     entry |= {
         "start": item.start,
         "finish": item.finish,

@@ -1,4 +1,4 @@
-"""The types of instance-file fields: how text becomes a value, and what the JSON Schema says of it."""
+"""Types of instance-file fields: how text becomes a value, and what the JSON Schema says of it."""
 
 from __future__ import annotations
 
@@ -88,8 +88,10 @@ def _slots(value: object) -> tuple[int, int | None]:
 
 def _max_slots(value: object) -> int | str:
     if value == "!" or (type(value) is int and 0 <= value <= MOST):
-        return value  # type: ignore[return-value]
-    raise ValueError(f"must be a number of slots, or '!' for the number of processors, not {value!r}")
+        return value
+    raise ValueError(
+        f"must be a number of slots, or '!' for the number of processors, not {value!r}"
+    )
 
 
 def _elapsed(value: object) -> int:
@@ -120,7 +122,6 @@ def _per(value: object) -> Any:
 
 def _all_of(value: object) -> Any:
     return text.scope(value, each=False)
-
 
 
 def _windows(value: object) -> str:

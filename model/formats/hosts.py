@@ -73,7 +73,7 @@ class HostBuilder:
         return replace(finding, place=("hosts", self._entry[name], *place[2:]))
 
     def members(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
-        """Hosts that a list of hosts, groups, units, ``all``, ``host*`` and ``~host`` stands for."""
+        """Hosts that hosts, groups, units, ``all``, ``host*`` and ``~host`` stand for."""
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in words:
@@ -214,7 +214,11 @@ class HostBuilder:
 
     def _unknown_type(self, index: int, name: str, types: tuple[str, ...]) -> None:
         place: Location = ("compute_units", index, "type")
-        known = f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
+        known = (
+            f"COMPUTE_UNIT_TYPES has {', '.join(types)}"
+            if types
+            else "COMPUTE_UNIT_TYPES is not set"
+        )
         self._problem(place, f"unknown compute unit type {name!r}: {known}{nearest(name, types)}")
 
     def _one_type(
@@ -224,7 +228,9 @@ class HostBuilder:
         for name in dict.fromkeys(inner):
             first = known.setdefault(entry.type, name)
             if name != first:
-                self._problem(place, f"a {entry.type} consists of units of type {first}, not {name}")
+                self._problem(
+                    place, f"a {entry.type} consists of units of type {first}, not {name}"
+                )
 
     def _nested(
         self,

@@ -9,6 +9,7 @@ from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
 from .finding import Finding, Location
+from .known import host_names
 from .units import format_duration
 
 
@@ -44,8 +45,7 @@ class _References:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
-        self._hosts = {item.name for item in (*cluster.hosts, *cluster.groups, *cluster.units)}
-        self._hosts.add("all")
+        self._hosts = {"all", *host_names(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
 
     def check(self, place: Location, job: Job) -> Iterator[Finding]:
@@ -129,7 +129,9 @@ def _running(instance: Instance) -> Iterator[Finding]:
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
     place: Location = ("running", index)
     if item.start > instance.now:
-        message = f"starts {format_duration(item.start - instance.now)} after now: a running job has"
+        message = (
+            f"starts {format_duration(item.start - instance.now)} after now: a running job has"
+        )
         yield Finding((*place, "start"), f"{message} started already")
     if item.finish is not None and item.finish < item.start:
         yield Finding((*place, "finish"), "is before the start")

@@ -121,7 +121,9 @@ class JobBuilder:
             self._findings += [Finding(here, problem.message) for problem in error.problems]
             return {}
         for name in sorted(entry.model_fields_set & set(fields)):
-            self._findings.append(Finding((*place, name), f"{name} stands in the bsub line already"))
+            self._findings.append(
+                Finding((*place, name), f"{name} stands in the bsub line already")
+            )
         return fields
 
     def _default_slots(self, queue: str, application: str) -> int:

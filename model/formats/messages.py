@@ -21,9 +21,9 @@ _DEFINING = frozenset(
     | {"applications", "users", "user_groups", "params"}
 )
 #: Keys without which an entry is none.
-_NEEDED = frozenset({"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}) | frozenset(
-    {"start", "end", "allocation"}
-)
+_NEEDED = frozenset(
+    {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
+) | frozenset({"start", "end", "allocation"})
 
 
 def explain(error: ValidationError) -> list[Finding]:
@@ -70,9 +70,7 @@ def _keys(place: Location) -> list[str]:
     model: type[BaseModel] = Document
     for part in place:
         if isinstance(part, str):
-            info = next(
-                (i for n, i in model.model_fields.items() if (i.alias or n) == part), None
-            )
+            info = next((i for n, i in model.model_fields.items() if (i.alias or n) == part), None)
             model = _section(info.annotation if info else None) or model
     return [info.alias or name for name, info in model.model_fields.items()]
 
@@ -134,6 +132,6 @@ def rest(data: Any, error: ValidationError) -> Rest:
 def _remove(data: Any, place: Location) -> None:
     """Take one key out, if it is (still) there."""
     for part in place[:-1]:
-        data = data[part] if isinstance(data, list) or part in data else {}
+        data = data.get(part, {}) if isinstance(data, dict) else data[int(part)]
     if isinstance(data, dict) and place:
         data.pop(place[-1], None)

@@ -3,7 +3,7 @@
 A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
 ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
 ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``. Processors
-that cannot be told apart are one host with that many slots: this is exact, because any free ones do.
+that cannot be told apart are one host with that many slots: this is exact, as any free ones do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
     """
     reader = _Reader(source)
     if not isinstance(data, Mapping):
-        raise InputError([Problem("must be a snapshot: an object with procs, running, queue", source)])
+        raise InputError(
+            [Problem("must be a snapshot: an object with procs, running, queue", source)]
+        )
     processors = reader.number(data, "procs", 1)
     running = [
         RunningJob(
@@ -139,7 +141,9 @@ class _Reader:
         if used > processors:
             self._problem("running", f"uses {used} of {processors} processors")
         elif free != processors - used:
-            self._problem("free", f"must be {processors - used}, what the running jobs leave, not {free!r}")
+            self._problem(
+                "free", f"must be {processors - used}, what the running jobs leave, not {free!r}"
+            )
 
     def finish(self) -> None:
         """InputError if anything was wrong."""

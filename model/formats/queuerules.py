@@ -8,6 +8,7 @@ from ..errors import nearest
 from ..instance import Instance
 from ..queue import Queue
 from .finding import Finding, Location
+from .known import unknown_host
 from .text import SHARE_KEYWORDS
 
 
@@ -33,9 +34,7 @@ def _references(
     cluster = instance.cluster
     for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
         if cluster.expand(name) is None:
-            known = [item.name for item in (*cluster.hosts, *cluster.groups, *cluster.units)]
-            message = f"unknown host or host group {name!r}{nearest(name, known)}"
-            yield Finding((*place, "HOSTS"), message)
+            yield Finding((*place, "HOSTS"), unknown_host(cluster, name))
     for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
         if name != "*" and name not in names:
             message = f"unknown queue {name!r}{nearest(name, names)}"
@@ -56,20 +55,23 @@ def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[
         )
         yield Finding((*place, "SLOT_RESERVE"), message, warning=True)
     params = instance.params
-    if queue.chunk_job_size is not None and queue.chunk_job_size > 1 and params.time_reserve_numjobs:
+    if (
+        queue.chunk_job_size is not None
+        and queue.chunk_job_size > 1
+        and params.time_reserve_numjobs
+    ):
         message = (
             f"job chunking of queue {queue.name} does not go with time-based reservation: "
             "leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
         )
         yield Finding((*place, "CHUNK_JOB_SIZE"), message)
-    modules = params.modules
-    if modules is not None and queue.resource_reserve is not None:
-        if "schmod_reserve" not in modules:
-            message = (
-                "schmod_reserve is not among the modules: no memory is reserved for pending "
-                f"sequential jobs of queue {queue.name}"
-            )
-            yield Finding((*place, "RESOURCE_RESERVE"), message, warning=True)
+    missing = params.modules is not None and "schmod_reserve" not in params.modules
+    if missing and queue.resource_reserve is not None:
+        message = (
+            "schmod_reserve is not among the modules: no memory is reserved for pending "
+            f"sequential jobs of queue {queue.name}"
+        )
+        yield Finding((*place, "RESOURCE_RESERVE"), message, warning=True)
 
 
 def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:

@@ -16,7 +16,6 @@ from ..errors import InputError, Problem
 from .finding import Finding, problems
 from .positions import compose, duplicates
 
-
 #: Levels of lists and mappings; the format itself needs six.
 DEEPEST = 60
 
@@ -37,7 +36,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return mapping
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""])
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""]
+)
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$"), list("-+0123456789")
@@ -102,9 +103,13 @@ def _parse_yaml(text: str, source: str) -> Any:
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             message = "anchors and aliases (&x, *x) are not supported: write it out"
-            raise _broken(message, source, event.start_mark.line + 1)
+            raise _broken(message, source, _line(event))
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise _broken("nested too deeply", source, event.start_mark.line + 1)
+            raise _broken("nested too deeply", source, _line(event))
     return yaml.load(text, Loader=_Loader)
+
+
+def _line(event: yaml.Event) -> int | None:
+    return event.start_mark.line + 1 if event.start_mark else None

@@ -65,7 +65,7 @@ def loads_with_warnings(
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Spare the garbage collector tens of thousands of objects that hold no cycle (a third of the time)."""
+    """Spare the garbage collector many objects that hold no cycle: a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -95,7 +95,9 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
             if not remainder.defining:
                 others = [remainder.original(finding) for finding in build(document)[1]]
                 # A complaint about a whole entry may only be due to the part that was left out.
-                broken = {place[:n] for place in (f.place for f in found) for n in range(len(place))}
+                broken = {
+                    place[:n] for place in (f.place for f in found) for n in range(len(place))
+                }
                 found += [finding for finding in others if finding.place not in broken]
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines)) from None

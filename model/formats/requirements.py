@@ -63,9 +63,7 @@ class _Reader:
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
         """What is wrong with the strings of a job."""
-        return [
-            finding for text in job.res_req for finding in self.read((*place, "res_req"), text)
-        ]
+        return [finding for text in job.res_req for finding in self.read((*place, "res_req"), text)]
 
     def submitted(self, place: Location, job: Job) -> list[Finding]:
         """Why bsub would refuse the job, its queue's and application's requirements considered."""
@@ -107,7 +105,8 @@ class _Reader:
             yield "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
         elif wanted not in types:
             have = ", ".join(types) or "none"
-            yield f"unknown compute unit type {wanted!r}: the types are {have}{nearest(wanted, types)}"
+            hint = nearest(wanted, types)
+            yield f"unknown compute unit type {wanted!r}: the types are {have}{hint}"
         else:
             yield from self._exclusive(cu, wanted, types, queue)
 

@@ -9,6 +9,7 @@ from ..errors import Problem, nearest
 from ..instance import Instance
 from .finding import Finding, Location
 from .jobrules import check_jobs
+from .known import unknown_host
 from .queuerules import check_queues
 from .requirements import check_requirements
 
@@ -130,14 +131,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if instance.cluster.expand(name) is None:
                     key = "PER_HOST" if limit.hosts.each else "HOSTS"
-                    yield Finding((*place, key), unknown_host(instance, name))
-
-
-def unknown_host(instance: Instance, name: str) -> str:
-    """The message for a name that is no host, group or unit."""
-    cluster = instance.cluster
-    known = [item.name for item in (*cluster.hosts, *cluster.groups, *cluster.units)]
-    return f"unknown host or host group {name!r}{nearest(name, known)}"
+                    yield Finding((*place, key), unknown_host(instance.cluster, name))
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
@@ -174,7 +168,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def _shares(instance: Instance, *, broken: bool) -> list[Finding]:
-    """The rules of fairshare and of pools (FSH-07 … FSH-13, QBF-01), where nothing else is wrong."""
+    """Rules of fairshare and of pools (FSH-07 … FSH-13, QBF-01), where nothing else is wrong."""
     from ..fairshare import share_problems, share_warnings
 
     if broken:

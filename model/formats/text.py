@@ -7,7 +7,7 @@ says what would be right.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..cluster import Thresholds
 from ..limits import Scope
@@ -56,7 +56,7 @@ def positive_duration(value: object, unit: int = 1) -> int:
 
 
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:
-    """PROCLIMIT ``[minimum [default]] maximum`` as (minimum, default, maximum); ``-`` for no maximum."""
+    """PROCLIMIT ``[minimum [default]] maximum`` as those three; ``-`` for no maximum."""
     words = tokens(value)
     limited = words[-1:] != ("-",)
     counts = words if limited else words[:-1]
@@ -93,7 +93,7 @@ def exclusive(value: object) -> str:
 
 
 def user_shares(value: object) -> tuple[tuple[str, int], ...]:
-    """Pairs of ``USER_SHARES[[user1,10] [group@,3] [default,1]]``, of a mapping or a list of pairs."""
+    """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, of a mapping or a list of pairs."""
     if isinstance(value, str):
         text = value.strip()
         if match := re.fullmatch(r"(?:USER_SHARES)?\s*\[(\s*\[.*\]\s*)\]", text):
@@ -108,14 +108,18 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value
     ):
         return _positive_shares([(pair[0], pair[1]) for pair in value])
-    raise ValueError(f"must be USER_SHARES[[user,n] …] or a mapping of names to shares, not {value!r}")
+    raise ValueError(
+        f"must be USER_SHARES[[user,n] …] or a mapping of names to shares, not {value!r}"
+    )
 
 
-def _positive_shares(pairs: list[tuple[object, object]]) -> tuple[tuple[str, int], ...]:
+def _positive_shares(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[str, int], ...]:
     seen: dict[str, int] = {}
     for name, count in pairs:
         if not isinstance(name, (str, int)) or type(count) is not int or count < 1:
-            raise ValueError(f"the shares of {name} must be a whole number of 1 or more, not {count!r}")
+            raise ValueError(
+                f"the shares of {name} must be a whole number of 1 or more, not {count!r}"
+            )
         if str(name) in seen:
             raise ValueError(f"gives shares to {name} twice")
         seen[str(name)] = count
@@ -129,7 +133,7 @@ def write_user_shares(shares: tuple[tuple[str, int], ...]) -> str:
 
 
 def thresholds(value: object) -> Thresholds:
-    """Index to ``loadSched/loadStop``, each side optional: ``{mem: 100/50, r1m: 0.7/2.0, ut: /0.9}``."""
+    """Index to ``loadSched/loadStop``, either may be left out: ``{mem: 100/50, ut: /0.9}``."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must map load indices to 'loadSched/loadStop', not {value!r}")
     sched: dict[str, float] = {}
@@ -142,7 +146,9 @@ def thresholds(value: object) -> Thresholds:
             if after.strip() not in ("", "-"):
                 stop[str(index)] = _finite(after)
         except ValueError:
-            raise ValueError(f"{index} must be loadSched/loadStop such as 0.7/2.0, not {text!r}") from None
+            raise ValueError(
+                f"{index} must be loadSched/loadStop such as 0.7/2.0, not {text!r}"
+            ) from None
     return Thresholds(sched, stop)
 
 

@@ -56,7 +56,8 @@ def _text_seconds(text: str, unit: int) -> float:
 
 def _expected_duration(value: object, unit: int) -> str:
     plain = "minutes" if unit == MINUTE else "seconds"
-    return f"must be a duration such as 2h, 90m, 30s, 2:00 (h:mm) or a number of {plain}, not {value!r}"
+    examples = f"2h, 90m, 30s, 2:00 (h:mm) or a number of {plain}"
+    return f"must be a duration such as {examples}, not {value!r}"
 
 
 def format_duration(seconds: int) -> str:
@@ -97,7 +98,9 @@ def parse_stamp(value: object) -> datetime:
     try:
         stamp = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no ISO 8601 time such as 2026-03-01T08:00:00+01:00") from None
+        raise ValueError(
+            f"{text!r} is no ISO 8601 time such as 2026-03-01T08:00:00+01:00"
+        ) from None
     if stamp.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone: write {text}Z or +01:00")
     if stamp.microsecond:

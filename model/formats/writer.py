@@ -25,6 +25,7 @@ def dump(instance: Instance) -> str:
             document[section] = [_readable(entry) for entry in document[section]]
     if "now" in document:
         document["now"] = format_duration(document["now"])
+
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes equal parts out instead of pointing from one to the other."""
 

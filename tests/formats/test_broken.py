@@ -1,7 +1,8 @@
-"""Broken instance files: everything that is wrong is said, each with file, line, path and remedy."""
+"""Broken instance files: all that is wrong is said, each with file, line, path and remedy."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,11 @@ def test_plain_data_has_no_lines() -> None:
 
 @pytest.mark.parametrize("indent", [None, 1, 2, "\t"])
 def test_json_has_lines_too(indent: int | str | None) -> None:
-    import json
-
-    document = {"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1}], "pending": [{"id": 1, "slots": 0}]}  # fmt: skip
+    document = {
+        "format": "slotwise/1",
+        "hosts": [{"name": "a", "slots": 1}],
+        "pending": [{"id": 1, "slots": 0}],
+    }
     text = json.dumps(document, indent=indent)
     with pytest.raises(InputError) as caught:
         loads(text, "f.json")
@@ -61,7 +64,7 @@ def test_json_has_lines_too(indent: int | str | None) -> None:
     [
         ('{"a": 1,}', "f.json:1: not JSON: "),
         ('{"a": NaN}', "f.json: has a value that cannot be read: NaN is no number"),
-        ('{"format": "slotwise/1",\n"name": "a",\n"name": "b"}', "f.json:3: name: the key 'name' stands"),
+        ('{"a": 1,\n"name": "a",\n"name": "b"}', "f.json:3: name: the key 'name' stands"),
         ("[" * 100_000, "f.json: nested too deeply"),
         ("1" * 5000, "f.json: has a value that cannot be read: "),
     ],

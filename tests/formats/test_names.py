@@ -57,7 +57,11 @@ def test_long_runs_become_one_range() -> None:
 @pytest.mark.behaviour("TBR-06")
 @pytest.mark.parametrize(
     "given",
-    ["2*hostA 3*hostB hostC", {"hostA": 2, "hostB": 3, "hostC": 1}, ["2*hostA", "3*hostB", "hostC"]],
+    [
+        "2*hostA 3*hostB hostC",
+        {"hostA": 2, "hostB": 3, "hostC": 1},
+        ["2*hostA", "3*hostB", "hostC"],
+    ],
 )
 def test_allocations(given: object) -> None:
     found = allocation(given)

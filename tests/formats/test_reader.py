@@ -103,7 +103,8 @@ def test_units_are_a_forest_and_list_all_their_hosts() -> None:
     text = BASE + (
         "params: {COMPUTE_UNIT_TYPES: enclosure rack!}\nhost_groups: {hg: n3 n2}\n"
         "compute_units:\n  - {name: r, type: rack, members: e2 e1}\n"
-        "  - {name: e1, type: enclosure, members: n1}\n  - {name: e2, type: enclosure, members: hg}\n"
+        "  - {name: e1, type: enclosure, members: n1}\n"
+        "  - {name: e2, type: enclosure, members: hg}\n"
     )
     cluster = loads(text).cluster
     assert cluster.default_unit_type == "rack"

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from format_cases import instances
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slotwise.model.formats import dump, dump_json, from_document, load, loads, to_document
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
-
-from format_cases import instances
 
 COMPLETE = load(Path(__file__).with_name("complete.yaml"))
 #: Host partitions and queue-level fairshare exclude each other.

@@ -30,7 +30,7 @@ from slotwise.model.limits import Scope
         (text.user_shares, "[u,10] [others,8]", (("u", 10), ("others", 8))),
         (text.user_shares, {"u": 10}, (("u", 10),)),
         (text.user_shares, [["u", 10]], (("u", 10),)),
-        (text.thresholds, {"r1m": "0.7/2.0", "ut": "/0.9"}, Thresholds({"r1m": 0.7}, {"r1m": 2, "ut": 0.9})),
+        (text.thresholds, {"r1m": "0.7/2", "ut": 1}, Thresholds({"r1m": 0.7, "ut": 1}, {"r1m": 2})),
         (text.reservation_limits, "[mem=30,100] [swp=50]", {"mem": (30, 100), "swp": (0, 50)}),
         (text.resource_amounts, "[lic,3] [tok,2]", {"lic": 3, "tok": 2}),
         (text.preemption, "PREEMPTIVE PREEMPTABLE[a b]", (("*",), ("a", "b"))),

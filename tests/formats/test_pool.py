@@ -1,0 +1,86 @@
+"""Snapshots of a pool of processors as instances."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slotwise.instances import example
+from slotwise.model.duration import expected_finish
+from slotwise.model.errors import InputError
+from slotwise.model.formats import load
+from slotwise.model.formats.pool import from_snapshot, load_pool
+
+_FILE = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
+_DATA = json.loads(_FILE.read_text())
+
+pytestmark = pytest.mark.behaviour("CFG-04")
+
+
+def test_the_pool_is_one_host_and_loses_nothing() -> None:
+    instance = load_pool(_FILE)
+    (host,) = instance.cluster.hosts
+    assert host.slots == _DATA["procs"]
+    assert host.slots - sum(job.slots for job in instance.running) == _DATA["free"]
+    assert [
+        (int(item.job.id), item.slots, expected_finish(instance, item), item.job.run_time)
+        for item in instance.running
+    ] == [
+        (job["id"], job["procs"], job["remaining_req_s"], job["remaining_actual_s"])
+        for job in _DATA["running"]
+    ]
+    assert [
+        (int(job.id), job.slots, job.run_limit, job.run_time, -job.submit)
+        for job in instance.pending
+    ] == [
+        (job["id"], job["procs"], job["req_s"], job["run_s"], job["waited_s"])
+        for job in _DATA["queue"]
+    ]
+
+
+def test_the_shipped_queue_is_this_snapshot() -> None:
+    shipped, made = load(example("kth-sp2-queue-10")), load_pool(_FILE)
+    assert (shipped.cluster, shipped.running, shipped.pending) == (
+        made.cluster,
+        made.running,
+        made.pending,
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        (
+            {"procs": 0},
+            [
+                "procs: must be a whole number of 1 or more, not 0",
+                "running: uses 97 of 1 processors",
+            ],
+        ),
+        ({"free": 4}, ["free: must be 3, what the running jobs leave, not 4"]),
+        ({"queue": None}, ["queue: must be a list of jobs"]),
+        ({"queue": [7]}, ["queue[0]: must be an object, not 7"]),
+        (
+            {"queue": [{"id": 17, "procs": -1, "req_s": "x", "run_s": 1}]},
+            [
+                "queue[0].id: there is a job 17 already",
+                "queue[0].procs: must be a whole number of 1 or more, not -1",
+                "queue[0].req_s: must be a whole number of 1 or more, not 'x'",
+                "queue[0].waited_s: must be a whole number of 0 or more, it is missing",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_broken_snapshots(change: dict[str, Any], problems: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        from_snapshot(_DATA | change)
+    assert [str(problem) for problem in caught.value.problems] == problems
+
+
+def test_what_is_no_snapshot(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be a snapshot"):
+        from_snapshot([1])
+    with pytest.raises(InputError, match="No such file"):
+        load_pool(tmp_path / "x.json")
