@@ -14,7 +14,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/slotwise compare --example headline
+	$(BIN)/slotwise compare --example joint-wins
 	$(BIN)/slotwise compare --example kth-sp2-queue-10
+	$(BIN)/slotwise compare --example cluster-1000 --time-limit 20
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto

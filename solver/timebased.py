@@ -7,6 +7,8 @@ its constraints hold, by first fit over its candidate hosts; its future allocati
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..model.instance import Instance
 from ..model.plan import Plan, PlannedJob, Unplaced
 from .demand import Demand
@@ -38,7 +40,7 @@ def plan_time_based(problem: PlanningProblem, *, jobs: int | None = None) -> Pla
         if jobs is not None and position >= jobs:
             planned = reserve_greedily(problem, demand, greedy, profile)
         else:
-            planned = _future_allocation(problem, demand, profile)
+            planned = _future_allocation(problem, demand, profile, reservations)
             if planned is None and not demand.impossible:
                 reason = reason_unplaced(problem, demand)
                 planned = reserve_greedily(problem, demand, greedy, profile, fallback=reason)
@@ -62,7 +64,7 @@ def plan_time_based(problem: PlanningProblem, *, jobs: int | None = None) -> Pla
 
 
 def _future_allocation(
-    problem: PlanningProblem, demand: Demand, profile: Profile
+    problem: PlanningProblem, demand: Demand, profile: Profile, before: Sequence[PlannedJob]
 ) -> PlannedJob | None:
     """Place one job at its earliest instant and take the place; None if there is none."""
     alone = earliest_start(problem.base, demand, finishes_only=True)
@@ -71,6 +73,6 @@ def _future_allocation(
     start = earliest_start(profile, demand, finishes_only=True, not_before=alone.time)
     if start is None:
         return None
-    reason = what_it_waits_for(problem, demand, start, profile)
+    reason = what_it_waits_for(problem, demand, start, profile, before)
     hold_start(profile, demand, start)
     return problem.planned(demand, start, "time-based", waits_for=reason)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..model.plan import PlannedJob
 from .demand import Demand, Per, Room, TermDemand
 from .earliest import Start, earliest_start
 from .placement import fits
@@ -13,9 +16,16 @@ from .resources import SLOTS
 
 
 def what_it_waits_for(
-    problem: PlanningProblem, demand: Demand, start: Start, profile: Profile
+    problem: PlanningProblem,
+    demand: Demand,
+    start: Start,
+    profile: Profile,
+    planned: Sequence[PlannedJob] = (),
 ) -> str:
-    """Why the job cannot start at the instant before `start`, "" if it starts at once."""
+    """Why the job cannot start at the instant before `start`, "" if it starts at once.
+
+    planned: the jobs planned before it, so that the ones it waits for can be named.
+    """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
         return "its begin time (-b)" if held_back and start.time == demand.earliest else ""
@@ -23,16 +33,19 @@ def what_it_waits_for(
     instant = before[-1] if before else demand.earliest
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    return shortage(problem, demand, profile, instant) + _ender(problem, start)
+    return shortage(problem, demand, profile, instant) + _enders(problem, start, planned)
 
 
-def _ender(problem: PlanningProblem, start: Start) -> str:
-    """Which running jobs end at the start on the hosts it takes: `; job 7 ends then`."""
+def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob]) -> str:
+    """Which jobs end at the start on the hosts it takes: `; waits for the end of 7`."""
     names = set(problem.named(start.allocation))
     enders = [
         running.job.id
         for running in problem.running_until(start.time)
         if names & set(running.allocation)
+    ]
+    enders += [
+        item.job for item in planned if item.finish == start.time and names & set(item.allocation)
     ]
     if not enders:
         return ""

@@ -267,7 +267,7 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
     profile = problem.base.copy()
     found: list[PlannedJob] = []
     for item in search.settled:
-        reason = what_it_waits_for(problem, item.demand, item.start, profile)
+        reason = what_it_waits_for(problem, item.demand, item.start, profile, found)
         hold_start(profile, item.demand, item.start)
         planned = problem.planned(
             item.demand, item.start, "optimal", bound=item.bound, waits_for=reason

@@ -132,7 +132,7 @@ def _as_plan(
     )
     for demand in ordered:
         start = best[demand.job.id]
-        reason = what_it_waits_for(problem, demand, start, profile)
+        reason = what_it_waits_for(problem, demand, start, profile, tuple(entries.values()))
         hold_start(profile, demand, start)
         alone = earliest_start(problem.base, demand)
         bound = None if alone is None else alone.time
