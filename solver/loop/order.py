@@ -266,15 +266,13 @@ class DispatchOrder:
         if self._free_hosts is not None and not self._free_hosts:
             return
         orders = {name: use.order(self.now) for name, use in self.pools.items()}
-        places = dict.fromkeys(self.pools, 0)
         for plan in self._plan:
             if not plan.pool:
                 yield self._plain_stage(plan), self._free_hosts
                 continue
             order = orders[plan.pool]
-            yield self._pool_stage(order[places[plan.pool]], order), self._free_hosts
-            places[plan.pool] += 1
-            if places[plan.pool] == len(order):
+            yield self._pool_stage(plan.queues[0], order), self._free_hosts
+            if plan.last:
                 for stage in self._left_over(self.pools[plan.pool], order):
                     yield stage, self._free_hosts
 

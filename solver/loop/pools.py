@@ -8,6 +8,7 @@ the others. Accumulated use is slots times seconds, decayed like CPU time (HIST_
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,9 @@ from typing import Any
 from ...model.fairshare import Pool, expand_hosts
 from ...model.instance import Instance
 from .priority import Meter
+
+#: Seconds for which slots in use now count in advance, when queues of a pool are ordered.
+OUTLOOK = 600
 
 
 def entitlements(
@@ -96,6 +100,7 @@ class PoolUse:
         self.pool = pool
         self.decay = decay
         self.surplus = surplus
+        self._shares = dict(zip(pool.queues, pool.shares, strict=True))
         self.capacity: dict[str, int] = {}
         self.set_capacity(capacity)
         self.in_use = dict.fromkeys(pool.queues, 0)
@@ -128,9 +133,13 @@ class PoolUse:
         return max(0, self.total - sum(self.in_use.values()))
 
     def weight(self, queue: str, now: float) -> float:
-        """Accumulated use of a queue for each percent of its share: the least goes first."""
-        share = self.pool.shares[self.pool.queues.index(queue)]
-        return self.accumulated[queue].at(now, self.decay) / share
+        """Accumulated use of a queue for each percent of its share: the least goes first.
+
+        What it has in use counts as if held for OUTLOOK more: of two queues that have used the
+        same, the one with fewer slots now is behind.
+        """
+        used = self.accumulated[queue].at(now, self.decay) + OUTLOOK * self.in_use[queue]
+        return used / self._shares[queue]
 
     def order(self, now: float) -> list[str]:
         """The pool's queues, the one that has used least of its share first (QBF-07).
@@ -143,16 +152,36 @@ class PoolUse:
         """Slots each queue may have in use.
 
         order: the queues as :meth:`order` gave them. pending: slots that jobs of each queue could
-        still take.
+        still take. Where others hold more than they are entitled to, and too little is free to
+        give every queue its part at once, each free slot goes to the queue that has least.
         """
-        shares = dict(zip(self.pool.queues, self.pool.shares, strict=True))
         given = entitlements(
             self.total,
-            [shares[queue] for queue in order],
+            [self._shares[queue] for queue in order],
             [self.in_use[queue] + pending[queue] for queue in order],
             redistribute=not self.pool.use_priority,
         )
-        return dict(zip(order, given, strict=True))
+        entitled = dict(zip(order, given, strict=True))
+        missing = {queue: entitled[queue] - self.in_use[queue] for queue in order}
+        if sum(max(0, slots) for slots in missing.values()) <= self.free:
+            return entitled
+        return self._by_need(order, entitled)
+
+    def _by_need(self, order: Sequence[str], entitled: Mapping[str, int]) -> dict[str, int]:
+        """Hand out the free slots one by one, each to the queue furthest below its share."""
+        limits = dict(self.in_use)
+        needy = [
+            (limits[queue] / self._shares[queue], place, queue)
+            for place, queue in enumerate(order)
+            if limits[queue] < entitled[queue]
+        ]
+        heapq.heapify(needy)
+        for _ in range(self.free):
+            _, place, queue = heapq.heappop(needy)
+            limits[queue] += 1
+            if limits[queue] < entitled[queue]:
+                heapq.heappush(needy, (limits[queue] / self._shares[queue], place, queue))
+        return limits
 
     def to_state(self) -> dict[str, Any]:
         """Plain data."""

@@ -3,9 +3,8 @@
 A stage hands out the jobs of some queues until none is left that it may hand out. Queues of higher
 priority come first. Among equal priorities the order of configuration counts: a fairshare queue is
 a stage of its own, all first-come-first-served queues are one stage in the place of the first of
-them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. A slot
-pool has as many stages as queues, in the places that their priorities give; which queue takes which
-of these places is decided anew in each cycle by accumulated use.
+them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. A queue
+of a slot pool is a stage of its own: how much it may take is the pool's business (``pools.py``).
 """
 
 from __future__ import annotations
@@ -25,34 +24,36 @@ from .walks import Walk
 class StagePlan:
     """One place in the order of queues. policy: of user fairshare, "" for first come, first served.
 
-    pool: the slot pool whose next queue is served here, "" for none; queues is empty then.
+    pool: the slot pool of the one queue served here, "" for none. last: no other of it follows.
     """
 
     queues: tuple[str, ...]
     policy: str = ""
     pool: str = ""
+    last: bool = False
 
 
 def stage_plan(instance: Instance) -> tuple[StagePlan, ...]:
     """The stages of a cycle at queue level, in order."""
     set_of = {name: policy for policy in queue_sets(instance) for name in policy.queues}
-    pool_of = {name: pool.name for pool in pools(instance) for name in pool.queues}
+    pool_of = {name: pool for pool in pools(instance) for name in pool.queues}
     plan: list[StagePlan] = []
     placed: set[str] = set()
     for queue in sorted(instance.queues, key=lambda queue: -queue.priority):
         if queue.name in placed:
             continue
         equals = [other.name for other in instance.queues if other.priority == queue.priority]
-        if queue.name in pool_of:
-            plan.append(StagePlan((), pool=pool_of[queue.name]))
-            placed.add(queue.name)
-            continue
         policy = set_of.get(queue.name)
+        name = policy.master if policy else ""
+        if queue.name in pool_of:
+            pool = pool_of[queue.name]
+            plan.append(StagePlan((queue.name,), name, pool.name, queue.name == pool.queues[-1]))
+            continue
         if policy:
             together = _set_stage(policy, equals)
         else:
             together = tuple(n for n in equals if n not in set_of and n not in pool_of)
-        plan.append(StagePlan(together, policy.master if policy else ""))
+        plan.append(StagePlan(together, name))
         placed.update(together)
     return tuple(plan)
 

@@ -1,0 +1,349 @@
+"""Queue-based fairshare: entitlements, redistribution, other queues, and use over time."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from fairshare.lab import Lab, cluster
+from hypothesis import given
+from hypothesis import strategies as st
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.fairshare import pools
+from slotwise.model.instance import Instance
+from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise.model.limits import Limit, Scope
+from slotwise.model.queue import Queue
+from slotwise.solver.loop.order import order_policy
+from slotwise.solver.loop.pools import entitlements, host_slots, surplus
+
+MANY = 1000
+
+
+@pytest.mark.behaviour("QBF-02", "QBF-03", "QBF-04", "QBF-06")
+@pytest.mark.parametrize(
+    ("total", "shares", "wanted", "expected"),
+    [
+        (12, [50, 30, 20], None, [6, 4, 2]),
+        (15, [50, 30, 20], None, [8, 5, 2]),
+        (15, [50, 30, 20], [MANY, 0, MANY], [11, 0, 4]),
+        (15, [50, 30, 20], [0, 0, MANY], [0, 0, 15]),
+        (15, [30, 30, 30], None, [5, 5, 5]),
+        (21, [50, 30, 20], None, [11, 7, 3]),
+        (21, [10] * 10, None, [3] * 7 + [0] * 3),
+        # The queue that has used least of its share first: the second table of QBF-06.
+        (21, [20, 30, 50], None, [5, 7, 9]),
+    ],
+)
+def test_entitlements_of_the_documents(total, shares, wanted, expected):
+    assert entitlements(total, shares, wanted) == expected
+
+
+@pytest.mark.behaviour("QBF-03")
+def test_redistribution_is_a_round_of_the_same_rule():
+    """15 slots, the second idle: 8 and 3; of the 4 left 2 and 1; the last to the first."""
+    shares, wanted = [50, 30, 20], [MANY, 0, MANY]
+    assert entitlements(15, shares, wanted, redistribute=False) == [8, 0, 3]
+    assert entitlements(4, shares, wanted, redistribute=False) == [2, 0, 1]
+    assert entitlements(1, shares, wanted, redistribute=False) == [1, 0, 0]
+
+
+@pytest.mark.behaviour("QBF-08")
+def test_a_limited_queue_leaves_the_rest_to_the_others():
+    assert entitlements(100, [50, 50], [40, MANY]) == [40, 60]
+
+
+@given(
+    total=st.integers(0, 60),
+    queues=st.lists(st.tuples(st.sampled_from([0.5, 10, 30, 50, 100]), st.integers(0, 30)),
+                    min_size=1, max_size=6),
+)  # fmt: skip
+def test_entitlements_waste_nothing_and_exceed_nothing(total, queues):
+    shares = [share for share, _ in queues]
+    wanted = [want for _, want in queues]
+    given_slots = entitlements(total, shares, wanted)
+    assert sum(given_slots) == min(total, sum(wanted))
+    assert all(0 <= slots <= want for slots, want in zip(given_slots, wanted, strict=True))
+
+
+def pool_queues(**shares: float) -> tuple[Queue, ...]:
+    """Queues of pool P in falling priority."""
+    return tuple(
+        Queue(name, 50 - index, slot_pool="P", slot_share=share)
+        for index, (name, share) in enumerate(shares.items())
+    )
+
+
+def flood(*queues: str, count: int = 40, start: int = 0, run_time: int = 600) -> list[Job]:
+    names = (queue for queue in queues for _ in range(count))
+    return [
+        Job(str(start + number), queue=queue, run_time=run_time)
+        for number, queue in enumerate(names)
+    ]
+
+
+def lab_of(slots: tuple[int, ...], *queues: Queue, **fields) -> Lab:
+    return Lab(Instance(cluster(*slots), queues, **fields))
+
+
+@pytest.mark.behaviour("QBF-02", "QBF-03", "QBF-04", "QBF-06")
+@pytest.mark.parametrize(
+    ("slots", "shares", "active", "expected"),
+    [
+        ((6, 6), (50, 30, 20), "abc", (6, 4, 2)),
+        ((5, 5, 5), (50, 30, 20), "abc", (8, 5, 2)),
+        ((5, 5, 5), (50, 30, 20), "ac", (11, 0, 4)),
+        ((5, 5, 5), (50, 30, 20), "c", (0, 0, 15)),
+        ((5, 5, 5), (30, 30, 30), "abc", (5, 5, 5)),
+        ((7, 7, 7), (50, 30, 20), "abc", (11, 7, 3)),
+    ],
+)
+def test_a_cycle_starts_what_the_documents_show(slots, shares, active, expected):
+    lab = lab_of(slots, *pool_queues(**dict(zip("abc", shares, strict=True))))
+    lab.submit(*flood(*active))
+    lab.cycle(0)
+    assert tuple(lab.in_use().values()) == expected
+
+
+TWO_POOLS = (
+    *(
+        Queue(name, priority, slot_pool="A", slot_share=share, hosts=(HostRequest("h1"),))
+        for name, priority, share in (("Roma", 50, 50), ("Verona", 48, 30), ("Genova", 48, 20))
+    ),
+    Queue("Pisa", 44, slot_pool="B", slot_share=30, hosts=(HostRequest("h2"),)),
+    Queue("Milano", 43, hosts=(HostRequest("h2"),)),
+    Queue("Parma", 43, hosts=(HostRequest("h2"),)),
+    Queue("Venezia", 43, slot_pool="B", slot_share=30, hosts=(HostRequest("h2"),)),
+    Queue("Bologna", 43, slot_pool="B", slot_share=30, hosts=(HostRequest("h2"),)),
+)
+POOLED = ("Roma", "Verona", "Genova", "Pisa", "Venezia", "Bologna")
+
+
+@pytest.mark.behaviour("QBF-05")
+def test_queues_of_no_pool_shrink_the_lower_queues_of_a_pool():
+    """8, 5, 2 and 5, 5, 5; a burst takes the six slots that Venezia and Bologna free: 5 3 3 2 2."""
+    lab = lab_of((15, 15), *TWO_POOLS)
+    short = {"Venezia": 3, "Bologna": 3}
+
+    def run_time(job: Job) -> int:
+        short[job.queue] = short.get(job.queue, 0) - 1
+        return 50 if short[job.queue] >= 0 else 5000
+
+    lab.run_time = run_time
+    lab.submit(*flood(*POOLED))
+    lab.cycle(0)
+    assert list(lab.in_use().values()) == [8, 5, 2, 5, 0, 0, 5, 5]
+    lab.submit(*(Job(str(9000 + i), queue=q) for i, q in enumerate(["Milano", "Parma"] * 10)))
+    lab.cycle(60)
+    used = lab.in_use()
+    assert [used[q] for q in ("Pisa", "Milano", "Parma", "Venezia", "Bologna")] == [5, 3, 3, 2, 2]
+    assert [used[q] for q in ("Roma", "Verona", "Genova")] == [8, 5, 2]
+
+
+@pytest.mark.behaviour("QBF-05")
+def test_pools_and_other_queues_merge_by_priority():
+    """As in the documents: the pools' queues from high to low, the others where they fall."""
+    names = ["queue1", "queue2", "queue3", "queue4", "queue5", "queue6", "queue7", "queue8"]
+    pool_of = dict.fromkeys(names[:3], "A") | dict.fromkeys(names[5:], "B")
+    queues = [
+        Queue(name, 50 - 2 * i, slot_pool=pool_of.get(name, ""),
+              slot_share=30 if name in pool_of else None)
+        for i, name in enumerate(names)
+    ]  # fmt: skip
+    order = order_policy(Instance(cluster(64), tuple(queues)))
+    order.begin(0, [Job(str(i), queue=name) for i, name in enumerate(reversed(names))])
+    found = []
+    while (offer := order.next()) is not None:
+        found.append(offer.job.queue)
+        order.started(offer.job, {"h1": 1}, 0)
+    assert found == names
+
+
+@pytest.mark.behaviour("QBF-08")
+def test_qjob_limit_inside_a_pool():
+    """Eligible for 8, limited to 4: the rest goes to the others by their shares."""
+    first, *rest = pool_queues(a=50, b=30, c=20)
+    limited = Queue("a", first.priority, slot_pool="P", slot_share=50, queue_slots=4)
+    lab = lab_of((15,), limited, *rest)
+    lab.submit(*flood("a", "b", "c"))
+    lab.cycle(0)
+    assert lab.in_use() == {"a": 4, "b": 7, "c": 4}
+
+
+@pytest.mark.behaviour("QBF-08")
+def test_what_entitled_jobs_cannot_use_goes_round():
+    """Jobs of a can start nowhere (the loop skips them): b and c get everything."""
+    order = order_policy(Instance(cluster(15), pool_queues(a=50, b=30, c=20)))
+    order.begin(0, flood("a", "b", "c"))
+    used = dict.fromkeys("abc", 0)
+    while (offer := order.next()) is not None:
+        if offer.withheld or offer.job.queue == "a":
+            order.skipped(offer.job)
+        else:
+            used[offer.job.queue] += 1
+            order.started(offer.job, {"h1": 1}, 0)
+    assert (used["a"], used["b"] + used["c"]) == (0, 15)
+    assert used["b"] > used["c"] > 3
+
+
+@pytest.mark.behaviour("QBF-08")
+def test_the_limit_is_soft_for_a_job_larger_than_its_part():
+    """A job of 10 slots in a queue that is entitled to 3 takes what nobody else can use."""
+    lab = lab_of((15,), *pool_queues(a=50, b=30, c=20))
+    lab.submit(Job("big", 10, queue="c", run_time=60), *flood("a", count=5))
+    lab.cycle(0)
+    assert lab.in_use() == {"a": 5, "b": 0, "c": 10}
+    lab.submit(*flood("a", start=100))
+    lab.cycle(60)
+    lab.submit(Job("other", 10, queue="c", run_time=60))
+    lab.cycle(120)
+    assert lab.in_use()["a"] == 15
+    assert "other" in lab.pending
+
+
+def test_a_job_that_the_pool_holds_back_says_so():
+    order = order_policy(Instance(cluster(3), pool_queues(a=50, b=50)))
+    order.begin(0, flood("a", count=4))
+    while (offer := order.next()) is not None and not offer.withheld:
+        order.started(offer.job, {"h1": 1}, 0)
+    assert offer.withheld == (
+        "queue a has 3 of the 3 slots of slot pool P, of which 0 are free for it"
+    )
+
+
+@pytest.mark.behaviour("QBF-01")
+def test_a_range_of_slots_is_cut_to_what_the_queue_may_take():
+    order = order_policy(Instance(cluster(15), pool_queues(a=50, b=30, c=20)))
+    order.begin(0, [Job("r", 2, max_slots=15, queue="a"), *flood("a", "b", "c", start=1)])
+    assert order.next().max_slots == 8
+
+
+def test_max_slots_in_pool_and_use_priority_in_pool():
+    rest = pool_queues(a=50, b=30, c=20)[1:]
+    capped = Queue("a", 50, slot_pool="P", slot_share=50, max_slots_in_pool=10)
+    lab = lab_of((15,), capped, *rest)
+    lab.submit(*flood("a", "b", "c"))
+    lab.cycle(0)
+    assert lab.in_use() == {"a": 5, "b": 3, "c": 2}
+    by_priority = Queue("a", 50, slot_pool="P", slot_share=50, use_priority_in_pool=True)
+    lab = lab_of((15,), by_priority, *rest)
+    urgent = [Job(f"u{i}", queue="c", run_time=60, priority=9) for i in range(9)]
+    lab.submit(*flood("a", "c", count=8), *urgent)
+    lab.cycle(0)
+    assert lab.in_use() == {"a": 8, "b": 0, "c": 7}
+    lab = lab_of((15,), by_priority, *rest)
+    lab.submit(*flood("a", "c", count=20))
+    lab.cycle(0)
+    assert lab.in_use() == {"a": 12, "b": 0, "c": 3}
+
+
+@pytest.mark.behaviour("QBF-01")
+def test_slot_limits_of_hosts_and_of_groups():
+    hosts = Cluster(tuple(Host(f"h{i}", 10, ncpus=4) for i in (1, 2, 3)))
+    limits = (
+        Limit("each", {"slots": 6}, hosts=Scope(("h1", "h2"), each=True)),
+        Limit("processors", slots_per_processor=1.1, hosts=Scope(("h2",), each=True)),
+        Limit("sum", {"slots": 12}, hosts=Scope(("h1", "h3"))),
+        Limit("users", {"slots": 1}, hosts=Scope(("all",), each=True), users=Scope(("a",))),
+    )
+    problem = Instance(hosts, pool_queues(a=100), limits=limits)
+    assert host_slots(problem) == {"h1": 6, "h2": 5, "h3": 10}
+    assert surplus(problem, pools(problem)[0]) == 4
+    order = order_policy(problem)
+    assert order.pools["P"].total == 17
+    order.begin(0, flood("a"), slots={"h1": 6, "h3": 10})
+    assert order.pools["P"].total == 12
+
+
+def test_running_jobs_are_counted_from_the_start():
+    running = (RunningJob(Job("r", 9, queue="b"), 0, {"h1": 9}),
+               RunningJob(Job("s", 2, queue="free"), 0, {"h1": 2}))  # fmt: skip
+    problem = Instance(
+        cluster(15), (*pool_queues(a=50, b=30, c=20), Queue("free", 1)), running=running
+    )
+    use = order_policy(problem).pools["P"]
+    assert (use.total, use.free, use.in_use) == (13, 4, {"a": 0, "b": 9, "c": 0})
+
+
+# -- over time -------------------------------------------------------------------------------
+
+
+def saturate(
+    shares: dict[str, float], slots: tuple[int, ...], run_time: Callable[[str, random.Random], int],
+    *, hours: int, cycle: int = 20, warm: int = 0,
+) -> tuple[list[tuple[int, ...]], dict[str, float]]:  # fmt: skip
+    """Keep every queue full; slots in use after each cycle, and parts of slot-seconds."""
+    lab = lab_of(slots, *pool_queues(**shares))
+    rng = random.Random(7)
+    number, history = 0, []
+    for now in range(0, hours * 3600, cycle):
+        waiting = dict.fromkeys(shares, 0)
+        for job in lab.pending.values():
+            waiting[job.queue] += 1
+        for queue in shares:
+            for _ in range(sum(slots) - waiting[queue]):
+                number += 1
+                lab.submit(Job(str(number), queue=queue, run_time=run_time(queue, rng)))
+        lab.cycle(now)
+        history.append(tuple(lab.in_use().values()))
+    counted = history[warm:]
+    total = sum(map(sum, counted))
+    used = {q: sum(row[i] for row in counted) / total for i, q in enumerate(shares)}
+    return history, used
+
+
+@pytest.mark.behaviour("QBF-06", "QBF-07")
+def test_ten_queues_of_ten_percent_settle_at_two_slots_each():
+    """21 slots: the first seven get 3 each; as their jobs end all ten run, 2 each and one 3."""
+    history, used = saturate(
+        {f"q{i}": 10 for i in range(10)}, (7, 7, 7), lambda _, rng: rng.randint(200, 400), hours=3
+    )
+    assert history[0] == (3,) * 7 + (0,) * 3
+    assert {sum(row) for row in history} == {21}
+    settled = history[90:]  # Half an hour: six times the mean run time.
+    assert all(sorted(row) == [2] * 9 + [3] for row in settled)
+    assert all(abs(part - 0.1) < 0.01 for part in used.values())
+
+
+@pytest.mark.behaviour("QBF-07")
+def test_longer_jobs_are_rebalanced_over_time():
+    """50, 20, 30 with jobs seven times as long in the third queue: shares hold within 1 %."""
+
+    def run_time(queue: str, rng: random.Random) -> int:
+        return int(rng.uniform(0.5, 1.5) * (2000 if queue == "c" else 300))
+
+    history, used = saturate({"a": 50, "b": 20, "c": 30}, (5, 5, 5), run_time, hours=12, warm=90)
+    assert history[0] == (8, 3, 4)
+    assert used["a"] == pytest.approx(0.5, abs=0.01)
+    assert used["b"] == pytest.approx(0.2, abs=0.01)
+    assert used["c"] == pytest.approx(0.3, abs=0.01)
+
+
+@pytest.mark.behaviour("QBF-07")
+def test_a_queue_that_comes_late_catches_up():
+    """c runs alone on all 15 slots; when a and b come, c yields what it has over its share."""
+    lab = lab_of((15,), *pool_queues(a=50, b=30, c=20))
+    rng = random.Random(3)
+    lab.run_time = lambda job: rng.randint(200, 400)
+    lab.submit(*flood("c", count=200))
+    for now in range(0, 1200, 20):
+        lab.cycle(now)
+    assert lab.in_use() == {"a": 0, "b": 0, "c": 15}
+    lab.submit(*flood("a", "b", count=200, start=500))
+    for now in range(1200, 1700, 20):
+        lab.cycle(now)
+    after = lab.in_use()
+    assert sum(after.values()) == 15
+    assert after["c"] <= 3
+    assert (after["a"], after["b"]) in {(8, 5), (8, 4), (7, 5)}
+
+
+@pytest.mark.behaviour("QBF-07")
+def test_accumulated_use_decays():
+    order = order_policy(Instance(cluster(10), pool_queues(a=50, b=50)))
+    use = order.pools["P"]
+    use.change("a", {"h1": 4}, 0)
+    use.change("a", {"h1": -4}, 3600)
+    assert use.order(3600) == ["b", "a"]
+    before = use.accumulated["a"].at(3600, use.decay)
+    assert before == pytest.approx(4 * 3600, rel=0.25)
+    assert use.accumulated["a"].at(3600 + 5 * 3600, use.decay) == pytest.approx(before / 10)
