@@ -38,5 +38,15 @@ types: $(STAMP)
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
 
+# The wheel in an environment of its own, run from elsewhere.
+wheel: $(STAMP)
+	rm -rf dist .cache/wheel
+	$(BIN)/python -m build --wheel --outdir dist . >/dev/null
+	$(PYTHON) -m venv .cache/wheel
+	.cache/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd / && $(CURDIR)/.cache/wheel/bin/slotwise compare --example headline
+	cd / && $(CURDIR)/.cache/wheel/bin/python -c "import slotwise as sw; print(sw.plan(sw.load(sw.example('headline')))['job5'].start)"
+	rm -rf .cache/wheel
+
 clean:
 	rm -rf $(VENV) .cache build dist *.egg-info
