@@ -8,18 +8,31 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.fairshare import queue_hosts
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
 from slotwise.solver.loop.order import DispatchOrder, order_policy
 
 
 def cluster(*slots: int, prefix: str = "h") -> Cluster:
     """Hosts h1, h2, … with these slots."""
     return Cluster(tuple(Host(f"{prefix}{i}", n) for i, n in enumerate(slots, 1)))
+
+
+#: Only slots count: priority is shares / (1 + slots).
+SLOTS_ONLY = Params(cpu_time_factor=0, run_time_factor=0, run_job_factor=1)
+
+
+def instance(*queues: Queue, slots: int = 1000, **fields: Any) -> Instance:
+    """These queues on one host, h1, with SLOTS_ONLY where no params are given."""
+    fields.setdefault("params", SLOTS_ONLY)
+    return replace(Instance(cluster(slots), queues), **fields)
 
 
 def jobs(text: str, queue: str = "default", submit: int = 0) -> tuple[Job, ...]:
