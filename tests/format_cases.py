@@ -48,7 +48,9 @@ def hosts(draw: Any) -> tuple[Host, ...]:
                 type=draw(st.sampled_from(["any", "X86_64", "007"])),
                 cpu_factor=draw(st.floats(0.1, 100)),
                 amounts=draw(st.dictionaries(st.sampled_from(["mem", "tmp", "gpu"]), AMOUNT)),
-                strings=draw(st.dictionaries(st.just("os"), st.sampled_from(["4.2", "yes", "1e5"]))),
+                strings=draw(
+                    st.dictionaries(st.just("os"), st.sampled_from(["4.2", "yes", "1e5"]))
+                ),
                 booleans=booleans,
                 exclusive=booleans & draw(st.frozensets(st.just("big"))),
                 load=draw(INDICES),
@@ -153,7 +155,9 @@ def instances(draw: Any) -> Instance:
         job = draw(jobs(f"r{index}", names))
         start = now - draw(st.integers(0, 10**5))
         finish = draw(st.none() | st.integers(start, start + 10**6))
-        running.append(RunningJob(job, start, {name: job.slots}, finish, suspended=draw(st.booleans())))
+        running.append(
+            RunningJob(job, start, {name: job.slots}, finish, suspended=draw(st.booleans()))
+        )
     waiting = tuple(draw(jobs(f"p{index}", names)) for index in range(draw(st.integers(0, 3))))
     scope = Scope(("all",), draw(st.booleans()), tuple(draw(st.lists(NAME, max_size=1))))
     amounts = draw(
@@ -167,7 +171,9 @@ def instances(draw: Any) -> Instance:
         pending=waiting,
         applications=(Application("tool", run_limit=draw(MAYBE_SECONDS)),),
         users=(User("ann", max_slots=draw(st.none() | st.integers(0, 9))),) if waiting else (),
-        limits=(Limit("a", amounts, users=scope, hosts=draw(st.none() | st.just(Scope(("all",))))),),
+        limits=(
+            Limit("a", amounts, users=scope, hosts=draw(st.none() | st.just(Scope(("all",))))),
+        ),
         reservation_usage=(ReservationUsage("licence", "PER_HOST"),),
         advance_reservations=(AdvanceReservation("demo", now, now + 60, {names[0]: 1}),),
         params=Params(unit_for_limits=unit, default_queue="main", hist_hours=draw(AMOUNT)),
