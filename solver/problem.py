@@ -48,6 +48,11 @@ class PlanningProblem:
         return cls(instance, resolver, demands, base, dict(finishes))
 
     @property
+    def honours_windows(self) -> bool:
+        """Whether windows and advance reservations are kept to (TBR-19)."""
+        return self.resolver.honour_windows
+
+    @property
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""
         return Profile(self.resolver.table, self.instance.now)

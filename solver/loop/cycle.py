@@ -23,6 +23,7 @@ from . import backfill, preemption, resizing
 from .gates import Gates
 from .ordering import FirstCome
 from .present import Beside, HeldBack
+from .quick import is_plain, place_plain
 from .requests import Shape
 from .reservations import (
     Held,
@@ -142,7 +143,7 @@ class Cycle:
 
     def _open_slots(self) -> dict[str, int] | None:
         """Slots of the hosts that are up, where some are not."""
-        if all(status == "ok" for status in self.gates.status):
+        if self.gates.all_up:
             return None
         hosts = self.instance.cluster.hosts
         pairs = zip(hosts, self.gates.status, strict=True)
@@ -220,7 +221,8 @@ class Cycle:
         for number, alternative in enumerate(term.alternatives):
             if not alternative.missing:
                 room = beside.room(demand, term, alternative, beside.now)
-                allocation = place_most(term, room)
+                plain = not room.groups and is_plain(term)
+                allocation = place_plain(term, room) if plain else place_most(term, room)
                 if allocation is not None:
                     return Start(beside.now, (allocation,), number)
         return None

@@ -26,6 +26,7 @@ class Gates:
         instance = world.instance
         hosts = instance.cluster.hosts
         self.status = list(status)
+        self.all_up = all(item == "ok" for item in status)
         self.load: dict[str, FloatArray] = {}
         for name in sorted({name for host in hosts for name in host.load}):
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])
@@ -88,7 +89,9 @@ class Gates:
 
     def _closed(self, queue: Queue) -> BoolArray:
         world = self.world
-        mask = np.array([status != "ok" for status in self.status])
+        mask = np.zeros(len(self.status), dtype=bool)
+        if not self.all_up:
+            mask |= [status != "ok" for status in self.status]
         for own, windows in self._host_windows:
             if not windows.is_open(world.now):
                 mask |= own
@@ -140,6 +143,11 @@ class Gates:
                     return name
         return ""
 
+    def set_status(self, host: int, status: str) -> None:
+        """A host goes down, is closed, or comes back."""
+        self.status[host] = status
+        self.all_up = all(item == "ok" for item in self.status)
+
     def report(self, host: str, values: Mapping[str, float]) -> None:
         """A host reports load indices, or amounts as they would be without jobs."""
         place = self.world.index[host]
@@ -163,7 +171,7 @@ class Gates:
         return np.full(len(self.world.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str) -> FloatArray:
-        """What is reported less (for a load index: and) what running jobs have reserved (RSV-01)."""
+        """What is reported, less what running jobs have reserved; more for a load (RSV-01)."""
         for index, resource in enumerate(self.world.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
                 return self.world.present.host(index)

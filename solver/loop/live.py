@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..demand import Allocation, Alternative, BoolArray, IntArray, Use
+from ..demand import Allocation, Alternative, BoolArray, IntArray, Per, Use
 from ..profile import FOREVER, Block, Profile, Row, Usage
 from ..resources import SLOTS, FloatArray, ResourceTable
 
@@ -45,11 +45,23 @@ class LiveUsage(Usage):
             self._append(row)
         self.recent = []
 
-    def _append(self, row: Row) -> None:
-        if self._count == len(self._columns[0]):
+    def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
+        """One row a host for something held from start to finish."""
+        first, after = self._count, self._count + len(hosts)
+        self._make_room(after)
+        for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
+            column[first:after] = values
+        self._count = after
+        self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+
+    def _make_room(self, count: int) -> None:
+        while count > len(self._columns[0]):
             for index, column in enumerate(self._columns):
                 self._columns[index] = np.concatenate([column, np.zeros_like(column)])
+
+    def _append(self, row: Row) -> None:
         at = self._count
+        self._make_room(at + 1)
         for column, value in zip(
             self._columns, (row.where, row.begin, row.end, row.amount), strict=True
         ):
@@ -178,6 +190,22 @@ class LiveProfile(Profile):
         if index == SLOTS:
             self._sorted = found
         return found
+
+    def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
+        phases = use.reservation.phases
+        if len(phases) != 1 or phases[0].end is not None or phases[0].start or use.per is Per.JOB:
+            super()._hold_hosts(use, allocation, start, end)
+            return
+        hosts = np.fromiter(allocation, np.int64, len(allocation))
+        if use.per is Per.SLOT:
+            times = np.fromiter(allocation.values(), float, len(allocation))
+        elif use.per is Per.WHOLE:
+            times = self.table.host_resources[use.index].capacity[hosts]
+        else:
+            times = np.ones(len(hosts))
+        usage = self._usage(use.index)
+        assert isinstance(usage, LiveUsage)
+        usage.add_constant(hosts, start, end, times * phases[0].amount)
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)

@@ -21,7 +21,7 @@ def resume(cycle: Cycle) -> None:
     world, gates = cycle.world, cycle.gates
     if gates.any_windows or gates.watches_load:
         _by_load_and_window(cycle)
-    stopped = [state for state in world.running.values() if state.status == PREEMPTED]
+    stopped = [state for state in world.still.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.present.host(SLOTS)
         if all(free[host] >= slots for host, slots in state.allocation.items()):

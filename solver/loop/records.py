@@ -16,7 +16,7 @@ from .world import World
 class JobRecord:
     """One job; times in seconds from the origin, None for "never".
 
-    slots: asked for. procs: held. hosts: slots by host. req_time: expected duration. run_time: how
+    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host. req_time: expected duration. run_time: how
     long it ran. estimate: the first estimate of its start, made at `estimated_at` by `estimate_by`.
     reason: why it did not start at once. status: "done", "killed" (run limit), "running",
     "suspended", "preempted", "pending" or "future".
@@ -32,6 +32,7 @@ class JobRecord:
     wait: int | None
     status: str
     procs: int
+    alternative: int
     hosts: dict[str, int]
     req_time: int | None
     run_time: int | None
@@ -69,6 +70,7 @@ def record_of(state: JobState, world: World) -> JobRecord:
         wait=None if state.start is None else state.start - job.submit,
         status=state.status,
         procs=state.slots,
+        alternative=state.alternative,
         hosts=world.named(state.allocation) if state.terms else {},
         req_time=state.duration,
         run_time=ran,

@@ -58,17 +58,30 @@ class Requests:
         self.follow_load = False
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
+        self._by_user = self._by_project = True
+        self._scopes()
         self._values: Callable[[], dict[str, FloatArray]] | None = None
+
+    def _scopes(self) -> None:
+        """Whether some limit tells users, or projects, apart."""
+        instance = self.instance
+        self._by_user = bool(
+            instance.users
+            or any(host.user_slots is not None for host in instance.cluster.hosts)
+            or any(queue.user_slots is not None for queue in instance.queues)
+            or any(limit.users is not None for limit in instance.limits)
+        )
+        self._by_project = any(limit.projects is not None for limit in instance.limits)
 
     def shape(self, job: Job) -> Shape:
         """The shape of a job."""
         key = (
             job.queue,
-            job.user,
+            job.user if self._by_user else "",
             job.res_req,
             job.slots,
             job.max_slots,
-            job.project,
+            job.project if self._by_project else "",
             job.application,
             job.hosts,
             job.exclusive,

@@ -24,8 +24,8 @@ def grow(cycle: Cycle) -> None:
     """Let running resizable jobs grow, the earliest started first."""
     jobs = [
         state
-        for state in cycle.world.running.values()
-        if state.job.resizable and state.status == RUNNING and state.slots < state.job.most_slots
+        for state in cycle.world.growing.values()
+        if state.status == RUNNING and state.slots < state.job.most_slots
     ]
     for state in sorted(jobs, key=lambda s: (s.start or 0, s.number)):
         _grow(cycle, state)

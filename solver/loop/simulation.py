@@ -158,7 +158,7 @@ class Session:
         world.changed = True
         if isinstance(change, HostStatus):
             host = world.index[change.host]
-            self.gates.status[host] = change.status
+            self.gates.set_status(host, change.status)
             if change.status == DOWN:
                 for state in [s for s in world.running.values() if host in s.allocation]:
                     world.requeue(state)
@@ -198,16 +198,12 @@ class Session:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
         if not self.cycles:
             found.append(self.instance.now)
-        elif world.pending or self._stopped():
+        elif world.pending or world.still:
             found += [self.grid(time) for time in self._wake_times()]
         time = min(found, default=None)
         if time is None or (not world.events and self._stalled(time)):
             return None
         return time
-
-    def _stopped(self) -> bool:
-        """Whether a job stands still that may go on."""
-        return any(state.status != RUNNING for state in self.world.running.values())
 
     def _wake_times(self) -> list[int]:
         """Instants after the last cycle at which another may change something."""

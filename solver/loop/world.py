@@ -33,7 +33,10 @@ from .state import (
 
 
 class World:
-    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles."""
+    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
+
+    still: suspended jobs, of those running. growing: resizable ones. falling: what falls over time.
+    """
 
     def __init__(
         self, instance: Instance, requests: Requests, order: DispatchPolicy, cycle: int
@@ -51,6 +54,8 @@ class World:
         self.by_id: dict[str, JobState] = {}
         self.pending: dict[int, JobState] = {}
         self.running: dict[int, JobState] = {}
+        self.still: dict[int, JobState] = {}
+        self.growing: dict[int, JobState] = {}
         self.falling: dict[int, list[Part]] = {}
         self.last_accepted = np.full(len(instance.cluster.hosts), -(1 << 60), dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
@@ -136,6 +141,8 @@ class World:
         if falling:
             self.falling[state.number] = falling
         self.running[state.number] = state
+        if state.job.resizable:
+            self.growing[state.number] = state
         self.live.started(
             state.number, holds, state.start, state.expected_end(self.now, self.cycle)
         )
@@ -173,6 +180,8 @@ class World:
         self.falling.pop(state.number, None)
         self.live.ended(state.number)
         self.running.pop(state.number)
+        self.still.pop(state.number, None)
+        self.growing.pop(state.number, None)
         self.changed = True
 
     # --- suspending -----------------------------------------------------------------------------
@@ -185,6 +194,7 @@ class World:
         state.ran += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
+        self.still[state.number] = state
         self.live.ended(state.number)
         self._relive(state, known=False)
         self.order.suspended(state.job.id, now)
@@ -205,6 +215,7 @@ class World:
                 self.present.change(part, 1.0)
         self.live.ended(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
+        del self.still[state.number]
         self._relive(state)
         self._expect_end(state)
         self.order.resumed(state.job.id, now)

@@ -1,0 +1,107 @@
+"""What holds for every simulation: no rule broken, no job lost, the same again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loop_checking import broken, jobs_of
+from random_instances import MINUTE, instances, pending_jobs
+from slotwise.model.instance import Instance
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.loop.simulation import simulate
+
+METHODS = ("none", "greedy", "time-based", "optimal")
+quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Instance:
+    """A small instance whose jobs come over time and mostly end before their limits."""
+    base = draw(instances(most_jobs=2))
+    queue = base.queues[0]
+    reserve = draw(st.sampled_from([None, 2, 50]))
+    first = replace(queue, backfill=draw(st.booleans()), slot_reserve=reserve)
+    second = Queue(
+        "high",
+        10,
+        exclusive="CU[enclosure]",
+        resource_reserve=draw(st.sampled_from([None, 3, 50])),
+        backfill=draw(st.booleans()),
+    )
+    future = []
+    for number in range(draw(st.integers(1, 6))):
+        job = draw(pending_jobs(number + 10))
+        run_time = draw(st.integers(1, job.run_limit or 1))
+        submit = draw(st.integers(0, 8 * MINUTE))
+        queue_name = draw(st.sampled_from(["default", "high"]))
+        most = draw(st.sampled_from([None, job.slots + 2]))
+        future.append(
+            replace(
+                job, run_time=run_time, submit=submit, queue=queue_name, max_slots=most
+            )
+        )
+    params = Params(
+        mbd_sleep_time=draw(st.sampled_from([7, 30, 60])),
+        job_accept_interval=draw(st.sampled_from([0, 0, 0, 1])),
+    )
+    return replace(base, queues=(first, second), future=tuple(future), params=params)
+
+
+@pytest.mark.behaviour("LOP-01", "LOP-03", "TBR-10", "RSV-07", "RSV-09")
+@quick
+@given(workloads(), st.sampled_from(METHODS))
+def test_no_rule_is_broken_at_any_time(instance: Instance, method: str) -> None:
+    result = simulate(instance, reservation=method)
+    assert broken(instance, result) == []
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS))
+def test_every_job_that_can_start_does(instance: Instance, method: str) -> None:
+    result = simulate(instance, reservation=method)
+    assert [record.job for record in result.jobs] == [
+        *(item.job.id for item in instance.running),
+        *(job.id for job in jobs_of(instance)),
+    ]
+    assert result.complete
+    alone = {
+        job.id: simulate(replace(instance, running=(), pending=(job,), future=()))[job.id]
+        for job in jobs_of(instance)
+    }
+    for record in result.jobs[len(instance.running) :]:
+        if record.status == "pending":
+            assert alone[record.job].status == "pending"
+            assert record.reason
+        else:
+            assert record.status == "done"
+            assert record.wait is not None
+            assert record.wait >= 0
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS))
+def test_idle_cycles_change_nothing(instance: Instance, method: str) -> None:
+    lean = simulate(instance, reservation=method)
+    full = simulate(instance, reservation=method, skip_idle=False, until=lean.time)
+    assert [replace(job) for job in lean.jobs] == list(full.jobs)
+    assert lean.cycles <= full.cycles
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS))
+def test_the_same_again(instance: Instance, method: str) -> None:
+    first = simulate(instance, reservation=method, keep_log=True)
+    again = simulate(instance, reservation=method, keep_log=True)
+    assert (first.jobs, first.log) == (again.jobs, again.log)
+
+
+@quick
+@given(workloads())
+def test_a_cycle_at_every_event_breaks_no_rule_either(instance: Instance) -> None:
+    result = simulate(instance, reservation="time-based", cycle=0)
+    assert broken(instance, result) == []
+    assert result.complete
