@@ -20,6 +20,10 @@ def plan_optimal(
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
+    if method == "milp":
+        from ..milp import plan_milp
+
+        return plan_milp(problem, budget, objective, on_progress=on_progress)
     warm = plan_time_based(problem)
     if objective != "lexicographic":
         from .weighted import plan_weighted

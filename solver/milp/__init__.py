@@ -1,0 +1,40 @@
+"""The same small joint problems written a second time, as integer programs in PuLP.
+
+Independent of the CP-SAT models on purpose: only the resolved demands and the availability profile
+are shared, so that two wrong models would have to be wrong in the same way. There is no time
+variable and no big-M: a job chooses among *options* (a start and a rusage alternative), and every
+option has its own placement over the hosts (:mod:`.model`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...model.plan import Plan
+from ..optimal.budget import Budget
+from ..problem import PlanningProblem
+
+__all__ = ["plan_milp"]
+
+
+def plan_milp(
+    problem: PlanningProblem,
+    budget: Budget,
+    objective: str = "lexicographic",
+    *,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """The optimum by integer programming: HiGHS where it is installed, CBC elsewhere.
+
+    objective: as for :func:`slotwise.plan`. Meant for small problems; one that is too large, or
+    that the budget does not reach, keeps time-based places, with status "feasible" and a note.
+    PuLP is imported on the first call.
+    """
+    if objective == "lexicographic":
+        from .lexicographic import plan_lexicographic
+
+        return plan_lexicographic(problem, budget, on_progress=on_progress)
+    from .joint import plan_joint
+
+    return plan_joint(problem, budget, objective, on_progress=on_progress)

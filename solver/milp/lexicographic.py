@@ -1,0 +1,138 @@
+"""The lexicographic optimum job by job: placement feasibility with every start fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...model.plan import Plan, PlannedJob, Unplaced
+from ..demand import Demand
+from ..earliest import Start, earliest_start, hold_start
+from ..optimal.budget import Budget
+from ..optimal.lexicographic import Progress
+from ..problem import PlanningProblem
+from ..profile import Profile
+from ..waiting import reason_unplaced, what_it_waits_for
+from .model import PlacementModel
+from .starts import instants
+
+#: Wall seconds of one placement problem.
+PROBE_SECONDS = 10.0
+#: Above this many (job, host) pairs a placement problem is not built.
+MOST_PAIRS = 4000
+
+
+@dataclass(slots=True)
+class _Settled:
+    demand: Demand
+    start: Start
+    bound: int
+    why: str = ""
+
+
+def plan_lexicographic(
+    problem: PlanningProblem,
+    budget: Budget,
+    *,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """Every job at the first instant at which it and the jobs before it can be placed together.
+
+    The jobs before it keep their starts and may change places. A job that the size limit or the
+    budget does not reach gets the first place beside the others, marked with the reason.
+    """
+    now = problem.instance.now
+    settled: list[_Settled] = []
+    unplaced: list[Unplaced] = []
+    for demand in problem.demands:
+        if demand.impossible or not _settle(problem, budget, settled, demand):
+            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+        elif on_progress is not None:
+            value = float(sum(item.start.time - now for item in settled))
+            bound = float(sum(item.bound - now for item in settled))
+            done, everything = len(settled) + len(unplaced), len(problem.demands)
+            on_progress(Progress(done, everything, value, bound, budget.elapsed()))
+    proved = not any(item.why for item in settled)
+    reasons = dict.fromkeys(item.why for item in settled if item.why)
+    return Plan(
+        method="milp",
+        objective="lexicographic",
+        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
+        now=now,
+        reservations=tuple(_entries(problem, settled)),
+        unplaced=tuple(unplaced),
+        value=float(sum(item.start.time - now for item in settled)),
+        bound=float(sum(item.bound - now for item in settled)) if proved else None,
+        notes=tuple(f"not proved: {reason}" for reason in reasons),
+    )
+
+
+def _settle(
+    problem: PlanningProblem, budget: Budget, settled: list[_Settled], demand: Demand
+) -> bool:
+    """Fix the start of the next job; False if there is none."""
+    fixed = [(item.demand, item.start.time) for item in settled]
+    bound: int | None = None
+    why = _too_large([*(item.demand for item in settled), demand])
+    for time in instants(problem, demand, fixed):
+        if why or budget.exhausted():
+            why = why or "the limit of the search was reached"
+            bound = time if bound is None else bound
+            break
+        asked = [(other, [start]) for other, start in fixed]
+        model = PlacementModel(problem.base, [*asked, (demand, [time])])
+        outcome, placed = model.solve(budget, seconds=PROBE_SECONDS)
+        if placed:
+            for item in settled:
+                item.start = placed[item.demand.job.id]
+            first = time if bound is None else bound
+            reason = "" if bound is None else "a placement problem was left undecided"
+            settled.append(_Settled(demand, placed[demand.job.id], first, reason))
+            return True
+        if outcome.status != "INFEASIBLE" and bound is None:
+            bound = time
+    if bound is None:
+        return False
+    return _beside(problem, settled, demand, bound, why or "a placement problem was left undecided")
+
+
+def _beside(
+    problem: PlanningProblem, settled: list[_Settled], demand: Demand, bound: int, why: str
+) -> bool:
+    """The first place beside the placements chosen so far."""
+    start = earliest_start(_profile(problem, settled), demand, not_before=bound)
+    if start is None:
+        return False
+    settled.append(_Settled(demand, start, bound, why))
+    return True
+
+
+def _too_large(demands: list[Demand]) -> str:
+    pairs = sum(int(term.candidates.size) for demand in demands for term in demand.terms)
+    if pairs <= MOST_PAIRS:
+        return ""
+    return (
+        f"more than {MOST_PAIRS} pairs of job and host are too large for the integer program; "
+        "use --method optimal"
+    )
+
+
+def _profile(problem: PlanningProblem, settled: list[_Settled]) -> Profile:
+    profile = problem.base.copy()
+    for item in settled:
+        hold_start(profile, item.demand, item.start)
+    return profile
+
+
+def _entries(problem: PlanningProblem, settled: list[_Settled]) -> list[PlannedJob]:
+    profile = problem.base.copy()
+    found: list[PlannedJob] = []
+    for item in settled:
+        reason = what_it_waits_for(problem, item.demand, item.start, profile)
+        hold_start(profile, item.demand, item.start)
+        planned = problem.planned(
+            item.demand, item.start, "milp", bound=item.bound, waits_for=reason
+        )
+        found.append(replace(planned, fallback=f"not proved: {item.why}" if item.why else ""))
+    return found

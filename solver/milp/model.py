@@ -1,0 +1,250 @@
+"""Jobs that choose among options: a start and a rusage alternative, each with its own placement.
+
+What a job holds never rises after its start, so what all of them hold together peaks at starts:
+each host resource and each pool needs one inequality at every start among the options, and at every
+instant at which an advance reservation takes something away.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..demand import Alternative, Demand, Per, TermDemand, Use
+from ..earliest import Start
+from ..optimal.budget import Budget
+from ..profile import SLACK, Profile
+from ..resources import SLOTS
+from .backend import Outcome, solve
+from .shape import Program, TermVariables, Variable, total
+
+#: (job, variable, amount per unit, largest value of the variable)
+Parts = list[tuple[str, Variable, float, int]]
+
+
+@dataclass(slots=True)
+class Option:
+    """One way of starting a job; `chosen` says whether it is taken."""
+
+    demand: Demand
+    time: int
+    number: int
+    chosen: Variable
+    terms: list[TermVariables]
+
+    def runs_at(self, point: int) -> bool:
+        """Whether the job would hold something at `point`."""
+        duration = self.demand.duration
+        return self.time <= point and (duration is None or point < self.time + duration)
+
+
+def alternatives(demand: Demand) -> list[int]:
+    """The rusage alternatives that can be granted at all."""
+    return [
+        number
+        for number in range(len(demand.terms[0].alternatives) if demand.terms else 0)
+        if all(
+            number < len(term.alternatives) and not term.alternatives[number].missing
+            for term in demand.terms
+        )
+    ]
+
+
+class PlacementModel:
+    """All jobs of `starts` at one of their candidate instants each, beside what runs."""
+
+    def __init__(self, base: Profile, starts: Sequence[tuple[Demand, Sequence[int]]]) -> None:
+        self.base = base
+        self.program = Program()
+        self.options: dict[str, list[Option]] = {}
+        for demand, times in starts:
+            found = [
+                option
+                for time in times
+                for number in alternatives(demand)
+                if (option := self._option(demand, time, number)) is not None
+            ]
+            self.options[demand.job.id] = found
+        self.hopeless = not all(self.options.values())
+        if self.options and not self.hopeless:
+            for found in self.options.values():
+                self.program.add(total([(option.chosen, 1) for option in found]) == 1)
+            self._capacities()
+
+    def minimise(self, costs: Mapping[str, Mapping[int, float]]) -> None:
+        """Minimise the sum of the jobs' costs by their start."""
+        self.program.problem.setObjective(
+            total(
+                [
+                    (option.chosen, costs[job][option.time])
+                    for job, options in self.options.items()
+                    for option in options
+                ]
+            )
+        )
+
+    def minimise_largest(self, costs: Mapping[str, Mapping[int, float]]) -> None:
+        """Minimise the largest of the jobs' costs."""
+        most = max(cost for by_time in costs.values() for cost in by_time.values())
+        largest = self.program.integer(0, int(np.ceil(most)))
+        for job, options in self.options.items():
+            own = [(option.chosen, -costs[job][option.time]) for option in options]
+            self.program.add(total([(largest, 1), *own]) >= 0)
+        self.program.problem.setObjective(total([(largest, 1)]))
+
+    def keep(self, value: float) -> None:
+        """From now on no solution may be worse than `value` in the present objective."""
+        slack = 1e-6 * max(1.0, abs(value))
+        self.program.add(self.program.problem.objective <= value + slack)
+
+    def solve(self, budget: Budget, *, seconds: float) -> tuple[Outcome, dict[str, Start]]:
+        """The outcome, and a start for every job where there is a solution."""
+        if self.hopeless:
+            return Outcome("INFEASIBLE"), {}
+        if not self.options:
+            return Outcome("OPTIMAL", 0.0, 0.0), {}
+        outcome = solve(self.program.problem, budget, seconds=seconds)
+        if outcome.value is None:
+            return outcome, {}
+        found: dict[str, Start] = {}
+        for job, options in self.options.items():
+            taken = max(options, key=lambda option: float(option.chosen.varValue))
+            terms = tuple(variables.allocation() for variables in taken.terms)
+            found[job] = Start(taken.time, terms, taken.number)
+        return outcome, found
+
+    # --- one option -----------------------------------------------------------------------------
+
+    def _option(self, demand: Demand, time: int, number: int) -> Option | None:
+        """The option with its variables; None where a term alone has too few slots."""
+        if not self.base.open_for(demand, time):
+            return None
+        rooms = []
+        for term in demand.terms:
+            room = self.base.room(demand, term, _spread(term.alternatives[number]), time)
+            hosts = [int(host) for host in term.candidates if room.caps[host] > 0]
+            if room.idle is not None and term.unit is not None:
+                busy = {int(owner) for owner in term.unit.unit_of[~room.idle]}
+                hosts = [host for host in hosts if int(term.unit.unit_of[host]) not in busy]
+            if sum(int(room.caps[host]) for host in hosts) < term.slots:
+                return None
+            rooms.append((term, room.caps, hosts))
+        option = Option(demand, time, number, self.program.binary(), [])
+        for term, caps, hosts in rooms:
+            variables = TermVariables(self.program, term, option.chosen)
+            variables.place(caps, hosts)
+            self._first(term, number, variables, time)
+            option.terms.append(variables)
+        return option
+
+    def _first(self, term: TermDemand, number: int, variables: TermVariables, time: int) -> None:
+        """The first host matters for -m host! and for what a job takes on its first host only."""
+        once = [use for use in term.alternatives[number].host_uses if use.per is Per.JOB]
+        if term.first_hosts is None and not once:
+            return
+        allowed = set(variables.used)
+        if term.first_hosts is not None:
+            allowed = {host for host in allowed if term.first_hosts[host]}
+        for use in once:
+            free = self.base.free(use.index, time)
+            allowed = {h for h in allowed if free[h] + SLACK >= use.reservation.initial}
+        variables.name_first(allowed)
+
+    # --- what the jobs share ----------------------------------------------------------------------
+
+    def _capacities(self) -> None:
+        everything = [option for options in self.options.values() for option in options]
+        points = {option.time for option in everything}
+        points.update(time for time in self.base.changes() if time >= min(points))
+        for point in sorted(points):
+            active = [option for option in everything if option.runs_at(point)]
+            hosts: dict[tuple[int, int], Parts] = defaultdict(list)
+            pools: dict[int, Parts] = defaultdict(list)
+            for option in active:
+                for variables in option.terms:
+                    for use in variables.term.alternatives[option.number].host_uses:
+                        self._on_hosts(option, variables, use, point, hosts)
+                    for use in variables.term.alternatives[option.number].pool_uses:
+                        self._in_pool(option, variables, use, point, pools)
+            for (index, host), parts in sorted(hosts.items()):
+                self._at_most(parts, float(self.base.free(index, point)[host]))
+            for index, parts in sorted(pools.items()):
+                self._at_most(parts, self.base.free_in_pool(index, point))
+
+    def _at_most(self, parts: Parts, free: float) -> None:
+        """The parts together within what is free; left out where it cannot bind."""
+        if not np.isfinite(free):
+            return
+        worst: dict[str, float] = defaultdict(float)
+        for job, _, amount, most in parts:
+            worst[job] += amount * most
+        if sum(worst.values()) > free + SLACK:
+            held = total([(variable, amount) for _, variable, amount, _ in parts])
+            self.program.add(held <= max(0.0, free) + SLACK)
+
+    def _on_hosts(
+        self,
+        option: Option,
+        variables: TermVariables,
+        use: Use,
+        point: int,
+        hosts: dict[tuple[int, int], Parts],
+    ) -> None:
+        amount = use.reservation.planned_at(point - option.time)
+        if amount <= 0:
+            return
+        job, unit = option.demand.job.id, variables.term.unit
+        capacity = self.base.table.host_resources[use.index].capacity
+        if use.index == SLOTS and unit is not None and unit.excl:
+            for host, number in enumerate(unit.unit_of):
+                if int(number) in variables.unit:
+                    whole = (job, variables.unit[int(number)], float(capacity[host]), 1)
+                    hosts[use.index, host].append(whole)
+            return
+        for host in variables.used:
+            here = hosts[use.index, host]
+            if use.per is Per.JOB:
+                if host in variables.first:
+                    here.append((job, variables.first[host], amount, 1))
+            elif use.per is Per.SLOT:
+                here += _parts(job, variables.slots[host], amount)
+            else:
+                times = float(capacity[host]) if use.per is Per.WHOLE else amount
+                here += _parts(job, variables.used[host], times)
+
+    def _in_pool(
+        self,
+        option: Option,
+        variables: TermVariables,
+        use: Use,
+        point: int,
+        pools: dict[int, Parts],
+    ) -> None:
+        amount = use.reservation.planned_at(point - option.time)
+        mask = self.base.table.pools[use.index].mask
+        inside = [host for host in variables.used if mask[host]]
+        if amount <= 0 or not inside:
+            return
+        job, here = option.demand.job.id, pools[use.index]
+        if use.per in (Per.SLOT, Per.HOST):
+            counted = variables.slots if use.per is Per.SLOT else variables.used
+            for host in inside:
+                here += _parts(job, counted[host], amount)
+            return
+        touched = self.program.binary()
+        for host in inside:
+            self.program.add(total([*variables.used[host], (touched, -1)]) <= 0)
+        here.append((job, touched, amount, 1))
+
+
+def _parts(job: str, parts: list[tuple[Variable, float]], amount: float) -> Parts:
+    return [(job, variable, weight * amount, int(variable.upBound)) for variable, weight in parts]
+
+
+def _spread(alternative: Alternative) -> Alternative:
+    """The alternative without what is taken on the first host only: no host needs it otherwise."""
+    uses = tuple(use for use in alternative.host_uses if use.per is not Per.JOB)
+    return replace(alternative, host_uses=uses)
