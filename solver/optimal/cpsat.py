@@ -33,8 +33,9 @@ def run(
     parameters.cp_model_presolve = presolve
     parameters.max_memory_in_mb = MEMORY_MB
     parameters.catch_sigint_signal = False
-    parameters.max_deterministic_time = max(1e-3, min(effort, budget.effort_left()))
-    if budget.effort is None:
+    if budget.effort is not None:
+        parameters.max_deterministic_time = max(1e-3, min(effort, budget.effort_left()))
+    else:
         parameters.max_time_in_seconds = max(1e-3, min(seconds, budget.left()))
     status = _in_thread(solver, model, budget)
     budget.effort_spent += solver.response_proto.deterministic_time

@@ -24,9 +24,11 @@ from .budget import Budget
 
 #: Above this many (job, host) pairs a joint placement model frees only some of the jobs.
 MOST_PAIRS = 24_000
-#: Limits of one joint placement probe: wall seconds and deterministic units.
-PROBE_SECONDS = 5.0
-PROBE_EFFORT = 4.0
+#: Limits of one joint placement probe: wall seconds and deterministic units at least, or this
+#: share of what is left.
+PROBE_SECONDS = 3.0
+PROBE_EFFORT = 3.0
+PROBE_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +202,8 @@ class _Search:
         model = JointPlacement(base, asked)
         status, placed = model.solve(
             self.budget,
-            seconds=PROBE_SECONDS,
-            effort=PROBE_EFFORT,
+            seconds=max(PROBE_SECONDS, PROBE_SHARE * self.budget.left()),
+            effort=max(PROBE_EFFORT, PROBE_SHARE * self.budget.effort_left()),
             hint={item.demand.job.id: item.start for item in free},
         )
         if status == "FEASIBLE":
