@@ -1,0 +1,49 @@
+"""Deterministic effort, time limits and cancellation of the exact methods."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from slotwise.model.generate import generate
+from slotwise.solver.methods import plan
+from slotwise.solver.validate import validate
+
+BUSY = generate(hosts=60, running=300, pending=15, load=0.97, seed=5)
+
+
+@pytest.mark.parametrize("objective", ["lexicographic", "total-start"])
+def test_the_same_effort_gives_the_same_bytes(objective: str) -> None:
+    texts = {
+        json.dumps(plan(BUSY, "optimal", objective=objective, effort=2).to_dict()) for _ in range(2)
+    }
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("objective", ["lexicographic", "total-start"])
+def test_a_cancelled_search_returns_a_valid_plan_at_once(objective: str) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    begun = time.monotonic()
+    found = plan(BUSY, "optimal", objective=objective, time_limit=600, cancel=cancel)
+    assert time.monotonic() - begun < 60
+    assert validate(BUSY, found) == []
+    assert len(found.reservations) + len(found.unplaced) == len(BUSY.pending)
+
+
+@pytest.mark.slow
+def test_a_thousand_hosts_keep_the_time_limit_and_are_never_later_than_time_based() -> None:
+    instance = generate(hosts=1000, running=5000, pending=50, load=0.97, seed=1)
+    begun = time.monotonic()
+    found = plan(instance, "optimal", time_limit=20)
+    assert time.monotonic() - begun < 22 + 5  # what a shared machine may add
+    assert validate(instance, found) == []
+    timed = plan(instance, "time-based")
+    starts = [(item.start, timed[item.job].start) for item in found if item.job in timed]
+    first = next(((mine, its) for mine, its in starts if mine != its), (0, 0))
+    assert first[0] is not None
+    assert first[1] is None or first[0] <= first[1]
+    assert all(item.bound is not None for item in found)
