@@ -9,9 +9,10 @@ licences and slot limits are treated alike:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from ..model.reservation import Reservation
 
 if TYPE_CHECKING:
     from .calendar import Calendar
+    from .profile import Profile
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -103,7 +105,8 @@ class Demand:
 
     duration: seconds, None when unknown (it then holds its place for ever). earliest: no start
     before this second (-b, now). impossible: why no start can exist at all, "" if one may.
-    calendar: windows that bind it, None for none.
+    calendar: windows that bind it, None for none. together: places the terms of a compound
+    requirement jointly where they do not fit one after another; None: only in order (REQ-14).
     """
 
     job: Job
@@ -115,6 +118,7 @@ class Demand:
     impossible: str = ""
     calendar: Calendar | None = None
     notes: tuple[str, ...] = field(default=())
+    together: TermPlacer | None = None
 
     @property
     def slots(self) -> int:
@@ -149,3 +153,5 @@ class Room:
 
 #: Slots by host index, in allocation order.
 Allocation = dict[int, int]
+#: One allocation a term of a job that starts at an instant (seconds), or None.
+TermPlacer: TypeAlias = "Callable[[Profile, Demand, int], tuple[Allocation, ...] | None]"

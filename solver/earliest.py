@@ -72,6 +72,14 @@ def can_start(profile: Profile, demand: Demand, time: int) -> bool:
 
 
 def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None:
+    placed = _in_order(profile, demand, time)
+    if placed is None and demand.together is not None:
+        placed = demand.together(profile, demand, time)
+    return None if placed is None else Start(time, placed)
+
+
+def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, ...] | None:
+    """Each term where it first fits beside the terms before it."""
     scratch = profile.copy()
     placed: list[Allocation] = []
     end = None if demand.duration is None else time + demand.duration
@@ -84,7 +92,7 @@ def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None
             return None
         scratch.hold(alternative, allocation, time, end)
         placed.append(allocation)
-    return Start(time, tuple(placed))
+    return tuple(placed)
 
 
 def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
@@ -147,7 +155,14 @@ def _constant(demand: Demand) -> bool:
 
 
 def _first_fit(profile: Profile, demand: Demand, times: list[int]) -> int | None:
-    """Position of the first instant that fits, by bisection (availability only grows)."""
+    """Position of the first instant that fits, by bisection (availability only grows).
+
+    Terms placed one after another may fit and no longer fit when more is free: an earlier term
+    then takes what a later one needs. So these are tried instant by instant.
+    """
+    if len(demand.terms) > 1 and demand.together is None:
+        found = (at for at, time in enumerate(times) if can_start(profile, demand, time))
+        return next(found, None)
     low, high = 0, len(times) - 1
     if can_start(profile, demand, times[0]):
         return 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import RunningJob
 from ..model.plan import PlannedJob
 from .calendar import close_reserved_slots
-from .demand import Allocation, Demand
+from .demand import Allocation, Demand, TermPlacer
 from .earliest import Start
 from .order import priority_order
 from .profile import Profile
@@ -56,6 +56,14 @@ class PlanningProblem:
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""
         return Profile(self.resolver.table, self.instance.now)
+
+    def placing_terms(self, together: TermPlacer) -> PlanningProblem:
+        """The same problem with the terms of compound requirements placed jointly."""
+        demands = (
+            replace(demand, together=together) if len(demand.terms) > 1 else demand
+            for demand in self.demands
+        )
+        return replace(self, demands=tuple(demands))
 
     def running_until(self, time: int) -> list[RunningJob]:
         """Running jobs that are expected to end exactly at `time`."""

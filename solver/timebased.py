@@ -67,12 +67,15 @@ def _future_allocation(
     problem: PlanningProblem, demand: Demand, profile: Profile, before: Sequence[PlannedJob]
 ) -> PlannedJob | None:
     """Place one job at its earliest instant and take the place; None if there is none."""
-    alone = earliest_start(problem.base, demand, finishes_only=True)
-    if alone is None:
-        return None
-    start = earliest_start(profile, demand, finishes_only=True, not_before=alone.time)
+    lower = None
+    if len(demand.terms) == 1:  # with more, jobs before it may even help: see earliest._first_fit
+        alone = earliest_start(problem.base, demand, finishes_only=True)
+        if alone is None:
+            return None
+        lower = alone.time
+    start = earliest_start(profile, demand, finishes_only=True, not_before=lower)
     if start is None:
         return None
-    reason = what_it_waits_for(problem, demand, start, profile, before)
+    reason = what_it_waits_for(problem, demand, start, profile, before, finishes_only=True)
     hold_start(profile, demand, start)
     return problem.planned(demand, start, "time-based", waits_for=reason)

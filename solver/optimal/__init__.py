@@ -9,6 +9,7 @@ from ...model.plan import Plan
 from ..problem import PlanningProblem
 from ..timebased import plan_time_based
 from .budget import Budget
+from .compound import TermsTogether
 
 
 def plan_optimal(
@@ -25,10 +26,14 @@ def plan_optimal(
 
         return plan_milp(problem, budget, objective, on_progress=on_progress)
     warm = plan_time_based(problem)
+    together = TermsTogether(budget)
+    problem = problem.placing_terms(together)
     if objective != "lexicographic":
         from .weighted import plan_weighted
 
-        return plan_weighted(problem, warm, budget, objective, on_progress=on_progress)
-    from .lexicographic import plan_lexicographic
+        found = plan_weighted(problem, warm, budget, objective, on_progress=on_progress)
+    else:
+        from .lexicographic import plan_lexicographic
 
-    return plan_lexicographic(problem, warm, budget, on_progress=on_progress)
+        found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
+    return together.without_claims(found)

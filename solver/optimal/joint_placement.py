@@ -115,7 +115,9 @@ class JointPlacement:
         everything = [choice for choices in self.choices for choice in choices]
         for point in sorted({*(time for _, time in self.starts), *self.base.later_starts}):
             active = [choice for choice in everything if _runs_at(choice, point)]
-            alone = len({choice.demand.job.id for choice in active}) < 2
+            alone = len({choice.demand.job.id for choice in active}) < 2 and not any(
+                len(choice.terms) > 1 for choice in active
+            )
             hosts: dict[int, dict[int, Terms]] = defaultdict(lambda: defaultdict(list))
             pools: dict[int, Terms] = defaultdict(list)
             for choice in active:
