@@ -72,6 +72,8 @@ def order_policy(
     for running in sorted(instance.running, key=lambda item: item.start):
         held = (memory or {}).get(running.job.id, 0.0)
         order.started(running.job, running.allocation, running.start, held)
+        if running.job.cpu_time is not None and running.job.run_time is None:
+            order.cpu_used(running.job.id, running.job.cpu_time, instance.now)
         if running.suspended:
             order.suspended(running.job.id, instance.now)
     return order
@@ -265,7 +267,7 @@ class DispatchOrder:
             yield self._tree_stage(name, queues), hosts
         if self._free_hosts is not None and not self._free_hosts:
             return
-        orders = {name: use.order(self.now) for name, use in self.pools.items()}
+        orders = {name: use.order(self.now, self._wanted(use)) for name, use in self.pools.items()}
         for plan in self._plan:
             if not plan.pool:
                 yield self._plain_stage(plan), self._free_hosts

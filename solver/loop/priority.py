@@ -124,9 +124,13 @@ class Meter:
 
     def change(self, now: float, decay: float = 0.0, add: float = 0.0, rate: float = 0.0) -> None:
         """Bring the meter to `now`, then add an amount and change its rate."""
-        self.value = self.at(now, decay) + add
+        if self.value or self.rate:
+            self.value = self.at(now, decay)
+            self.stamp = max(self.stamp, now)
+        else:
+            self.stamp = now  # An empty meter has no past, not even one after `now`.
+        self.value += add
         self.rate += rate
-        self.stamp = max(self.stamp, now)
 
     def state(self) -> list[float]:
         """Plain numbers that :meth:`of` rebuilds the meter from."""
