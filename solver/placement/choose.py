@@ -106,16 +106,23 @@ def first_combination(
 ) -> tuple[IntArray, Share]:
     """The first combination of `count` units in the order given, and its share.
 
-    `count` must come from :func:`fewest_units`. Complexity O(C² log C) for C units.
+    `count` must come from :func:`fewest_units`. Tries each kind of unit once and the chosen ones.
     """
     chosen = np.arange(1 if forced else 0)
+    refused = set()
     for position in range(chosen.size, stock.whole.size):
         if chosen.size == count:
             break
+        # A unit refused once stays refused: what completes a choice never grows again.
+        kind = int(stock.whole[position]), bool(stock.spare[position])
+        if kind in refused:
+            continue
         more = np.append(chosen, position)
         ranked = _ranked(stock, np.arange(position + 1, stock.whole.size))
         if _completes(stock, need, rules, more, ranked, count):
             chosen = more
+        else:
+            refused.add(kind)
     share = share_among(stock.take(chosen), need, rules)
     assert share is not None
     return chosen, share

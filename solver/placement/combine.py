@@ -18,6 +18,7 @@ from .choose import (
 from .fill import fill_any, fill_blocks
 from .share import Need, Share, Stock
 from .supply import Supply
+from .uneven import fewest_uneven
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,18 @@ class Layout:
 def exact_for(supply: Supply, unit: UnitDemand | None) -> bool:
     """Whether the method decides every case of this supply.
 
-    Blocks that differ from host to host are a subset-sum matter as soon as parts have lower
-    bounds; first fit still decides where no rule sets one.
+    Blocks that differ from host to host are a subset-sum matter as soon as a unit must hold some
+    number of them (usablecuslots, balance) or a certain host must be the last.
     """
     if supply.uniform:
         return True
-    if not Rules.of(unit).plain:
+    rules = Rules.of(unit)
+    if rules.least or rules.balance:
         return False
-    return supply.first is None or bool(_takes_whole(supply)[supply.first].any())
+    if supply.first is None:
+        return True
+    whole = _takes_whole(supply)[supply.first]
+    return bool(whole.all() and whole.size if rules.fewest else whole.any())
 
 
 def feasible(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> bool:
@@ -141,20 +146,51 @@ def _arranged(supply: Supply, layout: Layout, chosen: IntArray, share: Share) ->
 
 def _walk(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Allocation | None:
     """First fit over the hosts, units in order, where blocks differ from host to host."""
-    row = -1
-    if supply.first is not None:
-        row = int(np.flatnonzero(supply.first & _takes_whole(supply))[0])
-    rows = np.arange(supply.hosts.size)
-    if unit is not None:
-        free = room.caps if room.free_now is None else room.free_now
-        forced = int(supply.units[row]) if row >= 0 else None
-        order = unit_order(unit, free, np.unique(supply.units), forced)
-        rank = np.empty(int(order.max()) + 1, dtype=np.int64)
-        rank[order] = np.arange(order.size)
-        rows = np.argsort(rank[supply.units], kind="stable")
-    if row >= 0:
-        rows = np.r_[row, rows[rows != row]]
-    return fill_blocks(supply.take(rows), slots)
+    if supply.first is None:
+        starts = [-1]
+    else:
+        whole = np.flatnonzero(supply.first & _takes_whole(supply))
+        # The first such host of each unit stands for the others.
+        starts = whole[np.sort(np.unique(supply.units[whole], return_index=True)[1])].tolist()
+    best: tuple[int, Allocation] | None = None
+    for row in starts:
+        order = _uneven_units(supply, unit, room, slots, row)
+        if order is not None and (best is None or order.size < best[0]):
+            found = fill_blocks(supply.take(_rows_by_unit(supply, order, row)), slots)
+            best = best if found is None else (order.size, found)
+    return None if best is None else best[1]
+
+
+def _uneven_units(
+    supply: Supply, unit: UnitDemand | None, room: Room, slots: int, row: int
+) -> IntArray | None:
+    """The units to fill in order: all of them, or the first combination of the fewest."""
+    if unit is None:
+        return np.zeros(1, dtype=np.int64)
+    free = room.caps if room.free_now is None else room.free_now
+    forced = int(supply.units[row]) if row >= 0 else None
+    order = unit_order(unit, free, np.unique(supply.units), forced)
+    if not Rules.of(unit).fewest:
+        return order
+    assert supply.blocks is not None
+    takes = _takes_whole(supply)
+    held = np.minimum(supply.caps, supply.blocks)
+    whole = np.zeros(int(supply.units.max()) + 1, dtype=np.int64)
+    extra = np.zeros_like(whole)
+    np.add.at(whole, supply.units, np.where(takes, held, 0))
+    np.maximum.at(extra, supply.units, np.where(takes, 0, held))
+    chosen = fewest_uneven(whole[order], extra[order], slots, unit.maxcus, row >= 0)
+    return None if chosen is None else order[chosen]
+
+
+def _rows_by_unit(supply: Supply, order: IntArray, row: int) -> IntArray:
+    """Rows of the units in their order, candidate order inside, row `row` (if any) first."""
+    rank = np.full(int(supply.units.max()) + 1, order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    ranks = rank[supply.units]
+    rows = np.argsort(ranks, kind="stable")
+    rows = rows[ranks[rows] < order.size]
+    return rows if row < 0 else np.append([row], rows[rows != row])
 
 
 def _takes_whole(supply: Supply) -> BoolArray:

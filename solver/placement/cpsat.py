@@ -16,6 +16,7 @@ import numpy as np
 from ..demand import Allocation, IntArray, Room, UnitDemand
 from .choose import unit_order
 from .groups import Bound
+from .share import filled
 from .supply import Supply
 
 if TYPE_CHECKING:
@@ -27,10 +28,15 @@ ORDER_EFFORT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Hosts of one class: rows of the supply in candidate order, and what each can hold."""
+    """Hosts of one class: rows of the supply in candidate order, and what they can hold.
+
+    block: slots of a whole block, None without span. cap: most slots on one of them; less than
+    the block where they serve the last block only. most: slots on all of them.
+    """
 
     rows: IntArray
     cap: int
+    most: int
     block: int | None
     unit: int
     first: bool
@@ -87,37 +93,42 @@ def solve(
 
 
 def _kinds(supply: Supply, bounds: tuple[Bound, ...]) -> list[Kind]:
-    count = supply.hosts.size
-    blocks = np.zeros(count, dtype=np.int64) if supply.blocks is None else supply.blocks
-    first = np.zeros(count, dtype=np.int64) if supply.first is None else supply.first
-    # Beyond a whole block a larger cap makes no difference.
-    caps = supply.caps if supply.blocks is None else np.minimum(supply.caps, blocks)
-    columns = [supply.units, caps, blocks, first, *(bound.rows for bound in bounds)]
-    _, at, inverse = np.unique(
-        np.column_stack(columns).astype(np.int64), axis=0, return_index=True, return_inverse=True
-    )
+    """The classes, in the order of their first host."""
+    first = np.zeros(supply.hosts.size, bool) if supply.first is None else supply.first
+    alike = [supply.units, first, *(bound.rows for bound in bounds)]
+    if supply.blocks is not None:
+        # Of the hosts too small for a whole block, one serves at most: the largest stands for all.
+        alike.append(np.where(supply.caps >= supply.blocks, supply.blocks, 0))
+    elif any(bound.hosts is not None for bound in bounds):
+        # Otherwise, without span, only the sum of the caps counts.
+        alike.append(supply.caps)
+    _, inverse = np.unique(np.column_stack(alike), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    by_kind = np.argsort(inverse, kind="stable")
-    members = np.split(by_kind, np.cumsum(np.bincount(inverse))[:-1])
+    members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
     return [
-        Kind(
-            rows=members[index],
-            cap=int(caps[row]),
-            block=None if supply.blocks is None else int(blocks[row]),
-            unit=int(supply.units[row]),
-            first=bool(first[row]),
-        )
-        for index, row in sorted(enumerate(at), key=lambda pair: int(pair[1]))
+        _kind(supply, rows, bool(first[rows[0]]))
+        for rows in sorted(members, key=lambda rows: int(rows[0]))
     ]
+
+
+def _kind(supply: Supply, rows: IntArray, first: bool) -> Kind:
+    caps = supply.caps[rows]
+    unit = int(supply.units[rows[0]])
+    if supply.blocks is None:
+        return Kind(rows, int(caps.max()), int(caps.sum()), None, unit, first)
+    block = int(supply.blocks[rows[0]])
+    if caps[0] >= block:
+        return Kind(rows, block, rows.size * block, block, unit, first)
+    best = rows[[np.argmax(caps)]]
+    return Kind(best, int(caps.max()), int(caps.max()), int(supply.blocks[best[0]]), unit, first)
 
 
 def _hosts_and_slots(model: _Model, slots: int) -> None:
     """Slots and hosts of each class, tied by cap or by block; one smaller block at most."""
     cp = model.cp
     for number, kind in enumerate(model.kinds):
-        size = kind.rows.size
-        held = cp.new_int_var(0, min(slots, size * kind.cap), f"slots{number}")
-        hosts = cp.new_int_var(0, min(slots, size), f"hosts{number}")
+        held = cp.new_int_var(0, min(slots, kind.most), f"slots{number}")
+        hosts = cp.new_int_var(0, min(slots, kind.rows.size), f"hosts{number}")
         model.slots.append(held)
         model.hosts.append(hosts)
         last = rest = None
@@ -147,6 +158,8 @@ def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
     low = cp.new_int_var(1, slots, "low")
     # Under a span of more than one slot a host, even means hosts, not slots (PLC-09).
     by_hosts = supply.blocks is not None and bool((supply.blocks > 1).any())
+    most = np.bincount([kind.unit for kind in model.kinds], [kind.most for kind in model.kinds])
+    most = np.minimum(most, slots).astype(np.int64)
     for owner in np.unique(supply.units).tolist():
         inside = [index for index, kind in enumerate(model.kinds) if kind.unit == owner]
         used = cp.new_bool_var(f"used{owner}")
@@ -154,7 +167,7 @@ def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
         total = sum(model.slots[index] for index in inside)
         hosts = sum(model.hosts[index] for index in inside)
         cp.add(total >= used)
-        cp.add(total <= slots * used)
+        cp.add(total <= int(most[owner]) * used)
         if unit.usablecuslots:
             fewer = cp.new_bool_var(f"fewer{owner}")
             exempt.append(fewer)
@@ -167,6 +180,9 @@ def _units(model: _Model, supply: Supply, unit: UnitDemand, slots: int) -> None:
         cp.add(sum(exempt) <= 1)
     if unit.maxcus is not None:
         cp.add(sum(model.used.values()) <= unit.maxcus)
+    # Implied, and quick to prove with: the largest units must hold the job.
+    enough = int(np.searchsorted(np.cumsum(np.sort(most)[::-1]), slots)) + 1
+    cp.add(sum(model.used.values()) >= enough)
 
 
 def _solved(model: _Model, unit: UnitDemand | None, order: IntArray) -> list[_Values] | None:
@@ -224,16 +240,13 @@ def _allocation(
     """Slots on the first hosts of each class; units in order, the first host's unit first."""
     amounts = np.zeros(supply.hosts.size, dtype=np.int64)
     for kind, value in zip(model.kinds, values, strict=True):
-        rows = kind.rows[: value.hosts]
         if kind.block is None:
-            # One slot on each of them, then filled in order: as many hosts as the model counted.
-            room = np.full(rows.size, kind.cap - 1, dtype=np.int64)
-            before = np.cumsum(room) - room
-            amounts[rows] = 1 + np.clip(value.slots - rows.size - before, 0, room)
-        else:
-            amounts[rows] = kind.block
-            if value.rest:
-                amounts[rows[-1]] = value.rest
+            amounts[kind.rows] = filled(supply.caps[kind.rows], value.slots)
+            continue
+        rows = kind.rows[: value.hosts]
+        amounts[rows] = kind.block
+        if value.rest:
+            amounts[rows[-1]] = value.rest
     used = np.flatnonzero(amounts)
     rank = {int(owner): position for position, owner in enumerate(order)}
     head = -1

@@ -61,7 +61,7 @@ def first_fit(stock: Stock, need: Need) -> Share | None:
     """Units filled one after another; the last block where there is room, used units first."""
     if int(stock.whole.sum()) < need.blocks:
         return None
-    whole = _filled(stock.whole, need.blocks)
+    whole = filled(stock.whole, need.blocks)
     if not need.rest:
         return Share(whole, -1)
     if need.pinned:
@@ -86,7 +86,7 @@ def at_least(stock: Stock, need: Need, least: int) -> Share | None:
         for least_blocks in _lower_bounds(stock, need, least, ample, last):
             left = need.blocks - int(least_blocks.sum())
             if (least_blocks <= most).all() and 0 <= left <= int((most - least_blocks).sum()):
-                return Share(least_blocks + _filled(most - least_blocks, left), last)
+                return Share(least_blocks + filled(most - least_blocks, left), last)
     return None
 
 
@@ -164,7 +164,7 @@ def _last_units(stock: Stock, need: Need) -> list[int]:
     return [kinds.size - 1 - int(position) for position in np.sort(at)]
 
 
-def _filled(most: IntArray, amount: int) -> IntArray:
+def filled(most: IntArray, amount: int) -> IntArray:
     """`amount` handed out in order, each entry up to its most."""
     filled: IntArray = np.clip(amount - (np.cumsum(most) - most), 0, most)
     return filled

@@ -1,0 +1,80 @@
+"""How long one placement takes on 5,000 hosts in 313 units of 16.
+
+Run: python benchmarks/placement.py. Times are medians in milliseconds: `fits` is what the
+earliest-start search calls some 15 times a job, `place` is called once.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from slotwise.solver.demand import GroupCap, Room, TermDemand, UnitDemand
+from slotwise.solver.placement import fits, place
+
+HOSTS, PER_UNIT, SLOTS, SEED, ROUNDS = 5_000, 16, 32, 7, 15
+
+
+def scenarios() -> dict[str, tuple[TermDemand, Room]]:
+    """Terms by name, each with the room of a busy cluster (about a third of the slots free)."""
+    draw = np.random.default_rng(SEED)
+    free = np.where(draw.random(HOSTS) < 0.4, SLOTS, draw.integers(0, SLOTS // 2, HOSTS))
+    unit_of = np.arange(HOSTS, dtype=np.int64) // PER_UNIT
+    names = tuple(f"cu{c}" for c in range(int(unit_of[-1]) + 1))
+    room = Room(free, idle=free == SLOTS, free_now=free)
+    kinds = draw.integers(0, 4, HOSTS)
+    uneven = draw.choice(np.array([16, 32]), HOSTS)
+    part = GroupCap(np.arange(HOSTS) < HOSTS // 2, slots=6_000)
+
+    def term(slots: int, ptile: Any = None, same: bool = False, **cu: Any) -> TermDemand:
+        return TermDemand(
+            slots=slots,
+            most=slots,
+            candidates=draw.permutation(HOSTS),
+            ptile=np.full(HOSTS, ptile) if isinstance(ptile, int) else ptile,
+            same=(kinds,) if same else (),
+            unit=UnitDemand(unit_of, names, **cu) if cu else None,
+        )
+
+    capped = Room(free, (part,), room.idle, room.free_now)
+    return {
+        "no span": (term(4_000), room),
+        "ptile": (term(4_010, 16), room),
+        "ptile, same": (term(4_010, 16, same=True), room),
+        "ptile, units in order": (term(4_010, 16, pref="minavail"), room),
+        "ptile, maxcus": (term(4_010, 16, maxcus=40), room),
+        "ptile, maxcus, impossible": (term(4_010, 16, maxcus=10), room),
+        "usablecuslots": (term(4_010, 16, usablecuslots=100, maxcus=40), room),
+        "balance": (term(4_010, 16, balance=True), room),
+        "balance, excl, impossible": (term(4_010, 16, balance=True, excl=True), room),
+        "uneven ptile, maxcus (model)": (term(4_000, uneven, maxcus=40), room),
+        "ptile under a group cap (model)": (term(9_008, 16), capped),
+    }
+
+
+def median_ms(call: Callable[[], object]) -> float:
+    """Median wall time of a few calls, the first one left out."""
+    call()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1_000
+
+
+def main() -> None:
+    print(f"{'term':34}{'fits':>10}{'place':>10}  found")
+    for name, (term, room) in scenarios().items():
+        found = place(term, room) is not None
+        fit = median_ms(lambda term=term, room=room: fits(term, room))  # type: ignore[misc]
+        full = median_ms(lambda term=term, room=room: place(term, room))  # type: ignore[misc]
+        print(f"{name:34}{fit:10.2f}{full:10.2f}  {'yes' if found else 'no'}")
+
+
+if __name__ == "__main__":
+    main()
