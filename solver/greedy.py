@@ -99,6 +99,8 @@ def reserve_greedily(
             return problem.planned(demand, start, "greedy")
     free = beside.free(SLOTS, now)
     group = candidate_group(demand, free)
+    if problem.instance.params.reserve_by_starttime:
+        group = _earliest_group(demand, free, state, now)
     taken = free_slots_in_order(demand, group, free)
     if _other_resource_missing(demand, group, beside, now):
         taken = {}
@@ -138,6 +140,19 @@ def candidate_group(demand: Demand, free: FloatArray) -> BoolArray:
     )
 
 
+def _earliest_group(demand: Demand, free: FloatArray, state: GreedyState, now: int) -> BoolArray:
+    """Under RESERVE_BY_STARTTIME the group with the earliest estimate, the earlier one of equals.
+
+    See TBR-17; a group that never has enough comes last.
+    """
+
+    def estimate(group: BoolArray) -> float:
+        found = _estimate(demand, group, free_slots_in_order(demand, group, free), state, now)
+        return float("inf") if found is None else found
+
+    return min(candidate_groups(demand, len(free)), key=estimate)
+
+
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
     """Sets of hosts of which a job may use only one, as masks [H]; all candidates where it may mix.
 
@@ -162,15 +177,13 @@ def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
 
 def free_slots_in_order(demand: Demand, group: BoolArray, free: FloatArray) -> dict[int, int]:
     """As many free slots as it may, up to the minimum it asks for, in candidate order (GRD-01)."""
-    missing = demand.slots
-    taken: dict[int, int] = {}
-    order = dict.fromkeys(int(host) for term in demand.terms for host in term.candidates)
-    for host in order:
-        slots = min(missing, int(free[host])) if group[host] else 0
-        if slots > 0:
-            taken[host] = slots
-            missing -= slots
-    return taken
+    order = np.concatenate([term.candidates for term in demand.terms])
+    if len(demand.terms) > 1:
+        order = order[np.sort(np.unique(order, return_index=True)[1])]
+    there = np.where(group[order], np.maximum(free[order], 0), 0).astype(np.int64)
+    taken = np.clip(demand.slots - (np.cumsum(there) - there), 0, there)
+    used = np.flatnonzero(taken)
+    return dict(zip(order[used].tolist(), taken[used].tolist(), strict=True))
 
 
 def _other_resource_missing(demand: Demand, group: BoolArray, profile: Profile, now: int) -> bool:
@@ -193,7 +206,7 @@ def _estimate(
     """The finish of the running job with which the slots add up to the minimum (GRD-03)."""
     total = sum(taken.values())
     if total >= demand.slots:
-        return now
+        return max(now, demand.earliest)
     for finish, slots in state.finishes:
         total += sum(count for host, count in slots.items() if group[host])
         if total >= demand.slots:

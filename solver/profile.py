@@ -356,19 +356,16 @@ class Profile:
         What a job of constant demand finds only grows within a range. one_by_one: for a demand that
         falls; only windows that reach over no start are then put together.
         """
-        found: list[tuple[int, int]] = []
-        known: tuple[int, int] | None = None
-        for position, time in enumerate(times):
-            after = bisect.bisect_right(self._starts, time)
-            until = len(self._starts)
-            if duration is not None:
-                until = max(after, bisect.bisect_left(self._starts, time + duration))
-            if found and (after, until) == known and not (one_by_one and until > after):
-                found[-1] = (found[-1][0], position + 1)
-            else:
-                found.append((position, position + 1))
-            known = (after, until)
-        return found
+        at = np.array(times, dtype=np.int64)
+        after = np.searchsorted(self._starts, at, side="right")
+        until = np.full(at.shape, len(self._starts))
+        if duration is not None:
+            until = np.maximum(after, np.searchsorted(self._starts, at + duration))
+        new = (np.diff(after) != 0) | (np.diff(until) != 0)
+        if one_by_one:
+            new |= (until > after)[1:]
+        edges = [0, *(np.flatnonzero(new) + 1).tolist(), len(times)]
+        return list(zip(edges, edges[1:], strict=False))
 
     @property
     def only_grows(self) -> bool:

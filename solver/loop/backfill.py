@@ -8,42 +8,56 @@ that count over hosts (queue and user totals), but on the hosts only once.
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING
 
+from ..earliest import Start
+from ..resources import SLOTS
 from .present import HeldBack
+from .stages import Offer
+from .state import JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle
 
 
 def run(cycle: Cycle) -> None:
-    """Try every job that still pends, in order."""
+    """Try every job that still pends, in order, while slots are free."""
     world = cycle.world
-    estimates = sorted({h.estimate for h in cycle.reservations if h.estimate is not None})
-    if not estimates:
+    lending = [held for held in cycle.reservations if held.slots]
+    estimates = sorted(held.estimate for held in lending if held.estimate is not None)
+    if not estimates or not _any_free(cycle):
         return
-    failed: set[tuple[int, int]] = set()
+    # What fails with so many lenders fails with fewer.
+    failed: dict[int, int] = {}
     order = world.order
     order.begin(world.now, [state.job for state in world.pending.values()])
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
         shape = cycle.shape(state)
-        limit = world.requests.run_limit(state.job)
         lenders = 0
-        if limit is not None and cycle.queues[state.job.queue].backfill:
-            lenders = sum(world.now + limit <= at for at in estimates)
-        key = (shape.number, lenders)
-        blocked = offer.withheld or shape.never or cycle.gates.queue_open(state)
-        if lenders and not blocked and key not in failed:
-            beside = cycle.beside(cycle.gates.closed(state.job.queue, offer.hosts), state)
-            beside.held = _not_lent(cycle, estimates[-lenders], state.number)
-            start = cycle.try_start(shape, beside, offer.max_slots)
+        if state.limit is not None and cycle.queues[state.job.queue].backfill:
+            lenders = len(estimates) - bisect.bisect_left(estimates, world.now + state.limit)
+        if lenders > failed.get(shape.number, 0) and not cycle.barred(state, offer):
+            start = _try(cycle, state, offer, estimates[-lenders])
             if start is not None:
                 cycle.start(state, start, backfilled=True)
-                _drop_own(cycle, state.number)
+                cycle.forget(state)
+                if not _any_free(cycle):
+                    return
                 continue
-            failed.add(key)
+            failed[shape.number] = lenders
         order.skipped(offer.job)
+
+
+def _any_free(cycle: Cycle) -> bool:
+    return bool((cycle.world.present.host(SLOTS) > 0).any())
+
+
+def _try(cycle: Cycle, state: JobState, offer: Offer, until: int) -> Start | None:
+    beside = cycle.beside(cycle.gates.closed(state.job.queue, offer.hosts), state)
+    beside.held = _not_lent(cycle, until, state.number)
+    return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
 
 
 def _not_lent(cycle: Cycle, until: int, own: int) -> HeldBack:
@@ -55,8 +69,3 @@ def _not_lent(cycle: Cycle, until: int, own: int) -> HeldBack:
             lent = item.estimate is not None and item.estimate >= until
             item.enter(held, view, totals_only=lent)
     return held
-
-
-def _drop_own(cycle: Cycle, number: int) -> None:
-    """A job that has started holds nothing any more."""
-    cycle.reservations = [item for item in cycle.reservations if item.state.number != number]

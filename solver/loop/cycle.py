@@ -77,6 +77,8 @@ class Cycle:
         self._failed: set[tuple[object, ...]] = set()
         self._why: dict[int, str] = {}
         self._recount = True
+        self.moving = False
+        self._timed: dict[int, JobState] = {}
         self._future: Profile | None = None
         self._slots_held: dict[str, dict[str, int]] = {}
         self._last: tuple[object, ...] = ()
@@ -93,6 +95,7 @@ class Cycle:
         self._failed.clear()
         self._why.clear()
         self._recount, self._future = True, None
+        self.moving = False
         preemption.resume(self)
         self._allocate()
         if self.backfills and self.reservations:
@@ -152,8 +155,7 @@ class Cycle:
     def _consider(self, state: JobState, offer: Offer) -> bool:
         """Start one job, or else reserve for it; whether it started."""
         shape = self.shape(state)
-        reason = offer.withheld or shape.never or self.gates.queue_open(state)
-        if reason:
+        if reason := self.barred(state, offer):
             self.note(state, reason)
             return False
         closed = self.gates.closed(state.job.queue, offer.hosts)
@@ -169,6 +171,14 @@ class Cycle:
         if self.may_reserve(state):
             self._reserve(state, shape, closed)
         return False
+
+    def barred(self, state: JobState, offer: Offer) -> str:
+        """Why a job may not start in this cycle at all, "" if it may."""
+        return offer.withheld or self.shape(state).never or self.gates.queue_open(state)
+
+    def forget(self, state: JobState) -> None:
+        """A job that has started out of turn holds nothing any more."""
+        self.reservations = [held for held in self.reservations if held.state is not state]
 
     def _span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
@@ -266,9 +276,13 @@ class Cycle:
             return False
         return True
 
-    def _reserve(self, state: JobState, shape: Shape, closed: BoolArray | None) -> None:
+    def holds_memory(self, state: JobState) -> bool:
+        """Whether the job's queue reserves memory with the slots (MEM-01, MEM-05)."""
         queue = self.queues[state.job.queue]
-        memory = queue.resource_reserve is not None or queue.slot_reserve is None
+        return queue.resource_reserve is not None or queue.slot_reserve is None
+
+    def _reserve(self, state: JobState, shape: Shape, closed: BoolArray | None) -> None:
+        memory = self.holds_memory(state)
         in_top = len(self.reservations) < self.settings.top
         held: Held | None = None
         fallback = ""
@@ -373,6 +387,7 @@ class Cycle:
         state.held = tuple(held.slots)
         if state.held_since is None and held.slots:
             state.held_since = self.world.now
+            self._timed[state.number] = state
         if held.slots:
             names = self.world.named(held.slots)
             self.world.order.reserved(state.job, names, self.world.now)
@@ -440,6 +455,7 @@ class Cycle:
             or self.record.preempted
             or self.record.resumed
             or self.record.resized
+            or self.moving
             or self._signature() != self._last
         )
         self._last = self._signature()
@@ -448,9 +464,10 @@ class Cycle:
         """When reservations of pending jobs run out, or may be made again."""
         sleep = self.instance.params.mbd_sleep_time
         found: list[int] = []
-        for state in self.world.pending.values():
+        for number, state in list(self._timed.items()):
             cycles = self.queues[state.job.queue].reserve_cycles
-            if cycles is None:
+            if number not in self.world.pending or cycles is None:
+                del self._timed[number]
                 continue
             if state.rest_until is not None:
                 found.append(state.rest_until)

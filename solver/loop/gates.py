@@ -44,6 +44,8 @@ class Gates:
             ]
             for queue in instance.queues
         }
+        #: Whether anything opens and closes by the clock.
+        self.any_windows = bool(self._host_windows) or any(self._queue_windows.values())
         self._any_thresholds = any(
             limits.sched or limits.stop
             for limits in (
@@ -222,6 +224,8 @@ class Gates:
 
         A job with a known duration starts only if its run window stays open long enough.
         """
+        if not self.any_windows:
+            return ""
         queue = self._queues[state.job.queue]
         now = self.world.now
         origin = self.world.instance.origin
@@ -240,11 +244,6 @@ class Gates:
         """Whether jobs of a queue may run now."""
         text = self._queues[queue].run_window
         return not text or Windows(text, self.world.instance.origin).is_open(now)
-
-    @property
-    def any_windows(self) -> bool:
-        """Whether anything opens and closes by the clock."""
-        return bool(self._host_windows) or any(self._queue_windows.values())
 
     def next_change(self, now: int) -> int | None:
         """The next instant at which a window opens or closes."""

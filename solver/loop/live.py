@@ -154,15 +154,16 @@ class LiveProfile(Profile):
 
     def copy(self) -> Profile:
         """A profile of what runs now, to plan in."""
-        ends: set[int] = set()
+        rows = [np.zeros(0, dtype=np.int64)]
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
             assert isinstance(usage, LiveUsage)
-            ends.update(usage.ends().tolist())
+            rows.append(usage.ends())
+        ends = np.unique(np.concatenate(rows))
         twin = Profile(self.table, self.now)
         twin.take_over(
             {index: usage.copy() for index, usage in self._host_usage.items()},
             {index: usage.copy() for index, usage in self._pool_usage.items()},
-            ends=sorted(end for end in ends if self.now < end < FOREVER),
+            ends=ends[(ends > self.now) & (ends < FOREVER)].tolist(),
             finishes=sorted({f for f in self.finish.values() if self.now < f < FOREVER}),
         )
         return twin

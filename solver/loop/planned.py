@@ -16,6 +16,7 @@ from ..problem import PlanningProblem
 from ..profile import Profile
 from ..timebased import plan_time_based
 from .requests import Shape
+from .reservations import Held
 from .state import JobState
 
 if TYPE_CHECKING:
@@ -40,23 +41,37 @@ def plan_top(cycle: Cycle) -> None:
     starts = _plan(cycle, chosen)
     for item in chosen:
         start = starts.get(item.state.job.id)
-        if start is not None and start.time <= cycle.world.now:
-            _start(cycle, item, start)
+        now_planned = start is not None and start.time <= cycle.world.now
+        if now_planned and start is not None and _start(cycle, item, start):
             continue
+        if not item.state.reason:
+            cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
         if not cycle.may_reserve(item.state):
             continue
-        queue = cycle.queues[item.state.job.queue]
-        memory = queue.resource_reserve is not None or queue.slot_reserve is None
-        if start is None:
-            held = cycle.greedy(item.state, item.shape, item.closed, memory=memory)
-            if held is not None:
-                held.fallback = "the plan has no place for it"
-        else:
-            held = cycle.hold(
+        memory = cycle.holds_memory(item.state)
+        if start is not None and not now_planned:
+            held: Held | None = cycle.hold(
                 item.state, item.demand, start, item.closed, memory=memory, method="optimal"
             )
+        else:
+            held = _fallback(cycle, item, memory, now_planned=now_planned)
         if held is not None:
             cycle.keep(held)
+
+
+def _fallback(cycle: Cycle, item: _Top, memory: bool, *, now_planned: bool) -> Held | None:
+    """Time-based, else greedy, for a job that the plan does not help."""
+    why = "the plan has no place for it"
+    if now_planned:
+        # As long as this lasts, what was planned behind the job moves with every cycle.
+        cycle.moving = True
+        why = "its planned place is held for a job before it"
+    held = cycle.time_based(item.state, item.shape, item.closed, memory=memory)
+    if held is None:
+        held = cycle.greedy(item.state, item.shape, item.closed, memory=memory)
+    if held is not None:
+        held.fallback = why
+    return held
 
 
 def _choose(cycle: Cycle) -> list[_Top]:
@@ -66,8 +81,7 @@ def _choose(cycle: Cycle) -> list[_Top]:
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
         state = cycle.world.by_id[offer.job.id]
         shape = cycle.shape(state)
-        reason = offer.withheld or shape.never or cycle.gates.queue_open(state)
-        if reason:
+        if reason := cycle.barred(state, offer):
             cycle.note(state, reason)
         elif all(item.state is not state for item in chosen):
             closed = cycle.gates.closed(state.job.queue, offer.hosts)
@@ -116,7 +130,7 @@ def _alone(profile: Profile, item: _Top) -> Start | None:
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
-def _start(cycle: Cycle, item: _Top, planned: Start) -> None:
+def _start(cycle: Cycle, item: _Top, planned: Start) -> bool:
     """Start a job where the plan has it, or where it fits if a range of slots makes it larger."""
     beside = cycle.beside(item.closed, item.state)
     demand = cycle.world.requests.now(item.shape)
@@ -125,9 +139,9 @@ def _start(cycle: Cycle, item: _Top, planned: Start) -> None:
     if len(demand.terms) > 1 or term.most > term.slots or not _still_free(cycle, item, planned):
         start = cycle.try_start(item.shape, beside)
     if start is None:
-        cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
-        return
+        return False
     cycle.start(item.state, start)
+    return True
 
 
 def _still_free(cycle: Cycle, item: _Top, planned: Start) -> bool:

@@ -53,9 +53,8 @@ def run(cycle: Cycle) -> None:
     order.begin(world.now, [state.job for state in world.pending.values()])
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
-        blocked = offer.withheld or cycle.shape(state).never or cycle.gates.queue_open(state)
         preemptive = cycle.queues[state.job.queue].preemptive is not None
-        if not preemptive or blocked or not _preempt(cycle, state, offer.hosts):
+        if not preemptive or cycle.barred(state, offer) or not _preempt(cycle, state, offer.hosts):
             order.skipped(offer.job)
 
 
@@ -94,7 +93,7 @@ def _preempt(cycle: Cycle, state: JobState, hosts: frozenset[str] | None) -> boo
         cycle.record.preempted.append(victim.job.id)
     cycle.drop_future()
     cycle.start(state, start)
-    cycle.reservations = [held for held in cycle.reservations if held.state is not state]
+    cycle.forget(state)
     return True
 
 

@@ -232,9 +232,9 @@ def _sticky(demand: Demand, before: tuple[int, ...]) -> Demand:
         return demand
     terms = []
     for term in demand.terms:
-        own = [host for host in before if host in set(term.candidates.tolist())]
-        rest = term.candidates[~np.isin(term.candidates, own)]
-        order = np.concatenate([np.array(own, dtype=np.int64), rest])
+        own = np.array(before, dtype=np.int64)
+        own = own[np.isin(own, term.candidates)]
+        order = np.concatenate([own, term.candidates[~np.isin(term.candidates, own)]])
         terms.append(replace(term, candidates=order))
     return replace(demand, terms=tuple(terms))
 
