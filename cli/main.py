@@ -16,6 +16,7 @@ from .generate import generate
 from .importer import app as importers
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
+from .show import show
 from .simulate import simulate
 from .solve import solve
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, simulate, check, generate, examples, schema):
+for command in (solve, compare, simulate, show, check, generate, examples, schema):
     app.command()(command)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")
