@@ -1,0 +1,333 @@
+"""Time-based reservation: instants, durations, order, future allocations, backfill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from hypothesis import HealthCheck, given, settings
+from judging import host, job, problem, racks, running
+from random_instances import instances
+from slotwise.model.allocation import FORMATTERS, AllocationFormatter, lsf_allocation
+from slotwise.model.cluster import Cluster
+from slotwise.model.duration import expected_duration, expected_finish
+from slotwise.model.formats import loads
+from slotwise.model.instance import Instance
+from slotwise.model.job import Application, HostRequest, Job
+from slotwise.model.queue import Queue
+from slotwise.solver.methods import plan
+from slotwise.solver.validate import validate
+
+HOUR = 3600
+MINUTE = 60
+
+
+@pytest.mark.behaviour("TBR-07")
+def test_qat_starts_at_the_end_of_qat25_on_all_three_hosts() -> None:
+    instance = sw.load(sw.example("qat-time-based"))
+    assert plan(instance, "greedy")["11898"].reserved == {"qat26": 2}
+    for method in ("time-based", "optimal"):
+        planned = plan(instance, method, effort=10)["11898"]
+        assert (planned.start, planned.finish) == (12 * HOUR, 26 * HOUR)
+        assert planned.allocation == {"qat24": 2, "qat25": 2, "qat26": 2}
+        assert planned.waits_for.endswith("waits for the end of 11896")
+    assert plan(instance, effort=10)["11898"].proved
+
+
+@pytest.mark.behaviour("TBR-08", "TBR-06")
+def test_sierra_starts_when_node_0_is_free_on_nodes_0_2_and_3() -> None:
+    instance = sw.load(sw.example("sierra-nodes"))
+    assert plan(instance, "greedy")["11902"].reserved == {"sierra2": 2, "sierra3": 2}
+    for method in ("time-based", "optimal"):
+        planned = plan(instance, method, effort=10)["11902"]
+        assert planned.start == 10 * HOUR
+        assert planned.allocation == {"sierra0": 2, "sierra2": 2, "sierra3": 2}
+        assert FORMATTERS["rms"](planned.allocation) == "rms_alloc=2*sierra[0,2-3]"
+        assert FORMATTERS["lsf"](planned.allocation) == "alloc=2*sierra0 2*sierra2 2*sierra3"
+
+
+@pytest.mark.behaviour("TBR-06")
+def test_any_function_of_an_allocation_is_a_formatter() -> None:
+    def nodes(allocation: Mapping[str, int]) -> str:
+        return "nodes=" + "+".join(sorted(allocation))
+
+    own: AllocationFormatter = nodes
+    assert own({"b": 1, "a": 3}) == "nodes=a+b"
+    assert lsf_allocation({"hostA": 2, "hostB": 3}) == "alloc=2*hostA 3*hostB"
+
+
+# --- instants -----------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-02", "RSV-09")
+def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
+    """600 MB for ten minutes, 300 to the thirtieth, 100 to the end after two hours; 1000 in all."""
+    instance = sw.load(sw.example("memory-phases"))
+    literal = plan(instance, "time-based")
+    assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 0)
+    assert literal["job2"].waits_for == (
+        "needs 1 free slots and mem available, has 0 (3 slots are free); waits for the end of job1"
+    )
+    exact = plan(instance, "optimal", effort=10)
+    assert (exact["job2"].start, exact["job3"].start) == (10 * MINUTE, 25 * MINUTE)
+    assert exact.status == "optimal"
+
+
+@pytest.mark.behaviour("RSV-02", "RSV-03")
+@pytest.mark.parametrize(
+    ("usage", "minutes"),
+    [
+        ("rusage[tmp=30:duration=30:decay=1]", 10),  # falls by 1 MB a minute
+        ("rusage[tmp=30:duration=30:decay=0]", 30),
+        ("rusage[tmp=30:duration=30:decay=5]", 30),
+        ("rusage[tmp=30:duration=30]", 30),
+        ("rusage[tmp=30:decay=1]", 60),  # no duration: for the job's life
+        ("rusage[tmp=30:duration=1h]", 60),
+        ("rusage[tmp=30:duration=600s]", 10),
+    ],
+)
+def test_what_a_running_job_holds_falls_by_duration_and_decay(usage: str, minutes: int) -> None:
+    """30 of 60 MB are held; who wants 40 waits until 20 are held at most."""
+    hosts = (host("A", amounts={"tmp": 60.0}),)
+    busy = (running("r", {"A": 1}, usage, run_limit=HOUR),)
+    instance = problem(job("j", 1, "rusage[tmp=40]"), hosts=hosts, running=busy)
+    assert plan(instance, effort=10)["j"].start == minutes * MINUTE
+
+
+@pytest.mark.behaviour("TBR-02")
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instances(most_hosts=5, most_jobs=4))
+def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: Instance) -> None:
+    instants = {instance.now, *(expected_finish(instance, run) for run in instance.running)}
+    for item in plan(instance, "time-based"):
+        if item.start is not None:
+            assert item.start in instants
+            instants.add(item.finish)
+
+
+@pytest.mark.behaviour("TBR-02")
+def test_an_overdue_job_is_expected_to_end_now() -> None:
+    late = running("r", {"A": 4}, run_limit=100)
+    instance = problem(job("j", 4), hosts=(host("A"),), running=(late,), now=500)
+    found = plan(instance, "time-based")
+    assert found["j"].start == 500
+    assert validate(instance, found) == []
+
+
+# --- durations (TBR-03) -------------------------------------------------------------------------
+
+CHAIN = (
+    ("run_limit", Job, 10),
+    ("run_limit", Queue, 20),
+    ("run_limit", Application, 30),
+    ("run_time", Application, 40),
+    ("cpu_limit", Job, 50),
+    ("cpu_limit", Queue, 60),
+    ("cpu_limit", Application, 70),
+)
+
+
+@pytest.mark.behaviour("TBR-03")
+@pytest.mark.parametrize("first", range(len(CHAIN) + 1))
+def test_the_duration_is_the_first_that_is_given(first: int) -> None:
+    """-W, RUNLIMIT of queue and application, RUNTIME, then the CPU limits; none: no known end."""
+    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}}
+    for name, kind, seconds in CHAIN[first:]:
+        given_by[kind][name] = seconds
+    instance = Instance(
+        Cluster((host("A"),)),
+        queues=(Queue("default", **given_by[Queue]),),
+        applications=(Application("app", **given_by[Application]),),
+        pending=(
+            Job("j", 4, application="app", submit=-1, **given_by[Job]),
+            Job("next", 1, run_limit=5),
+        ),
+    )
+    expected = CHAIN[first][2] if first < len(CHAIN) else None
+    assert expected_duration(instance, instance.pending[0]) == expected
+    found = plan(instance, "time-based")
+    assert found["j"].finish == expected
+    assert ("next" in found) == (expected is not None)
+    if expected is not None:
+        assert found["next"].start == expected
+    else:
+        assert found.unplaced[0].reason == (
+            "the jobs before it hold its places for ever (they have no run limit)"
+        )
+
+
+@pytest.mark.behaviour("TBR-03")
+def test_the_maximum_of_runlimit_counts_where_it_has_no_default() -> None:
+    queue = Queue("default", run_limit_max=900)
+    instance = problem(job("j", 1, run_limit=None), queues=(queue,))
+    assert plan(instance, "time-based")["j"].finish == 900
+
+
+@pytest.mark.behaviour("TBR-03")
+def test_a_running_job_of_unknown_end_frees_nothing() -> None:
+    busy = (running("endless", {"A": 1}, run_limit=None), running("r", {"B": 4}))
+    instance = problem(job("j", 8), hosts=(host("A"), host("B")), running=busy)
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert "j" not in found
+        assert found.unplaced[0].reason == (
+            "waits for jobs whose end is unknown (no run limit): endless"
+        )
+    seven = replace(instance, pending=(job("j", 7),))
+    assert plan(seven, "time-based")["j"].start == 100
+
+
+@pytest.mark.behaviour("TBR-03")
+def test_a_finish_that_the_instance_states_goes_before_the_chain() -> None:
+    run = replace(running("r", {"A": 4}, run_limit=1000), finish=300)
+    instance = problem(job("j", 4), hosts=(host("A"),), running=(run,))
+    assert plan(instance, "time-based")["j"].start == 300
+
+
+# --- order (TBR-04) -----------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-04", "FSH-16", "LOP-04")
+def test_order_by_queue_then_job_priority_then_submission_then_listing() -> None:
+    queues = (Queue("low", 10), Queue("high", 20))
+    jobs = (
+        job("e", 4, queue="low", priority=90, submit=-9),
+        job("c", 4, queue="high", submit=-1),
+        job("d", 4, queue="high", submit=-1),
+        job("b", 4, queue="high", submit=-5),
+        job("a", 4, queue="high", priority=50),
+    )
+    found = plan(problem(*jobs, hosts=(host("A"),), queues=queues), "time-based")
+    assert [item.job for item in found] == ["a", "b", "c", "d", "e"]
+    assert [item.start for item in found] == [0, 100, 200, 300, 400]
+
+
+@pytest.mark.behaviour("TBR-04")
+def test_a_skipped_job_moves_the_others_back_once_it_can_be_placed() -> None:
+    """While `endless` has no known end, `wide` is skipped; then it goes first after all."""
+    hosts = (host("A"), host("B"))
+    endless = running("endless", {"B": 1}, run_limit=None)
+    wide, small = job("wide", 8, run_limit=1000), job("small", 4)
+    busy = (running("r", {"A": 4}), endless)
+    instance = problem(wide, small, hosts=hosts, running=busy)
+    before = plan(instance, "time-based")
+    assert ("wide" in before, before["small"].start) == (False, 100)
+    ending = replace(endless, finish=50)
+    after = plan(replace(instance, running=(busy[0], ending)), "time-based")
+    assert (after["wide"].start, after["small"].start) == (100, 1100)
+
+
+@pytest.mark.behaviour("TBR-18", "TBR-04")
+@pytest.mark.parametrize(("limit", "start"), [(5400, 1800), (5401, 10800)])
+def test_a_job_backfills_if_it_ends_by_the_start_of_the_reserved_one(
+    limit: int, start: int
+) -> None:
+    """From 8:30 to 10:00 three slots are free; at 10:00 job2 needs all four for an hour."""
+    instance = sw.load(sw.example("backfill"))
+    job2, job3, _ = instance.pending
+    wanted = replace(job3, run_limit=limit)
+    found = plan(replace(instance, pending=(job2, wanted)), "time-based")
+    assert (found["job2"].start, found["job3"].start) == (2 * HOUR, start)
+
+
+@pytest.mark.behaviour("TBR-18")
+def test_a_job_of_unknown_end_does_not_backfill() -> None:
+    instance = sw.load(sw.example("backfill"))
+    job2, job3, _ = instance.pending
+    endless = replace(job3, run_limit=None)
+    found = plan(replace(instance, pending=(job2, endless)), "time-based")
+    assert (found["job2"].start, found["job3"].start) == (2 * HOUR, 3 * HOUR)
+
+
+# --- candidate order (TBR-05) -------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-05", "PLC-12")
+@pytest.mark.parametrize(
+    ("hosts", "allocation"),
+    [
+        ((), {"hostA": 4, "hostB": 2}),
+        ((HostRequest("hostB", 1), HostRequest("hostA")), {"hostB": 4, "hostA": 2}),
+    ],
+)
+def test_candidate_order_changes_the_place_and_not_the_time(
+    hosts: tuple[HostRequest, ...], allocation: dict[str, int]
+) -> None:
+    instance = sw.load(sw.example("candidate-order"))
+    wanted = replace(instance.pending[0], hosts=hosts)
+    for method in ("time-based", "optimal"):
+        planned = plan(replace(instance, pending=(wanted,)), method, effort=10)["job2"]
+        assert planned.start == HOUR
+        assert list(planned.allocation.items()) == list(allocation.items())
+
+
+@pytest.mark.behaviour("TBR-05")
+def test_only_running_jobs_feed_the_estimate() -> None:
+    """Jobs that are submitted later (`future`) change nothing."""
+    instance = sw.load(sw.example("headline"))
+    rush = replace(instance.pending[0], id="rush", priority=99, submit=10)
+    assert plan(replace(instance, future=(rush,)), "time-based") == plan(instance, "time-based")
+
+
+# --- resources and units ------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("MEM-08")
+@pytest.mark.parametrize("example", ["memory-pending", "memory-backfill"])
+def test_memory_counts_with_slots(example: str) -> None:
+    """Eight slots are free, 200 MB too few: job3 starts when job1 and job2 end."""
+    instance = sw.load(sw.example(example))
+    planned = plan(instance, "time-based")["job3"]
+    assert (planned.start, planned.allocation) == (300 * MINUTE, {"hostA": 1})
+    assert "mem available" in planned.waits_for
+
+
+@pytest.mark.behaviour("TBR-13")
+@pytest.mark.parametrize("pref", ["config", "maxavail", "minavail"])
+def test_reservation_takes_units_in_configuration_order_whatever_is_preferred(pref: str) -> None:
+    """At 100 r1 has four free slots, r2 eight, r3 twelve."""
+    ends = (
+        running("short", {"r1a": 4, "r2a": 4, "r2b": 4, "r3a": 4, "r3b": 4, "r3c": 4}),
+        running("long", {"r1b": 4, "r1c": 4, "r2c": 4}, run_limit=999),
+    )
+    wanted = job("j", 4, f"cu[pref={pref}]")
+    instance = problem(wanted, cluster=racks(r1=3, r2=3, r3=3), running=ends)
+    planned = plan(instance, "time-based")["j"]
+    assert (planned.start, planned.allocation) == (100, {"r1a": 4})
+
+
+@pytest.mark.behaviour("TBR-14")
+def test_a_resized_running_job_frees_what_it_holds_now() -> None:
+    """It asked for 2 to 8 slots and grew to 6; a wish to grow further is no job to be planned."""
+    grown = running("r", {"A": 4, "B": 2}, resizable=True)
+    grown = replace(grown, job=replace(grown.job, slots=2, max_slots=8))
+    hosts = (host("A"), host("B"))
+    instance = problem(job("j", 8), job("k", 2), hosts=hosts, running=(grown,))
+    assert grown.slots == 6
+    found = plan(instance, "time-based")
+    assert [item.job for item in found] == ["j", "k"]
+    assert (found["j"].start, found["k"].start) == (100, 0)
+    assert found["k"].allocation == {"B": 2}
+    assert plan(instance, "greedy")["j"].estimate == 100
+
+
+CHUNKED = """
+format: slotwise/1
+params: {LSB_TIME_RESERVE_NUMJOBS: %d}
+hosts: [{name: hostA, slots: 4}]
+queues: [{name: default, CHUNK_JOB_SIZE: %d}]
+"""
+
+
+@pytest.mark.behaviour("TBR-15")
+def test_job_chunking_is_refused_beside_time_based_reservation() -> None:
+    with pytest.raises(sw.InputError) as caught:
+        loads(CHUNKED % (4, 3))
+    assert [str(item) for item in caught.value.problems] == [
+        "line 5: queues[0].CHUNK_JOB_SIZE: job chunking of queue default does not go with "
+        "time-based reservation: leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
+    ]
+    assert loads(CHUNKED % (0, 3)).queue("default").chunk_job_size == 3
+    assert loads(CHUNKED % (4, 1)).params.time_reserve_numjobs == 4
