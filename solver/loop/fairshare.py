@@ -100,7 +100,8 @@ class Account:
 class ShareTree:
     """The accounts of one policy and the rules by which they are counted.
 
-    name: of the queue, the master queue or the host partition. slot_memory: average MB for a slot
+    name: of the queue, the master queue or the host partition. decay, run_decay: rates a second, of
+    what is past and of the run time of running jobs. slot_memory: average MB for a slot
     of the cluster, for the adjustment plug-in.
     """
 
@@ -113,6 +114,8 @@ class ShareTree:
     ) -> None:
         self.name = node.name
         self.factors = factors
+        self.decay = factors.decay
+        self.run_decay = factors.decay if factors.run_time_decay else 0.0
         self.adjustment = adjustment
         self.slot_memory = slot_memory
         self.root = _accounts(node, None)
@@ -143,8 +146,7 @@ class ShareTree:
 
     def book(self, account: Account, now: float, change: Change) -> None:
         """Add `change` to the account and to all above it at time `now`."""
-        decay = self.factors.decay
-        run_decay = decay if self.factors.run_time_decay else 0.0
+        decay, run_decay = self.decay, self.run_decay
         for at in account.chain():
             at.slots += change.slots
             at.reserved += change.reserved
@@ -160,9 +162,8 @@ class ShareTree:
 
     def usage(self, account: Account, now: float) -> Usage:
         """What the account and all below it have used by `now`."""
-        decay = self.factors.decay
-        run_decay = decay if self.factors.run_time_decay else 0.0
-        run_time = account.run.at(now, run_decay)
+        decay = self.decay
+        run_time = account.run.at(now, self.run_decay)
         return Usage(
             cpu_time=account.cpu.at(now, decay),
             run_time=run_time,

@@ -37,11 +37,9 @@ class Charge:
 
     def book(self, now: int, change: Change) -> None:
         """Add `change` to the account, those above it, and the job's own part."""
-        factors = self.tree.factors
-        run_decay = factors.decay if factors.run_time_decay else 0.0
-        self.run.change(now, run_decay, change.run, change.run_rate)
+        self.run.change(now, self.tree.run_decay, change.run, change.run_rate)
         self.rest.change(now, 0.0, change.rest, change.rest_rate)
-        self.cpu.change(now, factors.decay, change.cpu, change.cpu_rate)
+        self.cpu.change(now, self.tree.decay, change.cpu, change.cpu_rate)
         self.tree.book(self.account, now, change)
 
     @property
@@ -186,7 +184,7 @@ class Ledger:
         entry = self.entries[job]
         assumed = entry.cpu.at(now)
         for charge in entry.charges:
-            kept = charge.cpu.at(now, charge.tree.factors.decay)
+            kept = charge.cpu.at(now, charge.tree.decay)
             more = kept * (total / assumed - 1) if assumed else total * charge.part
             charge.book(now, Change(cpu=more))
         entry.cpu.change(now, add=total - assumed)
@@ -248,12 +246,12 @@ class Ledger:
         for charge in entry.charges:
             slots = counts[id(charge.account)][2] if id(charge.account) in counts else 0
             part = slots / total if total else 0.0
-            change = Change(slots=slots - charge.slots, memory=entry.memory * (part - charge.part))
+            more, memory = slots - charge.slots, entry.memory * (part - charge.part)
             weight = charge.weight
             charge.slots, charge.part = slots, part
             rest = self._rest(entry, now) * (charge.weight - weight)
-            charge.book(now, replace(change, rest=rest))
-            charge.book(now, entry.rates(charge, 1))
+            rates = entry.rates(charge, 1)
+            charge.book(now, replace(rates, slots=more, memory=memory, rest=rest))
         entry.allocation = dict(allocation)
 
     def _pause(self, entry: Entry, now: int, suspend: bool) -> None:

@@ -1,0 +1,119 @@
+"""What the order of a cycle costs: 10,000 users in a three-level share tree, 100,000 pending jobs.
+
+    python benchmarks/fairshare.py [--users 10000] [--jobs 100000]
+
+`begin` is once a cycle (sorting the queue); `first` builds the walk and finds the first job; each
+`dispatch` takes the next job, books it on its account and all above, and restores the order; each
+`skip` leaves the accounts as they are. A dispatch costs O(log users): the last lines show it
+against the number of users.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.queue import Queue
+from slotwise.model.user import UserGroup
+from slotwise.solver.loop.order import DispatchOrder, order_policy
+
+DEPARTMENTS, SEED = 20, 1
+
+
+def problem(users: int, jobs: int) -> tuple[Instance, list[Job]]:
+    """Departments of projects of users, all with shares of their own, and their pending jobs."""
+    draw = random.Random(SEED)
+    projects = max(1, users // (DEPARTMENTS * 25))
+    groups: list[UserGroup] = []
+    departments: list[str] = []
+    for d in range(DEPARTMENTS):
+        names = []
+        for p in range(projects):
+            name = f"project{d}.{p}"
+            members = tuple(
+                f"u{n}" for n in range(users) if n % (DEPARTMENTS * projects) == len(groups) - d
+            )
+            shares = tuple((member, draw.randint(1, 100)) for member in members)
+            groups.append(UserGroup(name, members, shares))
+            names.append(name)
+        department = f"department{d}"
+        groups.append(
+            UserGroup(department, tuple(names), tuple((n, draw.randint(1, 9)) for n in names))
+        )
+        departments.append(department)
+    queue = Queue("q", user_shares=tuple((name, draw.randint(1, 9)) for name in departments))
+    pending = [
+        Job(
+            str(n),
+            draw.choice((1, 1, 2, 4)),
+            user=f"u{draw.randrange(users)}",
+            queue="q",
+            submit=n // 10,
+        )
+        for n in range(jobs)
+    ]
+    return Instance(Cluster((Host("h", 1_000_000),)), (queue,), groups=tuple(groups)), pending
+
+
+def measure(users: int, jobs: int, dispatches: int) -> dict[str, float]:
+    """Seconds of the parts of a cycle; microseconds of a dispatch and of a skip."""
+    instance, pending = problem(users, jobs)
+    found: dict[str, float] = {}
+    clock = time.perf_counter
+    at = clock()
+    order = order_policy(instance)
+    found["build (s)"] = clock() - at
+    for name in ("first cycle", "later cycle"):
+        at = clock()
+        order.begin(0, pending)
+        found[f"{name}: begin (s)"] = clock() - at
+        at = clock()
+        order.next()
+        found[f"{name}: first (s)"] = clock() - at
+        order.skipped(_offered(order))
+    found["dispatch (us)"] = _each(order, dispatches, start=True)
+    found["skip (us)"] = _each(order, dispatches, start=False)
+    return found
+
+
+def _offered(order: DispatchOrder) -> Job:
+    offer = order.next()
+    assert offer is not None, "jobs are left"
+    return offer.job
+
+
+def _each(order: DispatchOrder, count: int, *, start: bool) -> float:
+    at = time.perf_counter()
+    for _ in range(count):
+        job = _offered(order)
+        if start:
+            order.started(job, {"h": job.slots}, 0)
+        else:
+            order.skipped(job)
+    return (time.perf_counter() - at) / count * 1e6
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--users", type=int, default=10_000)
+    parser.add_argument("--jobs", type=int, default=100_000)
+    arguments = parser.parse_args()
+    dispatches = arguments.jobs // 4
+    print(f"{arguments.users} users in three levels, {arguments.jobs} pending jobs")
+    for name, value in measure(arguments.users, arguments.jobs, dispatches).items():
+        print(f"  {name:28}{value:10.3f}")
+    print("users    us a dispatch")
+    users = 100
+    while users <= arguments.users:
+        found = measure(users, arguments.jobs, dispatches)
+        print(f"{users:<8}{found['dispatch (us)']:10.1f}")
+        users *= 10
+
+
+if __name__ == "__main__":
+    main()
