@@ -9,6 +9,7 @@ jobs a window must be checked at its first instant and at every later start insi
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -365,7 +366,7 @@ class Profile:
         if one_by_one:
             new |= (until > after)[1:]
         edges = [0, *(np.flatnonzero(new) + 1).tolist(), len(times)]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(itertools.pairwise(edges))
 
     @property
     def only_grows(self) -> bool:

@@ -58,7 +58,7 @@ class Resolver:
         for running in self.instance.running:
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             finish = expected_finish(self.instance, running)
-            blocked = self._blocked_units(running.job, allocation)
+            blocked = self.blocked_units(running.job, allocation)
             for alternative, part in self.running_uses(running, allocation):
                 profile.hold(alternative, part, running.start, finish, whole_hosts=blocked)
         profile.freeze()
@@ -91,7 +91,7 @@ class Resolver:
             found.append((use, part))
         return found
 
-    def _blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
+    def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
         requirement = effective_requirement(self.instance, job).requirement
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:

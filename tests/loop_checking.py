@@ -1,4 +1,4 @@
-"""A literal check of a finished simulation: the judge of plans, asked about what really happened."""
+"""A literal check of a finished simulation: the judge of plans, asked what really happened."""
 
 from __future__ import annotations
 
@@ -50,5 +50,11 @@ def _span(record: JobRecord) -> int:
 def _planned(instance: Instance, record: JobRecord) -> PlannedJob:
     assert record.start is not None
     finish = record.start + _span(record)
-    return PlannedJob(record.job, record.start, finish, record.hosts, method="loop",
-                      alternative=record.alternative)
+    return PlannedJob(
+        record.job,
+        record.start,
+        finish,
+        record.hosts,
+        method="loop",
+        alternative=record.alternative,
+    )

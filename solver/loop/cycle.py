@@ -8,18 +8,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from ..demand import Allocation, BoolArray, Demand, IntArray, TermDemand
-from ..earliest import Start, earliest_start, hold_start, start_at
+from ..demand import Allocation, BoolArray, IntArray
+from ..earliest import Start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..profile import Profile
 from ..resources import SLOTS, FloatArray
 from ..waiting import shortage
-from . import backfill, preemption, resizing
+from . import backfill, preemption, reserving, resizing
 from .gates import Gates
 from .ordering import FirstCome
 from .present import Beside, HeldBack
@@ -27,9 +29,6 @@ from .quick import is_plain, place_plain
 from .requests import Shape
 from .reservations import (
     Held,
-    hold_future,
-    only_slots_and_memory_short,
-    reserve_greedily,
 )
 from .settings import Settings
 from .stages import Offer
@@ -69,8 +68,8 @@ class Cycle:
         self.backfills = any(queue.backfill for queue in self.instance.queues)
         self.preempts = any(queue.preemptive is not None for queue in self.instance.queues)
         modules = self.instance.params.modules
-        self._single = modules is None or "schmod_reserve" in modules
-        self._parallel = modules is None or "schmod_parallel" in modules
+        self.reserve_plugin = modules is None or "schmod_reserve" in modules
+        self.parallel_plugin = modules is None or "schmod_parallel" in modules
         self.held = HeldBack()
         self.reservations: list[Held] = []
         self.record = CycleRecord(self.instance.now)
@@ -78,7 +77,7 @@ class Cycle:
         self._why: dict[int, str] = {}
         self._recount = True
         self.moving = False
-        self._timed: dict[int, JobState] = {}
+        self.timed: dict[int, JobState] = {}
         self._future: Profile | None = None
         self._slots_held: dict[str, dict[str, int]] = {}
         self._last: tuple[object, ...] = ()
@@ -129,7 +128,7 @@ class Cycle:
             return False
         self._recount = False
         planning = self.settings.reservation == "time-based"
-        if planning and len(self.reservations) < self.settings.top:
+        if planning and self.room_at_the_top:
             self._recount = True
             return False
         view = self.beside(None)
@@ -168,8 +167,8 @@ class Cycle:
             self._failed.add(key)
         if not state.reason:
             self.note(state, self.why(state, shape, closed))
-        if self.may_reserve(state):
-            self._reserve(state, shape, closed)
+        if reserving.may_reserve(self, state):
+            reserving.reserve(self, state, closed)
         return False
 
     def barred(self, state: JobState, offer: Offer) -> str:
@@ -252,120 +251,10 @@ class Cycle:
 
     # --- reserving ------------------------------------------------------------------------------
 
-    def may_reserve(self, state: JobState) -> bool:
-        """Whether the job may hold anything in this cycle (GRD-06, MEM-04, MEM-06)."""
-        if self.settings.reservation == "none":
-            return False
-        queue = self.queues[state.job.queue]
-        cycles = queue.reserve_cycles
-        if cycles is None:
-            return self.settings.every_queue
-        single = state.job.slots == 1
-        if not (self._single if single else self._parallel):
-            return False
-        now = self.world.now
-        if state.rest_until is not None:
-            if now < state.rest_until:
-                return False
-            state.rest_until = state.held_since = None
-        length = cycles * self.instance.params.mbd_sleep_time
-        if state.held_since is not None and now >= state.held_since + length:
-            # The time is over: one session without anything, then again (MEM-04).
-            state.rest_until = now + max(1, self.settings.cycle)
-            state.held_since, state.held = None, ()
-            return False
-        return True
-
-    def holds_memory(self, state: JobState) -> bool:
-        """Whether the job's queue reserves memory with the slots (MEM-01, MEM-05)."""
-        queue = self.queues[state.job.queue]
-        return queue.resource_reserve is not None or queue.slot_reserve is None
-
-    def _reserve(self, state: JobState, shape: Shape, closed: BoolArray | None) -> None:
-        memory = self.holds_memory(state)
-        in_top = len(self.reservations) < self.settings.top
-        held: Held | None = None
-        fallback = ""
-        if self.settings.reservation == "time-based" and in_top:
-            held = self.time_based(state, shape, closed, memory=memory)
-            fallback = "" if held else "no place for it in the future was found"
-        if held is None:
-            held = self.greedy(state, shape, closed, memory=memory)
-            if held is not None:
-                held.fallback = fallback
-        if held is not None:
-            self.keep(held)
-
-    def time_based(
-        self, state: JobState, shape: Shape, closed: BoolArray | None, *, memory: bool
-    ) -> Held | None:
-        """A future allocation at the earliest finish at which everything holds (TBR-02)."""
-        demand = self.open_part(shape, state, closed)
-        if not all(term.candidates.size for term in demand.terms):
-            return None
-        future = self.future()
-        start = earliest_start(future, demand, finishes_only=True)
-        if start is not None and start.time <= self.world.now:
-            # Only what others hold keeps it from starting: the next time something ends.
-            later = self.world.now + 1
-            start = earliest_start(future, demand, finishes_only=True, not_before=later)
-        if start is None:
-            return None
-        if (found := self._better(state, start.time)) is not None:
-            return found
-        return self.hold(state, demand, start, closed, memory=memory, method="time-based")
-
-    def open_part(self, shape: Shape, state: JobState, closed: BoolArray | None) -> Demand:
-        """What a reservation asks for, on the hosts that are open in this cycle."""
-        return _without(self.world.requests.reserving(shape, state.job, self.world.now), closed)
-
-    def hold(
-        self,
-        state: JobState,
-        demand: Demand,
-        start: Start,
-        closed: BoolArray | None,
-        *,
-        memory: bool,
-        method: str,
-    ) -> Held:
-        """What is free now of a future allocation, if nothing but slots and memory is short."""
-        beside = self.beside(closed)
-        now = self.world.now
-        if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
-            return hold_future(state, demand, start, beside, now, method=method, memory=memory)
-        return Held(state, method, start.time, start=start, demand=demand)
-
-    def _better(self, state: JobState, time: int | None) -> Held | None:
-        """A reservation made earlier in this cycle, for another partition, that is as early."""
-        for held in self.reservations:
-            if held.state is state and (time is None or (held.estimate or time + 1) <= time):
-                return held
-        return None
-
-    def greedy(
-        self, state: JobState, shape: Shape, closed: BoolArray | None, *, memory: bool
-    ) -> Held | None:
-        """A greedy reservation (GRD-01)."""
-        beside = self.beside(closed)
-        if not (beside.free(SLOTS, beside.now) > 0).any():
-            return None
-        now = self.world.now
-        demand = shape.reserving
-        if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
-            return None
-        held = reserve_greedily(
-            state,
-            demand,
-            beside,
-            self.world.live,
-            now,
-            memory=memory,
-            by_start_time=self.instance.params.reserve_by_starttime,
-        )
-        if held is None:
-            return None
-        return self._better(state, held.estimate) or held
+    @property
+    def room_at_the_top(self) -> bool:
+        """Whether fewer than N jobs have a reservation yet (TBR-01)."""
+        return len(self.reservations) < self.settings.top
 
     def keep(self, held: Held) -> None:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
@@ -387,7 +276,7 @@ class Cycle:
         state.held = tuple(held.slots)
         if state.held_since is None and held.slots:
             state.held_since = self.world.now
-            self._timed[state.number] = state
+            self.timed[state.number] = state
         if held.slots:
             names = self.world.named(held.slots)
             self.world.order.reserved(state.job, names, self.world.now)
@@ -420,7 +309,7 @@ class Cycle:
         return self._why[shape.number]
 
     def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
-        demand = _without(self.world.requests.now(shape), closed)
+        demand = reserving.without(self.world.requests.now(shape), closed)
         parts = [self.gates.why_load(state.job.queue)]
         if closed is not None and not any(term.candidates.size for term in demand.terms):
             parts.append("all its hosts are closed to it now")
@@ -460,26 +349,29 @@ class Cycle:
         )
         self._last = self._signature()
 
-    def expiries(self) -> list[int]:
-        """When reservations of pending jobs run out, or may be made again."""
-        sleep = self.instance.params.mbd_sleep_time
-        found: list[int] = []
-        for number, state in list(self._timed.items()):
-            cycles = self.queues[state.job.queue].reserve_cycles
-            if number not in self.world.pending or cycles is None:
-                del self._timed[number]
-                continue
-            if state.rest_until is not None:
-                found.append(state.rest_until)
-            elif state.held_since is not None:
-                found.append(state.held_since + cycles * sleep)
-        return [time for time in found if time > self.world.now]
-
     @property
     def patience(self) -> int:
         """Seconds after which reservations have shown everything that they can do."""
         cycles = [queue.reserve_cycles or 0 for queue in self.instance.queues]
         return 2 * (max(cycles, default=0) + 2) * self.instance.params.mbd_sleep_time
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """What the next cycle needs to know of this one, as plain data."""
+        return {
+            "slots_held": self._slots_held,
+            "last": self._last,
+            "timed": list(self.timed),
+            "started": self.record.started,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        self._slots_held = state["slots_held"]
+        self._last = _tuples(state["last"])
+        self.timed = {number: self.world.states[number] for number in state["timed"]}
+        self.record.started = list(state["started"])
 
     def _signature(self) -> tuple[object, ...]:
         return tuple(
@@ -493,14 +385,9 @@ class Cycle:
         )
 
 
-def _without(demand: Demand, closed: BoolArray | None) -> Demand:
-    """The demand without the hosts that are closed for the whole cycle (TBR-16)."""
-    if closed is None:
-        return demand
-    terms: list[TermDemand] = [
-        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
-    ]
-    return replace(demand, terms=tuple(terms))
+def _tuples(nested: Any) -> Any:
+    """Lists as JSON has them, as tuples again."""
+    return tuple(map(_tuples, nested)) if isinstance(nested, list) else nested
 
 
 def _cut(slots: Allocation, left: IntArray) -> Allocation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -271,6 +272,12 @@ class Gates:
     def stall(self) -> int:
         """Seconds after which windows have shown everything they have."""
         return WEEK if self.any_windows else 0
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        self.status = list(state["status"])
+        self.all_up = all(item == "ok" for item in self.status)
+        self.load = {name: np.array(column, dtype=float) for name, column in state["load"].items()}
 
     def to_state(self) -> Mapping[str, object]:
         """Plain data for a checkpoint."""

@@ -15,6 +15,7 @@ from ..earliest import Start
 from ..problem import PlanningProblem
 from ..profile import Profile
 from ..timebased import plan_time_based
+from . import reserving
 from .requests import Shape
 from .reservations import Held
 from .state import JobState
@@ -46,29 +47,28 @@ def plan_top(cycle: Cycle) -> None:
             continue
         if not item.state.reason:
             cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
-        if not cycle.may_reserve(item.state):
+        if not reserving.may_reserve(cycle, item.state):
             continue
-        memory = cycle.holds_memory(item.state)
         if start is not None and not now_planned:
-            held: Held | None = cycle.hold(
-                item.state, item.demand, start, item.closed, memory=memory, method="optimal"
+            held: Held | None = reserving.hold(
+                cycle, item.state, item.demand, start, item.closed, method="optimal"
             )
         else:
-            held = _fallback(cycle, item, memory, now_planned=now_planned)
+            held = _fallback(cycle, item, now_planned=now_planned)
         if held is not None:
             cycle.keep(held)
 
 
-def _fallback(cycle: Cycle, item: _Top, memory: bool, *, now_planned: bool) -> Held | None:
+def _fallback(cycle: Cycle, item: _Top, *, now_planned: bool) -> Held | None:
     """Time-based, else greedy, for a job that the plan does not help."""
     why = "the plan has no place for it"
     if now_planned:
         # As long as this lasts, what was planned behind the job moves with every cycle.
         cycle.moving = True
         why = "its planned place is held for a job before it"
-    held = cycle.time_based(item.state, item.shape, item.closed, memory=memory)
+    held = reserving.time_based(cycle, item.state, item.closed)
     if held is None:
-        held = cycle.greedy(item.state, item.shape, item.closed, memory=memory)
+        held = reserving.greedy(cycle, item.state, item.closed)
     if held is not None:
         held.fallback = why
     return held
@@ -85,7 +85,7 @@ def _choose(cycle: Cycle) -> list[_Top]:
             cycle.note(state, reason)
         elif all(item.state is not state for item in chosen):
             closed = cycle.gates.closed(state.job.queue, offer.hosts)
-            demand = cycle.open_part(shape, state, closed)
+            demand = reserving.open_part(cycle, state, closed)
             if all(term.candidates.size for term in demand.terms):
                 chosen.append(_Top(state, shape, closed, demand))
         order.skipped(offer.job)

@@ -16,8 +16,9 @@ from .world import World
 class JobRecord:
     """One job; times in seconds from the origin, None for "never".
 
-    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host. req_time: expected duration. run_time: how
-    long it ran. estimate: the first estimate of its start, made at `estimated_at` by `estimate_by`.
+    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host.
+    req_time: expected duration. run_time: how long it ran. estimate: the first estimate of its
+    start, made at `estimated_at` by `estimate_by`.
     reason: why it did not start at once. status: "done", "killed" (run limit), "running",
     "suspended", "preempted", "pending" or "future".
     """

@@ -92,6 +92,10 @@ class Requests:
             found = self._shapes[key] = self._new(job)
         return found
 
+    def shapes(self) -> list[Shape]:
+        """All shapes so far, in the order in which they turned up."""
+        return list(self._shapes.values())
+
     def _new(self, job: Job) -> Shape:
         demand = replace(self.resolver.demand(job), duration=None)
         never = demand.impossible

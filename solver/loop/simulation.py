@@ -20,6 +20,7 @@ from .gates import Gates
 from .ordering import FirstCome, dispatch_policy
 from .records import JobRecord, Simulation, log_entry, record_of
 from .requests import Requests
+from .reserving import expiries
 from .settings import EFFORT, Settings
 from .state import RUNNING, Happening, JobState
 from .world import World
@@ -63,17 +64,25 @@ class Session:
         )
         self.gates = Gates(self.world, [host.status for host in cluster.hosts])
         self.cycle = Cycle(self.world, self.gates, settings)
-        self._last_progress = instance.now
+        self.last_progress = instance.now
         self._check_changes()
         self._check_jobs()
 
+    def create_jobs(self) -> None:
+        """All jobs by number, none of them entered yet."""
+        instance = self.instance
+        jobs = [running.job for running in instance.running]
+        for number, job in enumerate((*jobs, *instance.pending, *instance.future)):
+            self.world.create(JobState(job, number))
+
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`."""
+        self.create_jobs()
         world = self.world
-        for running in self.instance.running:
-            world.add_running(running, len(world.states))
-        for job in (*self.instance.pending, *self.instance.future):
-            world.add(JobState(job, len(world.states)))
+        for state, running in zip(world.states, self.instance.running, strict=False):
+            world.add_running(state, running)
+        for state in world.states[len(self.instance.running) :]:
+            world.expect(state)
         for number, change in enumerate(self.changes):
             world.events.push(max(change.time, self.instance.now), Happening.CHANGE, number)
 
@@ -110,13 +119,13 @@ class Session:
             self.complete = True
             return False
         if self._happen(time):
-            self._last_progress = time
+            self.last_progress = time
         self.world.advance(time)
         record = self.cycle.run()
         self.cycles += 1
         self.started += len(record.started)
         if record.started or record.resumed:
-            self._last_progress = time
+            self.last_progress = time
         if self.keep_log:
             self.log.append(log_entry(record, self.world))
         if self.recorder is not None:
@@ -219,7 +228,7 @@ class Session:
         fall = world.next_fall()
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
-        found += self.cycle.expiries()
+        found += expiries(self.cycle)
         for change in (self.gates.next_change(now), self.gates.next_accept(now)):
             if change is not None:
                 found.append(change)
@@ -230,7 +239,7 @@ class Session:
         if self.world.falling:
             return False
         patience = max(self.gates.stall, self.cycle.patience)
-        return time - self._last_progress > patience + 2 * max(1, self.settings.cycle)
+        return time - self.last_progress > patience + 2 * max(1, self.settings.cycle)
 
     # --- the result -----------------------------------------------------------------------------
 

@@ -14,11 +14,12 @@ from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..demand import Allocation, Alternative, Demand
+from ..profile import FOREVER
 from ..resources import SLOTS
 from .events import EventQueue
 from .live import Hold, LiveProfile
 from .ordering import DispatchPolicy, FirstCome
-from .present import Part, Present
+from .present import Part, Present, parts_of
 from .requests import Requests
 from .state import (
     DONE,
@@ -65,30 +66,30 @@ class World:
 
     # --- jobs -----------------------------------------------------------------------------------
 
-    def add(self, state: JobState) -> None:
-        """A job that is submitted, or may begin, later or now."""
+    def create(self, state: JobState) -> None:
+        """A job of the input."""
         self.states.append(state)
         self.by_id[state.job.id] = state
+
+    def expect(self, state: JobState) -> None:
+        """A job is submitted, or may begin, later or now."""
         at = max(state.job.submit, state.job.begin or state.job.submit, self.instance.now)
         self.events.push(at, Happening.SUBMIT, state.number)
 
-    def add_running(self, running: RunningJob, number: int) -> None:
-        """A job that runs already."""
+    def add_running(self, state: JobState, running: RunningJob) -> None:
+        """A job runs already."""
         job = running.job
-        state = JobState(job, number, shape=self.requests.shape(job))
+        state.shape = self.requests.shape(job)
         self._learn(state)
         finish = expected_finish(self.instance, running)
         if job.run_time is None:
             state.work = None if finish is None else finish - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start
-        self.states.append(state)
-        self.by_id[job.id] = state
         state.start = state.since = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
-        uses = self.requests.resolver.running_uses(running, state.terms[0])
-        self._run(state, [(use, part, ()) for use, part in uses])
+        self._run(state, self.holds(state))
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
@@ -184,6 +185,33 @@ class World:
         self.growing.pop(state.number, None)
         self.changed = True
 
+    # --- going on from a checkpoint -----------------------------------------------------------
+
+    def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
+        """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
+        assert state.start is not None
+        holds = self.holds(state)
+        for alternative, allocation, whole in holds:
+            state.parts += parts_of(self.table, alternative, allocation, whole)
+        for part, amount in zip(state.parts, amounts, strict=True):
+            part.amount = amount
+        falling = [part for part in state.parts if part.falls]
+        if falling and not all(_settled(part, self.now - state.start) for part in falling):
+            self.falling[state.number] = falling
+        self.running[state.number] = state
+        if state.job.resizable:
+            self.growing[state.number] = state
+        if state.status != RUNNING:
+            self.still[state.number] = state
+        if finish is not None:
+            known = None if finish >= FOREVER else finish
+            self.live.started(state.number, holds, state.start, known)
+
+    def wait_again(self, state: JobState) -> None:
+        """A job waits as the checkpoint has it."""
+        self.pending[state.number] = state
+        self._queue(state)
+
     # --- suspending -----------------------------------------------------------------------------
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
@@ -224,10 +252,8 @@ class World:
     def _relive(self, state: JobState, *, known: bool = True) -> None:
         """Enter a job into the profile anew: its finish has moved, or is not known any more."""
         assert state.start is not None
-        assert state.shape is not None
         finish = state.expected_end(self.now, self.cycle) if known else None
-        holds = holds_of(state.shape.demand, state.terms, state.alternative)
-        self.live.started(state.number, holds, state.start, finish)
+        self.live.started(state.number, self.holds(state), state.start, finish)
 
     def overdue(self, state: JobState) -> None:
         """A job runs longer than expected: it is now expected to end a cycle from now."""
@@ -247,12 +273,9 @@ class World:
         state.parts = []
         self.falling.pop(state.number, None)
         self.live.ended(state.number)
-        assert state.shape is not None
         assert state.start is not None
         state.terms = (allocation,)
-        for alternative, slots, whole in holds_of(
-            state.shape.demand, state.terms, state.alternative
-        ):
+        for alternative, slots, whole in self.holds(state):
             state.parts += self.present.take(
                 alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
             )
@@ -293,6 +316,16 @@ class World:
                         begun = phase.decay and elapsed >= phase.start
                         found.append(self.now if begun else start + phase.end)
         return min(found, default=None)
+
+    def holds(self, state: JobState) -> list[Hold]:
+        """What a running job uses, and where."""
+        assert state.shape is not None
+        if state.number < len(self.instance.running) and not state.requeues:
+            running, resolver = self.instance.running[state.number], self.requests.resolver
+            blocked = resolver.blocked_units(state.job, state.allocation)
+            uses = resolver.running_uses(running, state.allocation)
+            return [(use, part, blocked) for use, part in uses]
+        return holds_of(state.shape.demand, state.terms, state.alternative)
 
     # --- helpers --------------------------------------------------------------------------------
 

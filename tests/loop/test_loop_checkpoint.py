@@ -1,0 +1,54 @@
+"""A simulation that is stopped, saved and gone on with ends as one that was not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loop_workloads import METHODS, workloads
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.errors import InputError
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.solver.loop.saving import load, save
+from slotwise.solver.loop.settings import Settings
+from slotwise.solver.loop.simulation import Session, simulate
+
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.integers(0, 8), st.integers(1, 4))
+def test_going_on_from_a_checkpoint(
+    instance: Instance, method: str, steps: int, again: int
+) -> None:
+    whole = simulate(instance, reservation=method, keep_log=True)
+    session = Session(instance, Settings.of(instance, reservation=method), keep_log=True)
+    session.begin()
+    for _ in range(steps):
+        session.advance()
+    session = load(save(session), instance)
+    for _ in range(again):
+        session.advance()
+    session = load(save(session), instance)
+    while session.advance():
+        pass
+    result = session.result()
+    assert result.jobs == whole.jobs
+    assert result.log == whole.log
+    assert result.cycles == whole.cycles
+
+
+def test_a_checkpoint_of_something_else_is_refused() -> None:
+    instance = Instance(Cluster((Host("A", 1),)), pending=(Job("j"),))
+    session = Session(instance, Settings.of(instance))
+    session.begin()
+    text = save(session)
+    with pytest.raises(InputError, match="another instance"):
+        load(text, replace(instance, now=instance.now + 1))
+    with pytest.raises(InputError, match="no checkpoint"):
+        load("{}", instance)
+    with pytest.raises(InputError, match="no checkpoint"):
+        load("not json", instance)
