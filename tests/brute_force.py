@@ -46,9 +46,23 @@ def entries(instance: Instance, job: Job, time: int) -> Iterator[PlannedJob]:
     alternatives = 2 if any("||" in text for text in job.res_req) else 1
     for alternative in range(alternatives):
         for allocation in allocations(instance, job.slots):
-            yield PlannedJob(
-                job.id, time, finish, allocation, method="test", alternative=alternative
-            )
+            for ordered in _orders(instance, job, allocation):
+                yield PlannedJob(
+                    job.id, time, finish, ordered, method="test", alternative=alternative
+                )
+
+
+def _orders(instance: Instance, job: Job, allocation: dict[str, int]) -> Iterator[dict[str, int]]:
+    """The allocation with each of its hosts as the first, where that matters at all.
+
+    It does for -m host!, for the first term of a compound requirement, and for what a job takes
+    on its first host alone.
+    """
+    marked = any(request.first for request in job.hosts)
+    compound = any("{" in text for text in job.res_req)
+    once = any(usage.method == "PER_JOB" for usage in instance.reservation_usage)
+    for first in allocation if marked or compound or once else list(allocation)[:1]:
+        yield {first: allocation[first], **allocation}
 
 
 def shapes(instance: Instance, job: Job) -> list[PlannedJob]:
@@ -161,3 +175,41 @@ def _drops(job: Job, duration: int) -> list[int]:
     if any("duration=(2 3)" in text for text in job.res_req):
         return [drop for drop in (120, 300) if drop < duration]
     return []
+
+
+# --- every minute ---------------------------------------------------------------------------------
+
+
+def starts_by_the_minute(instance: Instance) -> dict[str, int | None]:
+    """The lexicographically earliest starts where every time is a whole minute: all are tried.
+
+    Knows nothing of events: a job's start is the first minute at which it fits into some joint
+    placement of the jobs before it at their starts. None: no start before everything is over.
+    """
+    horizon = _horizon(instance)
+    prefixes: list[Placed] = [()]
+    starts: dict[str, int | None] = {}
+    for job in instance.pending:
+        last = job is instance.pending[-1]
+        starts[job.id] = None
+        for time in range(instance.now, horizon, 60):
+            alone = [item for item in entries(instance, job, time) if is_valid(instance, (item,))]
+            grown: list[Placed] = []
+            for placed in ((*prefix, item) for item in alone for prefix in prefixes):
+                if is_valid(instance, placed):
+                    grown.append(placed)
+                    if last:
+                        break
+            if grown:
+                prefixes, starts[job.id] = grown, time
+                break
+    return starts
+
+
+def _horizon(instance: Instance) -> int:
+    """By now everything that ends has ended: with the last jobs one after another."""
+    ends = [expected_finish(instance, run) or 0 for run in instance.running]
+    ends += [item.end for item in instance.advance_reservations]
+    ends += [job.begin or 0 for job in instance.pending]
+    rest = sum(expected_duration(instance, job) or 0 for job in instance.pending)
+    return max([instance.now, *ends]) + rest + 10 * 60

@@ -77,7 +77,7 @@ def _settle(
     why = _too_large([*(item.demand for item in settled), demand])
     for time in instants(problem, demand, fixed):
         if why or budget.exhausted():
-            why = why or "the limit of the search was reached"
+            why = why or "the limit of the search was reached before it"
             bound = time if bound is None else bound
             break
         asked = [(other, [start]) for other, start in fixed]

@@ -33,7 +33,8 @@ class Program:
 
     def integer(self, low: int, high: int) -> Variable:
         """A new integer variable over [low, high]."""
-        return pulp.LpVariable(f"v{next(self._numbers)}", low, high, pulp.LpInteger)
+        name = f"v{next(self._numbers)}"
+        return self.problem.add_variable(name, low, high, pulp.LpInteger)
 
     def add(self, constraint: pulp.LpConstraint) -> None:
         """Add a constraint."""
