@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..model.plan import PlannedJob
-from .demand import Demand, Per, Room, TermDemand
+from .demand import Alternative, Demand, Per, Room, TermDemand
 from .earliest import Start, earliest_start
 from .placement import fits
 from .problem import PlanningProblem
-from .profile import UNBOUND, Profile
+from .profile import SLACK, UNBOUND, Profile
 from .resources import SLOTS
 
 
@@ -21,23 +21,36 @@ def what_it_waits_for(
     start: Start,
     profile: Profile,
     planned: Sequence[PlannedJob] = (),
+    *,
+    finishes_only: bool = False,
 ) -> str:
     """Why the job cannot start at the instant before `start`, "" if it starts at once.
 
     planned: the jobs planned before it, so that the ones it waits for can be named.
+    finishes_only: the start was looked for at finish times only (TBR-02).
     """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
         return "its begin time (-b)" if held_back and start.time == demand.earliest else ""
-    before = [t for t in profile.candidate_times(demand.earliest) if t < start.time]
-    instant = before[-1] if before else demand.earliest
+    times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
+    instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    return shortage(problem, demand, profile, instant) + _enders(problem, start, planned)
+    ends = _opening_hosts(problem, demand, start, instant) or _enders(problem, start, planned)
+    return shortage(problem, demand, profile, instant) + ends
+
+
+def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:
+    """Which of the hosts it takes were closed by their own dispatch windows."""
+    closed = None if demand.calendar is None else demand.calendar.closed_hosts(instant)
+    if closed is None:
+        return ""
+    names = problem.named({host: 1 for host in start.allocation if closed[host]})
+    return f"; waits for the dispatch window of {_some(list(names))}" if names else ""
 
 
 def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob]) -> str:
-    """Which jobs end at the start on the hosts it takes: `; waits for the end of 7`."""
+    """Which jobs and advance reservations end at the start on the hosts it takes."""
     names = set(problem.named(start.allocation))
     enders = [
         running.job.id
@@ -47,10 +60,17 @@ def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob
     enders += [
         item.job for item in planned if item.finish == start.time and names & set(item.allocation)
     ]
-    if not enders:
-        return ""
-    shown = ", ".join(enders[:3]) + (f" and {len(enders) - 3} more" if len(enders) > 3 else "")
-    return f"; waits for the end of {shown}"
+    if problem.honours_windows:
+        enders += [
+            f"advance reservation {item.name}"
+            for item in problem.instance.advance_reservations
+            if item.end == start.time and names & set(item.slots)
+        ]
+    return f"; waits for the end of {_some(enders)}" if enders else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def shortage(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
@@ -62,7 +82,9 @@ def shortage(problem: PlanningProblem, demand: Demand, profile: Profile, instant
         ]
         if all(reasons):
             return reasons[0]
-    return "its terms together: each fits alone, not all at once"
+    if len(demand.terms) > 1:
+        return "its terms together: each fits alone, not all at once"
+    return "the plan as a whole: an earlier start would delay other jobs or gain nothing"
 
 
 def _term_shortage(
@@ -105,12 +127,8 @@ def _host_shortage(
 ) -> str:
     free = np.maximum(profile.free(SLOTS, instant), 0)
     alternative = term.alternatives[number]
-    lacking = [
-        problem.resolver.table.host_resources[use.index].reason
-        for use in alternative.host_uses[1:]
-        if (profile.free(use.index, instant)[term.candidates] < use.reservation.initial).any()
-    ]
-    with_what = "free slots" + (f" and {' and '.join(lacking)}" if lacking else "")
+    lacking = _binding_beside_slots(problem, term, alternative, profile, instant)
+    with_what = " ".join(["free slots", *lacking])
     if term.one_host:
         best = int(room.caps.max(initial=0))
         return f"needs one host with {term.slots} {with_what}, the best has {best}"
@@ -133,6 +151,30 @@ def _host_shortage(
     if term.same:
         return f"needs {term.slots} {with_what} on hosts that agree in same[]"
     return f"needs {term.slots} {with_what} in the shape it asks for"
+
+
+def _binding_beside_slots(
+    problem: PlanningProblem,
+    term: TermDemand,
+    alternative: Alternative,
+    profile: Profile,
+    instant: int,
+) -> list[str]:
+    """What leaves fewer slots than are free on some candidate: amounts and limits on a host."""
+    wanted = np.minimum(profile.free(SLOTS, instant), term.slots)[term.candidates]
+    found: list[str] = []
+    for use in alternative.host_uses[1:]:
+        held = use.reservation.initial
+        if held <= 0:
+            continue
+        times = (profile.free(use.index, instant)[term.candidates] + SLACK) / held
+        if use.per is not Per.SLOT:
+            times = np.where(times >= 1, np.inf, 0)
+        if (np.floor(times) < wanted).any():
+            resource = problem.resolver.table.host_resources[use.index]
+            is_amount = resource.reason == f"{resource.name} available"
+            found.append(f"{'and' if is_amount else 'under'} {resource.reason}")
+    return found
 
 
 def _unit_shortage(term: TermDemand, room: Room) -> str:
