@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from slotwise.solver.demand import GroupCap, Room, TermDemand, UnitDemand
 from slotwise.solver.placement import fits, place
 
@@ -28,7 +27,7 @@ def scenarios() -> dict[str, tuple[TermDemand, Room]]:
     room = Room(free, idle=free == SLOTS, free_now=free)
     kinds = draw.integers(0, 4, HOSTS)
     uneven = draw.choice(np.array([16, 32]), HOSTS)
-    part = GroupCap(np.arange(HOSTS) < HOSTS // 2, slots=6_000)
+    part = GroupCap(np.arange(HOSTS) < HOSTS // 2, slots=14_000)
 
     def term(slots: int, ptile: Any = None, same: bool = False, **cu: Any) -> TermDemand:
         return TermDemand(
@@ -40,6 +39,8 @@ def scenarios() -> dict[str, tuple[TermDemand, Room]]:
             unit=UnitDemand(unit_of, names, **cu) if cu else None,
         )
 
+    few = GroupCap(np.arange(HOSTS) % 7 < 3, slots=500)
+    tight = Room(free, (few,), room.idle, room.free_now)
     capped = Room(free, (part,), room.idle, room.free_now)
     return {
         "no span": (term(4_000), room),
@@ -51,8 +52,11 @@ def scenarios() -> dict[str, tuple[TermDemand, Room]]:
         "usablecuslots": (term(4_010, 16, usablecuslots=100, maxcus=40), room),
         "balance": (term(4_010, 16, balance=True), room),
         "balance, excl, impossible": (term(4_010, 16, balance=True, excl=True), room),
-        "uneven ptile, maxcus (model)": (term(4_000, uneven, maxcus=40), room),
-        "ptile under a group cap (model)": (term(9_008, 16), capped),
+        "uneven ptile, maxcus": (term(4_000, uneven, maxcus=40), room),
+        "no span under a group cap": (term(30_000), capped),
+        "ptile under a group cap (model)": (term(30_000, 16), capped),
+        "same with maxcus (model)": (term(4_010, 16, maxcus=40), tight),
+        "uneven, usablecuslots (model)": (term(4_000, uneven, usablecuslots=100), room),
     }
 
 

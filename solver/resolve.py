@@ -184,6 +184,7 @@ class Resolver:
             usablecuslots=cu.usablecuslots,
             balance=cu.balance,
             excl=cu.excl,
+            preference=np.array([liking[position] for position in order], dtype=np.int64),
         )
 
     def _ptile(self, span: Span | None) -> IntArray | None:

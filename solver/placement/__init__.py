@@ -19,9 +19,11 @@ same:
 * A first execution host comes first, and its unit; the first such host in candidate order that
   does not cost more units.
 
-The combinatorial method is exact for all keywords; caps over part of the hosts, or blocks that
-differ from host to host with rules over units, go to a CP-SAT model (:mod:`.cpsat`), which keeps
-the number of units and follows the order of hosts only as far as a small effort goes.
+The combinatorial method is exact for all keywords. Caps over part of the hosts that the first
+answer does not keep, and blocks that differ from host to host under usablecuslots, balance or a
+first execution host, go to a CP-SAT model (:mod:`.cpsat`). It keeps the number of units and the
+order of the allocation; which of several combinations it takes is the same on every machine, but
+early hosts are preferred only as far as a small effort goes.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
         if bounds is None:
             continue
         if bounds or not exact_for(supply, term.unit):
-            if _place_bounded(term, supply, room, wanted, bounds) is not None:
+            if _place_bounded(term, supply, room, wanted, bounds, refine=False) is not None:
                 return True
         elif feasible(supply, term.unit, room, wanted):
             return True
@@ -47,7 +47,13 @@ def _place_class(term: TermDemand, supply: Supply, room: Room, slots: int) -> Al
 
 
 def _place_bounded(
-    term: TermDemand, supply: Supply, room: Room, slots: int, bounds: tuple[Bound, ...]
+    term: TermDemand,
+    supply: Supply,
+    room: Room,
+    slots: int,
+    bounds: tuple[Bound, ...],
+    *,
+    refine: bool = True,
 ) -> Allocation | None:
     """Under caps over part of the hosts: quick exact answers first, then the model."""
     if exact_for(supply, term.unit):
@@ -64,4 +70,4 @@ def _place_bounded(
                 return found if found is not None and obeys(found, supply, bounds) else None
     from .cpsat import solve
 
-    return solve(supply, term.unit, room, slots, bounds)
+    return solve(supply, term.unit, room, slots, bounds, refine=refine)

@@ -22,7 +22,8 @@ def fewest_uneven(
     """
     limit = whole.size if most is None else min(most, whole.size)
     start = np.arange(1 if forced else 0)
-    for count in range(1, limit + 1):
+    largest = np.cumsum(np.sort(whole + extra)[::-1])
+    for count in range(int(np.searchsorted(largest, slots)) + 1, limit + 1):
         if _completes(whole, extra, slots, start, np.arange(start.size, whole.size), count):
             return _first(whole, extra, slots, start, count)
     return None
