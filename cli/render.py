@@ -72,7 +72,9 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
     """A comparison in one of the output formats, with a final newline."""
     records = comparison.to_records()
     if format == "json":
-        record = {"jobs": records, "status": comparison.optimal.status}
+        record: dict[str, Any] = {"jobs": records, "status": comparison.optimal.status}
+        if comparison.optimal.notes:
+            record["notes"] = list(comparison.optimal.notes)
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
         return _csv(list(records[0]) if records else ["job"], [_flat(item) for item in records])
@@ -95,7 +97,7 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
         "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
         "reservation gives in the end.\n"
     )
-    return _print(table) + total
+    return _print(table) + total + "".join(f"{note}\n" for note in comparison.optimal.notes)
 
 
 def _since(time: int | None) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ...model.plan import Plan
+from ..moved import moved_by_windows
 from ..problem import PlanningProblem
 from ..timebased import plan_time_based
 from .budget import Budget
@@ -36,4 +38,5 @@ def plan_optimal(
         from .lexicographic import plan_lexicographic
 
         found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
-    return together.without_claims(found)
+    found = together.without_claims(found)
+    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))

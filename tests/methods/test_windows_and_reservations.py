@@ -1,0 +1,320 @@
+"""Beyond LSF's estimate (windows, advance reservations, deadlines), and what jobs reserve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from judging import host, job, problem, racks, running
+from slotwise.cli.render import comparison_output, plan_output
+from slotwise.model.cluster import Cluster, SharedResource
+from slotwise.model.instance import AdvanceReservation, Instance
+from slotwise.model.limits import ReservationUsage
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.compare import compare
+from slotwise.solver.methods import plan
+from slotwise.solver.validate import validate
+
+HOUR = 3600
+
+
+def two_hours(*jobs: str, slots: int = 6, **fields: Any) -> Instance:
+    """Jobs of six slots and two hours on twelve free slots, at midnight of a Sunday."""
+    return problem(*(job(name, slots, run_limit=2 * HOUR) for name in jobs), **fields)
+
+
+def queue(**fields: str) -> tuple[Queue, ...]:
+    return (Queue("default", **fields),)
+
+
+def starts(instance: Instance, **options: Any) -> dict[str, int | None]:
+    """Optimal starts in hours; the plan is valid."""
+    found = plan(instance, "optimal", effort=10, **options)
+    assert validate(instance, found, as_lsf=options.get("as_lsf", False)) == []
+    assert found.status == "optimal"
+    return {item.job: item.start // HOUR for item in found if item.start is not None}
+
+
+# --- windows (TBR-19) ---------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-19")
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"queues": queue(dispatch_window="2:00-3:00")}, {"j": 2, "k": 2, "l": 26}),
+        ({"queues": queue(run_window="2-4")}, {"j": 2, "k": 2, "l": 26}),
+        ({"queues": queue(run_window="2-6")}, {"j": 2, "k": 2, "l": 4}),
+        # Too short on Sunday, long enough on Monday.
+        ({"queues": queue(run_window="0:2:00-0:3:00 1:2:00-1:4:00")}, {"j": 26, "k": 26, "l": 194}),
+    ],
+    ids=["dispatch", "run", "run twice", "run too short"],
+)
+def test_queue_windows_are_kept_by_default_and_left_out_as_lsf_does(
+    fields: dict[str, Any], expected: dict[str, int]
+) -> None:
+    instance = two_hours("j", "k", "l", **fields)
+    assert starts(instance) == expected
+    assert starts(instance, as_lsf=True) == {"j": 0, "k": 0, "l": 2}
+    literal = plan(instance, "time-based")
+    assert [item.start for item in literal] == [0, 0, 2 * HOUR]
+    assert plan(instance, effort=10)["j"].waits_for == "a dispatch or run window"
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_a_job_without_a_known_end_fits_into_no_run_window() -> None:
+    instance = problem(job("j", 1, run_limit=None), queues=queue(run_window="2-4"))
+    assert "j" not in plan(instance, effort=10)
+    assert plan(instance, effort=10, as_lsf=True)["j"].start == 0
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_host_windows_close_a_host_for_starts_only() -> None:
+    """A takes jobs from 3 to 5, B from 4 to 6; a job that runs goes on after the window."""
+    hosts = (host("A", windows="3-5"), host("B", windows="4-6"))
+    instance = two_hours("j", "k", hosts=hosts)
+    assert starts(instance) == {"j": 4, "k": 28}
+    assert starts(two_hours("j", "k", slots=4, hosts=hosts)) == {"j": 3, "k": 4}
+    planned = plan(instance, effort=10)["j"]
+    assert planned.waits_for == "needs 6 free slots, has 0; waits for the dispatch window of A, B"
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_an_advance_reservation_keeps_its_slots_and_jobs_that_end_before_it_run() -> None:
+    kept = AdvanceReservation("maintenance", 2 * HOUR, 5 * HOUR, {"A": 4, "B": 4, "C": 2})
+    instance = two_hours("j", "k", "l", slots=12, advance_reservations=(kept,))
+    assert starts(instance) == {"j": 0, "k": 5, "l": 7}
+    earlier = replace(kept, start=2 * HOUR - 1)
+    assert starts(replace(instance, advance_reservations=(earlier,))) == {"j": 5, "k": 7, "l": 9}
+    assert starts(instance, as_lsf=True) == {"j": 0, "k": 2, "l": 4}
+    small = two_hours("j", "k", "l", slots=2, advance_reservations=(earlier,))
+    assert starts(small) == {"j": 0, "k": 2, "l": 4}
+    assert plan(small, effort=10)["l"].allocation == {"C": 2}
+    large = plan(replace(instance, advance_reservations=(earlier,)), effort=10)["j"]
+    assert large.waits_for.endswith("waits for the end of advance reservation maintenance")
+
+
+@pytest.mark.behaviour("TBR-19", "PLC-13", "PLC-11")
+@pytest.mark.parametrize("kind", ["-x", "cu[excl]"])
+def test_an_advance_reservation_counts_as_another_job_for_exclusive_ones(kind: str) -> None:
+    """One slot of r1a is set aside for an hour in two hours: r1 is not the job's own."""
+    kept = AdvanceReservation("one", 1 * HOUR, 2 * HOUR, {"r1a": 1})
+    exclusive = kind == "-x"
+    wanted = job(
+        "j", 4, *(() if exclusive else ("cu[excl]",)), exclusive=exclusive, run_limit=2 * HOUR
+    )
+    queues = (Queue("default", exclusive="CU[rack]"),)
+    instance = problem(
+        wanted, cluster=racks(r1=1, r2=1), queues=queues, advance_reservations=(kept,)
+    )
+    assert plan(instance, effort=10)["j"].allocation == {"r2a": 4}
+    alone = replace(instance, cluster=racks(r1=1))
+    assert starts(alone) == {"j": 2}
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_what_moved_is_said() -> None:
+    instance = two_hours("j", "k", queues=queue(dispatch_window="2-4"))
+    found = plan(instance, effort=10)
+    assert found.notes == tuple(
+        f"windows or advance reservations move job {name}: LSF's estimate, which leaves them out, "
+        "would be now"
+        for name in "jk"
+    )
+    assert found.notes[0] in plan_output(instance, found, "text")
+    assert found.to_dict()["notes"] == list(found.notes)
+    shown = compare(instance, effort=10)
+    assert found.notes[1] in comparison_output(instance, shown, "text")
+    assert [(row.time_based, row.optimal) for row in shown] == [(0, 2 * HOUR), (0, 2 * HOUR)]
+    assert plan(instance, effort=10, as_lsf=True).notes == ()
+    assert plan(two_hours("j"), effort=10).notes == ()
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_a_begin_time_is_kept_by_every_method_and_named() -> None:
+    instance = problem(job("j", 4, begin=50), job("k", 4, begin=50, run_limit=10))
+    for method in ("time-based", "optimal"):
+        planned = plan(instance, method, effort=10)["j"]
+        assert (planned.start, planned.waits_for) == (50, "its begin time (-b)")
+    row = compare(instance, effort=10).jobs[0]
+    assert (row.greedy_estimate, row.greedy_start) == (50, 50)
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_deadlines_are_soft_and_what_the_tardiness_objective_looks_at() -> None:
+    """In order the second job ends at 200, 100 late; the other way round nothing is late."""
+    instance = problem(
+        job("first", 4, deadline=500), job("urgent", 4, deadline=100), hosts=(host("A"),)
+    )
+    assert starts(instance) == {"first": 0, "urgent": 0}
+    found = plan(instance, "optimal", objective="tardiness", effort=20)
+    assert (found["urgent"].start, found["first"].start) == (0, 100)
+    assert (found.value, found.status) == (0, "optimal")
+    assert plan(instance, effort=10)["urgent"].start == 100
+
+
+# --- exclusive jobs (PLC-11, PLC-13) ------------------------------------------------------------
+
+
+@pytest.mark.behaviour("PLC-13")
+def test_exclusive_job_waits_for_empty_hosts_and_keeps_them_to_itself() -> None:
+    queues = (Queue("default", exclusive="Y"),)
+    instance = problem(
+        job("alone", 1, exclusive=True),
+        job("beside", 8),
+        hosts=(host("A"), host("B")),
+        queues=queues,
+        running=(running("r1", {"A": 1}, run_limit=50), running("r2", {"B": 1})),
+    )
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["alone"].start, found["alone"].allocation) == (50, {"A": 1})
+        assert found["alone"].waits_for == (
+            "needs hosts without any other job, 0 are free of them; waits for the end of r1"
+        )
+        assert found["beside"].start == 150
+
+
+@pytest.mark.behaviour("PLC-13")
+def test_a_running_exclusive_job_blocks_its_hosts_whole() -> None:
+    busy = (running("r", {"A": 1}, exclusive=True),)
+    instance = problem(
+        job("j", 5), hosts=(host("A"), host("B")), running=busy, queues=queue(exclusive="Y")
+    )
+    assert plan(instance, "time-based")["j"].start == 100
+
+
+@pytest.mark.behaviour("PLC-11")
+def test_an_exclusive_unit_takes_no_other_job_while_it_is_used() -> None:
+    cluster = racks(r1=2, r2=2)
+    instance = problem(
+        job("owner", 5, "cu[excl]"),
+        job("small", 1, "select[type==any]"),
+        job("large", 9),
+        cluster=cluster,
+        queues=queue(exclusive="CU[rack]"),
+        running=(running("r", {"r1b": 1}, run_limit=30),),
+    )
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["owner"].start, set(found["owner"].allocation)) == (0, {"r2a", "r2b"})
+        assert (found["small"].start, set(found["small"].allocation)) == (0, {"r1a"})
+        assert found["large"].start == 100
+        assert validate(instance, found) == []
+
+
+@pytest.mark.behaviour("PLC-11")
+def test_a_running_owner_of_a_unit_keeps_others_out() -> None:
+    busy = (running("r", {"r1a": 1}, "cu[excl]"),)
+    instance = problem(
+        job("j", 9), cluster=racks(r1=2, r2=2), queues=queue(exclusive="CU[rack]"), running=busy
+    )
+    assert plan(instance, "time-based")["j"].start == 100
+
+
+@pytest.mark.behaviour("PLC-11", "PLC-13")
+@pytest.mark.parametrize(
+    ("wanted", "exclusive", "reason"),
+    [
+        (job("j", 1, "cu[excl]"), "Y", "cu[excl] needs EXCLUSIVE=CU[rack] in queue default"),
+        (job("j", 1, "cu[excl]"), "N", "cu[excl] needs EXCLUSIVE=CU[rack] in queue default"),
+        (job("j", 1, exclusive=True), "N", "-x needs EXCLUSIVE=Y in queue default"),
+    ],
+)
+def test_queues_that_take_no_exclusive_jobs(wanted: Any, exclusive: str, reason: str) -> None:
+    instance = problem(wanted, cluster=racks(r1=2), queues=queue(exclusive=exclusive))
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(instance, method, effort=5)
+        assert [(item.job, item.reason) for item in found.unplaced] == [("j", reason)]
+
+
+# --- rusage (RSV) -------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("RSV-07")
+@pytest.mark.parametrize(
+    ("usage", "start", "alternative"),
+    [
+        ("rusage[mem=20||mem=10:swp=20]", 0, 1),
+        ("rusage[mem=10||mem=20]", 0, 0),
+        ("rusage[mem=20||mem=10:swp=60]", 100, 0),
+        ("rusage[mem=20||mem=(15 5):duration=(10)||mem=(10 5):duration=(10)]", 0, 2),
+    ],
+)
+def test_rusage_alternatives_are_tried_in_order(usage: str, start: int, alternative: int) -> None:
+    """10 of 20 MB memory and all of 50 MB swap are free until second 100."""
+    hosts = (host("A", amounts={"mem": 20.0, "swp": 50.0}),)
+    busy = (running("r", {"A": 1}, "rusage[mem=10]"),)
+    instance = problem(job("j", 1, usage), hosts=hosts, running=busy)
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["j"].start, found["j"].alternative) == (start, alternative)
+        assert validate(instance, found) == []
+
+
+def starts_now(instance: Instance) -> bool:
+    found = plan(instance, "time-based")
+    assert validate(instance, found, as_lsf=True) == []
+    return "j" in found and found["j"].start == 0
+
+
+@pytest.mark.behaviour("RSV-08")
+@pytest.mark.parametrize(
+    ("method", "shared", "on_each_host"),
+    [("PER_JOB", 2, 2), ("PER_HOST", 4, 2), ("PER_SLOT", 24, 12)],
+)
+def test_reservation_usage_of_shared_and_host_based_resources(
+    method: str, shared: int, on_each_host: int
+) -> None:
+    """Six slots on each of two hosts, 2 a use: how much there must be for the job to start."""
+    usage = (ReservationUsage("lic", method),)
+    wanted = job("j", 12, "rusage[lic=2]")
+    for more, fits in ((0.0, True), (-0.5, False)):
+        floating = Cluster(
+            (host("A", 6), host("B", 6)), shared=(SharedResource("lic", shared + more),)
+        )
+        assert starts_now(problem(wanted, cluster=floating, reservation_usage=usage)) == fits
+        hosts = tuple(host(name, 6, amounts={"lic": on_each_host + more}) for name in "AB")
+        assert starts_now(problem(wanted, hosts=hosts, reservation_usage=usage)) == fits
+
+
+@pytest.mark.behaviour("RSV-08")
+@pytest.mark.parametrize(("per_slot", "least"), [(False, 100), (True, 300)])
+def test_resource_reserve_per_slot_governs_the_rest(per_slot: bool, least: int) -> None:
+    params = Params(reserve_per_slot=per_slot)
+    for amount, fits in ((least, True), (least - 1, False)):
+        hosts = (host("A", amounts={"mem": float(amount)}),)
+        instance = problem(job("j", 3, "rusage[mem=100]"), hosts=hosts, params=params)
+        assert starts_now(instance) == fits
+
+
+@pytest.mark.behaviour("RSV-10")
+@pytest.mark.parametrize(("static", "start"), [(True, 100), (False, 60)])
+def test_duration_does_not_apply_to_static_shared_resources(static: bool, start: int) -> None:
+    cluster = Cluster((host("A"),), shared=(SharedResource("lic", 1.0, static=static),))
+    busy = (running("r", {"A": 1}, "rusage[lic=1:duration=1]"),)
+    instance = problem(job("j", 1, "rusage[lic=1]"), cluster=cluster, running=busy)
+    assert plan(instance, effort=10)["j"].start == start
+
+
+@pytest.mark.behaviour("RSV-10")
+def test_a_floating_amount_belongs_to_a_set_of_hosts() -> None:
+    """Two licences on A and B together, one on C; a job counts once on the set it runs on."""
+    cluster = Cluster(
+        tuple(host(name) for name in "ABCD"),
+        shared=(
+            SharedResource("lic", 2.0, frozenset("AB")),
+            SharedResource("lic", 1.0, frozenset("C")),
+        ),
+    )
+    jobs = [job(f"j{number}", 1, "rusage[lic=1]") for number in range(4)]
+    found = plan(problem(*jobs, cluster=cluster), "time-based")
+    assert [(item.start, *item.allocation) for item in found] == [
+        (0, "A"),
+        (0, "A"),
+        (0, "C"),
+        (100, "A"),
+    ]
+    assert found["j3"].waits_for.startswith("lic available: needs 1")
