@@ -196,10 +196,28 @@ def _unit_shortage(term: TermDemand, room: Room) -> str:
         )
         if asked
     ]
+    have = int(totals[best])
+    lacks = f" and lacks {term.slots - have}" if unit.maxcus == 1 and have < term.slots else ""
     return (
         f"needs {term.slots} slots under cu[{':'.join(wishes)}]; "
-        f"the fullest choice, {unit.names[best]}, has {int(totals[best])}"
+        f"the fullest choice, {unit.names[best]}, has {have}{lacks}"
     )
+
+
+def amounts_short(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
+    """Memory and the like that no candidate with a free slot has enough of, "" if none."""
+    found: list[str] = []
+    for term in demand.terms:
+        open_hosts = term.candidates[profile.free(SLOTS, instant)[term.candidates] >= 1]
+        for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
+            resource = problem.resolver.table.host_resources[use.index]
+            asked = use.reservation.initial
+            most = float(profile.free(use.index, instant)[open_hosts].max())
+            if resource.reason == f"{resource.name} available" and most + SLACK < asked:
+                found.append(
+                    f"of {resource.name} it asks for {asked:g}, no host has more than {most:g}"
+                )
+    return "; ".join(dict.fromkeys(found))
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
