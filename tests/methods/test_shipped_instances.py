@@ -1,0 +1,57 @@
+"""Every shipped instance: it loads, every method plans it, and the judge accepts every plan."""
+
+from __future__ import annotations
+
+import pytest
+import slotwise as sw
+from slotwise.solver.methods import OBJECTIVES, plan
+
+LARGE = {"cluster-1000", "ctc-sp2-queue-100", "theta-queue-50"}
+SMALL = sorted(set(sw.examples()) - LARGE)
+
+
+def check(name: str, methods: tuple[str, ...], **options: float) -> dict[str, sw.Plan]:
+    instance = sw.load(sw.example(name))
+    assert instance.name == name
+    assert instance.description
+    plans = {method: plan(instance, method, **options) for method in methods}
+    for method, found in plans.items():
+        assert sw.validate(instance, found, as_lsf=method != "optimal") == []
+        planned = {item.job for item in found} | {item.job for item in found.unplaced}
+        assert planned == {job.id for job in instance.pending}
+    return plans
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_method_gives_a_valid_plan_and_the_optimum_is_proved(name: str) -> None:
+    plans = check(name, ("greedy", "time-based", "optimal"), effort=10)
+    best = plans["optimal"]
+    assert best.status == ("infeasible" if best.unplaced else "optimal")
+    for timed in plans["time-based"]:
+        if timed.start is not None and timed.start != best[timed.job].start:
+            assert best[timed.job].start < timed.start
+            break
+
+
+@pytest.mark.parametrize("name", sorted(LARGE))
+def test_large_ones_too(name: str) -> None:
+    plans = check(name, ("greedy", "time-based", "optimal"), effort=1)
+    assert len(plans["optimal"].reservations) >= len(
+        [item for item in plans["time-based"] if item.start is not None]
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[1:])
+@pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "cu-racks"])
+def test_every_objective(name: str, objective: str) -> None:
+    instance = sw.load(sw.example(name))
+    found = plan(instance, "optimal", objective=objective, effort=0.3)
+    assert sw.validate(instance, found) == []
+    assert found.bound is not None
+    assert found.value is not None
+    assert found.bound <= found.value
+
+
+def test_the_same_effort_gives_the_same_plan() -> None:
+    instance = sw.load(sw.example("kth-sp2-queue-20"))
+    assert plan(instance, effort=1) == plan(instance, effort=1)
