@@ -1,0 +1,302 @@
+"""Reading LSF's records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 9.1 and 10.1).
+
+One record a line: a type, then fields parted by blanks, strings in double quotes with ``""`` for a
+quote. Several lists are preceded by their length, so fields are read in order and never by a
+fixed place. Only JOB_FINISH records hold jobs; other known types are passed over and counted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import InputError, Problem
+
+#: Record types of lsb.acct that are no finished job.
+OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
+#: From this version on a record has all its fields (10.1.0.8); older ones may end earlier.
+COMPLETE = (10, 108)
+_FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
+_MULTIPLE = re.compile(r"(\d+)\*(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedJob:
+    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
+
+    hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
+    """
+
+    id: str
+    user: str
+    queue: str
+    project: str
+    submit: int
+    begin: int
+    start: int
+    end: int
+    slots: int
+    max_slots: int
+    hosts: dict[str, int]
+    res_req: str
+    run_limit: int | None
+    cpu_time: float
+    status: int
+    application: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AcctLog:
+    """jobs: in file order. problems: malformed records. passed_over: other types, how many."""
+
+    jobs: tuple[FinishedJob, ...]
+    problems: tuple[Problem, ...]
+    passed_over: dict[str, int] = field(default_factory=dict)
+
+
+def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
+    """Read a file of accounting records.
+
+    Raises InputError if it cannot be read, or has malformed records and `keep_going` is false.
+    """
+    log = parse_acct(_lines(Path(path)), source=str(path))
+    if log.problems and not keep_going:
+        raise InputError(log.problems)
+    return log
+
+
+def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
+    """The same for lines at hand, with ``keep_going``."""
+    jobs: list[FinishedJob] = []
+    problems: list[Problem] = []
+    others: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            words = split(text)
+            if words[0] in OTHERS:
+                others[words[0]] = others.get(words[0], 0) + 1
+                continue
+            if words[0] != "JOB_FINISH":
+                raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
+            job = _finished(Fields(words), seen)
+        except ValueError as error:
+            problems.append(Problem(str(error), source, number))
+        else:
+            jobs.append(job)
+    return AcctLog(tuple(jobs), tuple(problems), others)
+
+
+def split(text: str) -> list[str]:
+    """The fields of a record. ValueError where a quote does not end, or ends inside a word."""
+    words: list[str] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        found = _FIELD.match(text, at)
+        if found is None:
+            raise ValueError(f"field {len(words) + 1} has a quote that does not close at its end")
+        quoted = found[1]
+        words.append(found[2] if quoted is None else quoted.replace('""', '"'))
+        at = found.end()
+    return words
+
+
+class Fields:
+    """The fields of one record, taken one after another."""
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._at = 1
+
+    @property
+    def more(self) -> bool:
+        """Whether any field is left."""
+        return self._at < len(self._words)
+
+    def text(self, name: str) -> str:
+        """The next field."""
+        if not self.more:
+            raise ValueError(f"the record ends before {name} (it has {len(self._words)} fields)")
+        self._at += 1
+        return self._words[self._at - 1]
+
+    def whole(self, name: str) -> int:
+        """The next field, a whole number."""
+        word = self.text(name)
+        if not re.fullmatch(r"[+-]?\d{1,18}", word):
+            raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
+        return int(word)
+
+    def number(self, name: str) -> float:
+        """The next field, a number."""
+        word = self.text(name)
+        try:
+            value = float(word)
+        except ValueError:
+            raise ValueError(f"{name} '{word}' is not a number (field {self._at})") from None
+        if not abs(value) < float("inf") or "_" in word:
+            raise ValueError(f"{name} '{word}' is not a number (field {self._at})")
+        return value
+
+    def count(self, name: str) -> int:
+        """The length of a list."""
+        number = self.whole(name)
+        if not 0 <= number <= len(self._words):
+            raise ValueError(f"{name} {number} is no length of a list in this record")
+        return number
+
+    def skip(self, *names: str) -> None:
+        """Pass over fields."""
+        for name in names:
+            self.text(name)
+
+
+def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
+    version = _version(fields.text("version"))
+    end = fields.whole("eventTime")
+    number = fields.whole("jobId")
+    fields.skip("userId", "options")
+    slots = fields.whole("numProcessors")
+    submit, begin = fields.whole("submitTime"), fields.whole("beginTime")
+    fields.skip("termTime")
+    start = fields.whole("startTime")
+    user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
+    fields.skip("dependCond", "preExecCmd", "fromHost", "cwd", "inFile", "outFile", "errFile")
+    fields.skip("jobFile")
+    for _ in range(fields.count("numAskedHosts")):
+        fields.skip("askedHosts")
+    hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
+    status = fields.whole("jStatus")
+    fields.number("hostFactor")
+    fields.skip("jobName", "command")
+    usage = [fields.number(name) for name in _RUSAGE]
+    fields.skip("mailUser")
+    project = fields.text("projectName")
+    fields.whole("exitStatus")
+    most = fields.whole("maxNumProcessors")
+    fields.skip("loginShell", "timeEvent")
+    index = fields.whole("idx")
+    application, run_limit = _tail(fields, version)
+    _check(number, slots, submit, start, end)
+    return FinishedJob(
+        id=_id(number, index, seen),
+        user=user or "user",
+        queue=queue,
+        project=project or "default",
+        submit=submit,
+        begin=begin,
+        start=start,
+        end=end,
+        slots=slots,
+        max_slots=most,
+        hosts=hosts,
+        res_req=res_req,
+        run_limit=run_limit if run_limit > 0 else None,
+        cpu_time=max(0.0, usage[0]) + max(0.0, usage[1]),
+        status=status,
+        application=application,
+    )
+
+
+def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int]:
+    """Application and run limit; the rest is read to see that nothing is missing."""
+    fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
+    fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
+    fields.skip("chargedSAAP", "licenseProject")
+    application = fields.text("app")
+    fields.skip("postExecCmd", "runtimeEstimation", "jobGroupName", "requeueEvalues", "options2")
+    fields.skip("resizeNotifyCmd", "lastResizeTime", "rsvId", "jobDescription")
+    for _ in range(fields.count("submitEXT")):
+        fields.skip("submitEXT key", "submitEXT value")
+    for _ in range(fields.count("numHostRusage")):
+        fields.skip("hostname", "mem", "swap", "utime", "stime")
+    run_limit = fields.whole("runLimit")
+    fields.skip("options3", "avgMem", "effectiveResReq")
+    if version >= COMPLETE or fields.more:
+        _end(fields, version)
+    return application, run_limit
+
+
+def _end(fields: Fields, version: tuple[int, ...]) -> None:
+    fields.skip("srcCluster", "srcJobId", "dstCluster", "dstJobId", "forwardTime", "flowId")
+    fields.skip("acJobWaitTime", "totalProvisionTime", "outdir", "runTime", "subcwd")
+    for _ in range(fields.count("numNetwork")):
+        fields.skip("networkID", "networkAlloc")
+    fields.skip("affinity", "serialJobEnergy", "cpi", "gips", "gbs", "gflops")
+    for _ in range(fields.count("numAllocSlots")):
+        fields.skip("allocSlots")
+    older = version < COMPLETE
+    if older and not fields.more:
+        return
+    fields.skip("ineligiblePendTime")
+    for _ in range(fields.count("indexRangeCnt")):
+        fields.skip("indexRangeStart", "indexRangeEnd", "indexRangeStep")
+    fields.skip("requeueTime")
+    if fields.count("numGPURusages"):
+        return  # a list of its own kind follows; nothing behind it is needed
+    if older and not fields.more:
+        return
+    for _ in range(fields.count("storageInfoC")):
+        fields.skip("storageInfoV")
+    for _ in range(fields.count("numKVP")):
+        fields.skip("KVP key", "KVP value")
+
+
+def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
+    if number < 0 or slots < 0:
+        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+    if start and not submit <= start <= end:
+        raise ValueError(
+            f"submitted at {submit}, started at {start} and finished at {end}: not in this order"
+        )
+
+
+def _version(word: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(\.\d+)*", word):
+        raise ValueError(f"version '{word}' is no version")
+    return tuple(int(part) for part in word.split("."))
+
+
+def _id(number: int, index: int, seen: dict[str, int]) -> str:
+    """``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job."""
+    name = f"{number}[{index}]" if index > 0 else str(number)
+    seen[name] = seen.get(name, 0) + 1
+    return name if seen[name] == 1 else f"{name}#{seen[name]}"
+
+
+def _hosts(names: list[str]) -> dict[str, int]:
+    hosts: dict[str, int] = {}
+    for name in names:
+        found = _MULTIPLE.fullmatch(name)
+        slots, host = (int(found[1]), found[2]) if found else (1, name)
+        hosts[host] = hosts.get(host, 0) + slots
+    return hosts
+
+
+_RUSAGE = (
+    *("utime", "stime", "maxrss", "ixrss", "ismrss", "idrss", "isrss", "minflt", "majflt"),
+    *("nswap", "inblock", "oublock", "ioch", "msgsnd", "msgrcv", "nsignals", "nvcsw", "nivcsw"),
+    "exutime",
+)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            for line in gzip.GzipFile(fileobj=file) if packed else file:
+                yield line.decode("utf-8", errors="replace")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error

@@ -1,0 +1,150 @@
+"""Recorded workloads as instances of the scheduler loop: SWF and lsb.acct on hosts with slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..cluster import Cluster, Host
+from ..errors import InputError
+from ..instance import Instance
+from ..job import Job
+from ..params import Params
+from ..queue import Queue
+from ..workload import Workload, canonical
+from .acct import FinishedJob
+
+
+def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:
+    """`count` equal hosts."""
+    width = len(str(count))
+    return tuple(Host(f"{prefix}{number:0{width}d}", slots) for number in range(1, count + 1))
+
+
+def from_swf(
+    workload: Workload, *, hosts: int | None = None, cluster: Instance | None = None
+) -> Instance:
+    """An SWF log as jobs to come: slots are the processors, run limits the requested times.
+
+    hosts: over how many equal hosts the log's processors are spread. cluster: an instance whose
+    hosts, queues and parameters to take instead; its own jobs are left out. Records that no such
+    cluster can run are left out and counted as :func:`slotwise.model.workload.canonical` does.
+    Raises InputError if neither is given, or the log does not say how many processors there are.
+    """
+    base = cluster or _plain(hosts, workload.max_procs)
+    slots = sum(host.slots for host in base.cluster.hosts)
+    log = canonical(workload, slots)
+    queue = base.params.default_queue
+    names = {item.name for item in base.queues}
+    if queue not in names:
+        queue = base.queues[0].name
+    jobs = tuple(
+        Job(
+            id=str(number),
+            slots=procs,
+            user=f"user{user}" if user >= 0 else "user",
+            queue=queue,
+            run_limit=req_time,
+            run_time=run_time,
+            submit=submit,
+        )
+        for number, submit, run_time, req_time, procs, user in zip(
+            *(column.tolist() for column in _columns(log)), strict=True
+        )
+    )
+    now = jobs[0].submit if jobs else 0
+    return replace(base, running=(), pending=(), future=jobs, now=now, name=workload.source)
+
+
+def left_out_of_swf(workload: Workload, instance: Instance) -> dict[str, int]:
+    """What :func:`from_swf` left out for these hosts, by reason."""
+    slots = sum(host.slots for host in instance.cluster.hosts)
+    return dict(canonical(workload, slots).left_out)
+
+
+def _columns(log: Workload):  # type: ignore[no-untyped-def]
+    return (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)
+
+
+def _plain(hosts: int | None, procs: int | None) -> Instance:
+    if hosts is None or procs is None:
+        raise InputError(
+            "give --cluster FILE, or --hosts N for a log that states its processors (MaxProcs)"
+        )
+    if hosts < 1 or hosts > procs:
+        raise InputError(f"--hosts {hosts}: must be 1 to {procs}, the processors of the log")
+    each, more = divmod(procs, hosts)
+    names = hosts_of_slots(hosts, each)
+    uneven = tuple(
+        replace(host, slots=each + 1) if number < more else host
+        for number, host in enumerate(names)
+    )
+    queue = Queue("normal", backfill=True)
+    return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
+
+
+def from_acct(
+    jobs: Iterable[FinishedJob], *, cluster: Instance | None = None
+) -> tuple[Instance, dict[str, int]]:
+    """Finished jobs of lsb.acct as jobs to come; second 0 is the first submission.
+
+    cluster: an instance whose hosts, queues and parameters to take. Without it the hosts are those
+    on which the jobs ran, each with as many slots as were ever in use there at once; requirements
+    are then left out, since such hosts have no resources. Second: what was left out, by reason.
+    """
+    left_out: dict[str, int] = {}
+    kept: list[FinishedJob] = []
+    for job in jobs:
+        if job.start and job.hosts:
+            kept.append(job)
+        else:
+            left_out["job that never started"] = left_out.get("job that never started", 0) + 1
+    kept.sort(key=lambda job: job.submit)
+    base = cluster or _seen(kept)
+    zero = kept[0].submit if kept else 0
+    queues = {queue.name for queue in base.queues}
+    unknown = sorted({job.queue for job in kept} - queues)
+    if unknown:
+        base = replace(base, queues=(*base.queues, *(Queue(name) for name in unknown)))
+    future = tuple(_job(job, zero, asks=cluster is not None) for job in kept)
+    if cluster is None and any(job.res_req for job in kept):
+        count = sum(bool(job.res_req) for job in kept)
+        left_out["requirement string (no --cluster gives the hosts' resources)"] = count
+    return replace(base, running=(), pending=(), future=future, now=0), left_out
+
+
+def _job(job: FinishedJob, zero: int, *, asks: bool) -> Job:
+    slots = sum(job.hosts.values())
+    return Job(
+        id=job.id,
+        slots=max(1, slots),
+        user=job.user,
+        queue=job.queue,
+        project=job.project,
+        res_req=(job.res_req,) if asks and job.res_req else (),
+        run_limit=job.run_limit,
+        run_time=job.end - job.start,
+        cpu_time=job.cpu_time,
+        submit=job.submit - zero,
+        begin=job.begin - zero if job.begin else None,
+        application=job.application if asks else "",
+    )
+
+
+def _seen(jobs: Iterable[FinishedJob]) -> Instance:
+    """Hosts as the records show them: slots by the most that were in use at once."""
+    changes: dict[str, list[tuple[int, int]]] = {}
+    for job in jobs:
+        for host, slots in job.hosts.items():
+            changes.setdefault(host, []).extend(((job.start, slots), (job.end, -slots)))
+    hosts = []
+    for name in sorted(changes):
+        used = most = 0
+        for _, slots in sorted(changes[name]):
+            used += slots
+            most = max(most, used)
+        largest = max(slots for _, slots in changes[name])
+        hosts.append(Host(name, max(most, largest)))
+    if not hosts:
+        raise InputError("no job of these records ever started: there is nothing to replay")
+    return Instance(Cluster(tuple(hosts)), queues=())

@@ -1,0 +1,234 @@
+"""What a simulation comes to in numbers: waits, use of the cluster, quality of the estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .records import JobRecord, Simulation
+
+#: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
+SHORT = 10
+#: The share of jobs, the largest by slots, that count as big.
+BIG = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """First estimates of one method against real starts; seconds, later than said is positive.
+
+    jobs: with an estimate and a start. exact: share that started at the estimate or within a cycle
+    of it. early: share whose estimate was too early.
+    """
+
+    jobs: int
+    mean_error: float
+    mean_absolute_error: float
+    p90_absolute_error: float
+    exact: float
+    early: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoopMetrics:
+    """Times in seconds, None where there is nothing to measure; percentiles interpolate.
+
+    utilisation: slot-seconds in use over all, from the first submission to the last end.
+    idle_while_waiting: share of all slot-seconds that were free while a job waited.
+    fragmentation: share of the free slots that lie on hosts with a job, over time.
+    big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
+    big_mean_wait, big_max_wait: of those; starvation: their mean wait over that of the others.
+    """
+
+    jobs: int
+    started: int
+    done: int
+    killed: int
+    pending: int
+    cycles: int
+    first_submit: int
+    last_end: int
+    mean_wait: float | None
+    median_wait: float | None
+    p90_wait: float | None
+    p95_wait: float | None
+    p99_wait: float | None
+    max_wait: float | None
+    mean_bounded_slowdown: float | None
+    median_bounded_slowdown: float | None
+    p95_bounded_slowdown: float | None
+    utilisation: float
+    idle_while_waiting: float
+    fragmentation: float
+    backfilled: int
+    big_jobs: int
+    big_slots: int
+    big_mean_wait: float | None
+    big_max_wait: float | None
+    starvation: float | None
+    predictions: dict[str, Prediction]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; predictions by method."""
+        return asdict(self)
+
+
+def measure(result: Simulation) -> LoopMetrics:
+    """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
+    before = len(result.instance.running)
+    records = result.jobs[before:]
+    started = [record for record in records if record.wait is not None]
+    waits = np.array([record.wait for record in started], dtype=float)
+    ended = [record for record in started if record.run_time is not None]
+    slowdown = np.array([_slowdown(record) for record in ended])
+    use = _use(result)
+    big_slots, big, small = _by_size(started)
+    p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
+    s50, s95 = _percentiles(slowdown, (50, 95))
+    return LoopMetrics(
+        jobs=len(records),
+        started=len(started),
+        done=sum(record.status == "done" for record in records),
+        killed=sum(record.status == "killed" for record in records),
+        pending=sum(record.start is None for record in records),
+        cycles=result.cycles,
+        first_submit=use.begin,
+        last_end=use.end,
+        mean_wait=_mean(waits),
+        median_wait=p50,
+        p90_wait=p90,
+        p95_wait=p95,
+        p99_wait=p99,
+        max_wait=most,
+        mean_bounded_slowdown=_mean(slowdown),
+        median_bounded_slowdown=s50,
+        p95_bounded_slowdown=s95,
+        utilisation=use.utilisation,
+        idle_while_waiting=use.idle_while_waiting,
+        fragmentation=use.fragmentation,
+        backfilled=sum(record.backfilled for record in records),
+        big_jobs=len(big),
+        big_slots=big_slots,
+        big_mean_wait=_mean(big),
+        big_max_wait=float(big.max()) if big.size else None,
+        starvation=_ratio(_mean(big), _mean(small)),
+        predictions=predictions(records, max(1, result.settings.cycle)),
+    )
+
+
+def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
+    """Estimates of each method that made any; tolerance: seconds that still count as exact."""
+    errors: dict[str, list[int]] = {}
+    for record in records:
+        if record.error is not None:
+            errors.setdefault(record.estimate_by, []).append(record.error)
+    found = {}
+    for method in sorted(errors):
+        error = np.array(errors[method], dtype=float)
+        size = np.abs(error)
+        found[method] = Prediction(
+            jobs=len(error),
+            mean_error=float(error.mean()),
+            mean_absolute_error=float(size.mean()),
+            p90_absolute_error=float(np.percentile(size, 90)),
+            exact=float((size <= tolerance).mean()),
+            early=float((error > tolerance).mean()),
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    begin: int
+    end: int
+    utilisation: float
+    idle_while_waiting: float
+    fragmentation: float
+
+
+def _use(result: Simulation) -> _Use:
+    """Slots in use over time, by one sweep over starts, ends and submissions."""
+    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
+    capacity = [host.slots for host in result.instance.cluster.hosts]
+    begin = min((record.submit for record in result.jobs), default=0)
+    begin = max(begin, result.instance.now)
+    end = max([result.time, *(r.end for r in result.jobs if r.end is not None)])
+    events: list[tuple[int, int, JobRecord]] = []
+    for record in result.jobs:
+        if record.start is None:
+            events.append((max(begin, record.submit), 0, record))
+            continue
+        if record.submit < record.start:
+            events.append((max(begin, record.submit), 0, record))
+            events.append((record.start, 1, record))
+        events.append((max(begin, record.start), 2, record))
+        if record.end is not None:
+            events.append((record.end, 3, record))
+    events.sort(key=lambda event: event[0])
+    total = sum(capacity)
+    used = [0] * len(capacity)
+    busy = waiting = partly = 0
+    busy_time = idle_waiting = free_time = broken_time = 0
+    last = begin
+    for time, kind, record in events:
+        span = max(0, time - last)
+        if span:
+            free = total - busy
+            busy_time += span * busy
+            free_time += span * free
+            broken_time += span * partly
+            idle_waiting += span * free if waiting > 0 else 0
+            last = time
+        if kind < 2:
+            waiting += 1 - 2 * kind
+            continue
+        sign = 5 - 2 * kind
+        for name, slots in record.hosts.items():
+            host = hosts[name]
+            if used[host] > 0:
+                partly -= capacity[host] - used[host]
+            used[host] += sign * slots
+            if used[host] > 0:
+                partly += capacity[host] - used[host]
+            busy += sign * slots
+    whole = max(1, total * max(1, end - begin))
+    return _Use(
+        begin,
+        end,
+        busy_time / whole,
+        idle_waiting / whole,
+        broken_time / free_time if free_time else 0.0,
+    )
+
+
+def _slowdown(record: JobRecord) -> float:
+    assert record.wait is not None
+    assert record.run_time is not None
+    return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
+
+
+def _by_size(records: Sequence[JobRecord]) -> tuple[int, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    """The least size of a big job, and the waits of big jobs and of the others."""
+    if not records:
+        return 0, np.zeros(0), np.zeros(0)
+    sizes = np.array([record.slots for record in records])
+    waits = np.array([record.wait for record in records], dtype=float)
+    least = int(np.quantile(sizes, 1 - BIG, method="higher"))
+    return least, waits[sizes >= least], waits[sizes < least]
+
+
+def _mean(values: np.ndarray) -> float | None:  # type: ignore[type-arg]
+    return float(values.mean()) if values.size else None
+
+
+def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:  # type: ignore[type-arg]
+    if not values.size:
+        return [None] * len(which)
+    return [float(value) for value in np.percentile(values, which)]
+
+
+def _ratio(first: float | None, second: float | None) -> float | None:
+    return first / second if first is not None and second else None
