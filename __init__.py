@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .model.instance import Instance
     from .model.plan import Plan, PlannedJob
     from .solver.compare import Comparison, compare
+    from .solver.loop.simulation import simulate
     from .solver.methods import plan
     from .solver.validate import Violation, validate
 
@@ -39,6 +40,7 @@ _HOMES = {
     "examples": "instances",
     "load": "model.formats",
     "plan": "solver.methods",
+    "simulate": "solver.loop.simulation",
     "validate": "solver.validate",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "examples",
     "load",
     "plan",
+    "simulate",
     "validate",
 ]
 

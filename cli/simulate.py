@@ -1,4 +1,4 @@
-"""``slotwise simulate LOG.swf``: replay a recorded workload under one policy."""
+"""``slotwise simulate``: replay a log under one policy, or run the scheduler loop over hosts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,24 @@ import typer
 
 from .exits import Exit
 from .options import Format, FormatOption
+from .simulate_loop import LoopOptions, run_loop, wants_loop
 
 if TYPE_CHECKING:
     from ..solver.loop.replay import Checkpoint, Metrics, Replay, ReplayResult
 
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
+ReservationMethod = Literal["configured", "none", "greedy", "time-based", "optimal"]
 
 
 def simulate(
-    log: Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="SWF log, instance file (YAML, JSON) or lsb.acct; logs plain or gzipped.",
+            show_default=False,
+        ),
+    ],
     policy: Annotated[
         Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
     ] = None,
@@ -30,7 +38,10 @@ def simulate(
     ] = None,
     jobs: Annotated[
         Path | None,
-        typer.Option(help="Write one record a job: .csv, .csv.gz or .json.", show_default=False),
+        typer.Option(
+            help="Write one record a job: .csv, .csv.gz or .json (loop: .parquet too).",
+            show_default=False,
+        ),
     ] = None,
     format: FormatOption = "text",
     schedule_after: Annotated[
@@ -47,14 +58,58 @@ def simulate(
     resume: Annotated[
         Path | None, typer.Option(help="Go on from a checkpoint.", show_default=False)
     ] = None,
+    reservation: Annotated[
+        ReservationMethod | None,
+        typer.Option(help="Loop: how pending jobs reserve. Default: as configured."),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Loop: jobs that get a future allocation.")
+    ] = None,
+    cycle: Annotated[
+        int | None,
+        typer.Option(min=0, help="Loop: seconds between cycles, 0 for one at every event."),
+    ] = None,
+    until: Annotated[int | None, typer.Option(help="Loop: stop at this second.")] = None,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(help="Loop: instance whose hosts and queues run the log.", show_default=False),
+    ] = None,
+    hosts: Annotated[
+        int | None, typer.Option(min=1, help="Loop: spread the log's processors over N hosts.")
+    ] = None,
+    cycle_log: Annotated[
+        Path | None,
+        typer.Option(help="Loop: write every cycle, one JSON object a line.", show_default=False),
+    ] = None,
 ) -> None:
-    """Replay an SWF log on one pool of processors and print the metrics.
+    """Replay an SWF log on one pool of processors, or run the loop over hosts; print the metrics.
+
+    An instance file, lsb.acct, or any option of the loop means the loop (docs/loop.md), else the
+    pool (docs/replay.md).
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
     from ..solver.loop.replay import Replay, measure
     from .stopping import stop_on_signal
 
+    options = LoopOptions(
+        reservation=reservation,
+        top=top,
+        cycle=cycle,
+        until=until,
+        cluster=cluster,
+        hosts=hosts,
+        log=cycle_log,
+        jobs=jobs,
+        format=format,
+        keep_going=keep_going,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    if wants_loop(log, options):
+        _only_for_pool(policy=policy, procs=procs, schedule_after=schedule_after)
+        run_loop(log, options)
+        return
     if jobs is not None:
         _check_jobs_path(jobs)
     with stop_on_signal() as stopped:
@@ -75,6 +130,17 @@ def simulate(
         if jobs is not None:
             _write_jobs(result, jobs)
     typer.echo(_render(result, metrics, format))
+
+
+def _only_for_pool(**options: Any) -> None:
+    from ..model.errors import InputError
+
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    if given:
+        raise InputError(
+            f"{', '.join(given)}: only for the replay of an SWF log on a pool of processors, "
+            "without options of the loop"
+        )
 
 
 def _read(log: Path, keep_going: bool) -> Any:

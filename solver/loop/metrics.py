@@ -210,7 +210,7 @@ def _slowdown(record: JobRecord) -> float:
     return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
 
 
-def _by_size(records: Sequence[JobRecord]) -> tuple[int, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _by_size(records: Sequence[JobRecord]) -> tuple[int, np.ndarray, np.ndarray]:
     """The least size of a big job, and the waits of big jobs and of the others."""
     if not records:
         return 0, np.zeros(0), np.zeros(0)
@@ -220,11 +220,11 @@ def _by_size(records: Sequence[JobRecord]) -> tuple[int, np.ndarray, np.ndarray]
     return least, waits[sizes >= least], waits[sizes < least]
 
 
-def _mean(values: np.ndarray) -> float | None:  # type: ignore[type-arg]
+def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:  # type: ignore[type-arg]
+def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:
     if not values.size:
         return [None] * len(which)
     return [float(value) for value in np.percentile(values, which)]

@@ -1,0 +1,231 @@
+"""``slotwise simulate`` over hosts: the scheduler loop on an instance, an SWF log or lsb.acct."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .atomic import whole_file
+from .exits import Exit
+from .job_records import check_path, write_records
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.loop.records import Simulation
+    from ..solver.loop.simulation import Session
+
+INSTANCE_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOptions:
+    """What the command line says about the loop; see `slotwise simulate --help`."""
+
+    reservation: str | None = None
+    top: int | None = None
+    cycle: int | None = None
+    until: int | None = None
+    cluster: Path | None = None
+    hosts: int | None = None
+    log: Path | None = None
+    jobs: Path | None = None
+    format: str = "text"
+    keep_going: bool = False
+    checkpoint: Path | None = None
+    resume: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether something was asked for that only the loop has."""
+        values = (self.reservation, self.top, self.cycle, self.until, self.cluster, self.hosts)
+        return any(value is not None for value in (*values, self.log))
+
+
+def is_acct(path: Path) -> bool:
+    """Whether a file is named as LSF names its accounting records."""
+    return path.name.startswith("lsb.acct")
+
+
+def wants_loop(path: Path, options: LoopOptions) -> bool:
+    """Whether a workload is for the loop over hosts and not for the pool of processors."""
+    return path.suffix.lower() in INSTANCE_SUFFIXES or is_acct(path) or options.given
+
+
+def run_loop(path: Path, options: LoopOptions) -> None:
+    """Simulate and write what was asked for."""
+    from ..solver.loop.metrics import measure
+    from .stopping import stop_on_signal
+
+    if options.jobs is not None:
+        check_path(options.jobs)
+    if options.log is not None and not options.log.parent.is_dir():
+        check_path(options.log, suffixes=())
+    instance = _instance(path, options)
+    with stop_on_signal() as stopped:
+        session = _session(instance, options)
+        with _progress(session) as show:
+            while not stopped() and session.advance():
+                show()
+        result = session.result()
+        if not result.complete:
+            _stop(session, options.checkpoint)
+    for note in result.notes:
+        _tell(note)
+    if options.jobs is not None:
+        write_records([record.to_dict() for record in result.jobs], options.jobs)
+    if options.log is not None:
+        with whole_file(options.log) as file:
+            for entry in result.log:
+                file.write(json.dumps(entry).encode() + b"\n")
+    metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
+    typer.echo(_render(path, result, metrics, options.format))
+
+
+def _instance(path: Path, options: LoopOptions) -> Instance:
+    from ..model.formats.trace import from_acct, from_swf, left_out_of_swf
+    from .options import read_instance
+
+    if path.suffix.lower() in INSTANCE_SUFFIXES:
+        return read_instance(path, None)
+    cluster = None if options.cluster is None else read_instance(options.cluster, None)
+    if is_acct(path):
+        from ..model.formats.acct import read_acct
+
+        log = read_acct(path, keep_going=options.keep_going)
+        for problem in log.problems:
+            _tell(f"warning: {problem}")
+        for kind, count in log.passed_over.items():
+            _tell(f"passed over {count} {kind} records")
+        instance, left_out = from_acct(log.jobs, cluster=cluster)
+    else:
+        from ..model.formats.swf import read_swf
+
+        found = read_swf(path, keep_going=options.keep_going)
+        for problem in found.problems:
+            _tell(f"warning: {problem}")
+        instance = from_swf(found.workload, hosts=options.hosts, cluster=cluster)
+        left_out = left_out_of_swf(found.workload, instance)
+    for reason, count in left_out.items():
+        _tell(f"left out {count} × {reason}")
+    return instance
+
+
+def _session(instance: Instance, options: LoopOptions) -> Session:
+    from ..solver.loop.saving import load
+    from ..solver.loop.settings import Settings
+    from ..solver.loop.simulation import Session
+
+    if options.resume is not None:
+        return load(_text(options.resume), instance, source=str(options.resume))
+    settings = Settings.of(
+        instance,
+        reservation=options.reservation or "configured",
+        top=options.top,
+        cycle=options.cycle,
+    )
+    session = Session(instance, settings, until=options.until, keep_log=options.log is not None)
+    session.begin()
+    return session
+
+
+def _text(path: Path) -> str:
+    from ..model.errors import InputError, Problem
+
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
+
+
+def _stop(session: Session, checkpoint: Path | None) -> None:
+    """Leave the state where it was asked for, and with exit code 3."""
+    from ..solver.loop.saving import save
+
+    done = f"stopped at {session.world.now} s with {session.started} jobs started"
+    if checkpoint is None:
+        _tell(f"{done}; nothing was written (no --checkpoint)")
+    else:
+        with whole_file(checkpoint) as file:
+            file.write(save(session).encode())
+        _tell(f"{done}; go on with --resume {checkpoint}")
+    raise typer.Exit(Exit.STOPPED)
+
+
+@contextmanager
+def _progress(session: Session) -> Iterator[Any]:
+    """A bar on stderr with jobs/s and simulated time, if a terminal is there to see it."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
+    )
+    begun, already = session.world.now, session.started
+    total = len(session.world.states) - len(session.instance.running)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(
+            session.settings.reservation, total=total, completed=already, rate=0.0, days=0.0
+        )
+
+        def show() -> None:
+            elapsed = bar.tasks[task].elapsed or 1e-9
+            bar.update(
+                task,
+                completed=session.started,
+                rate=(session.started - already) / elapsed,
+                days=(session.world.now - begun) / 86400,
+            )
+
+        yield show
+
+
+def _render(path: Path, result: Simulation, metrics: dict[str, Any], format: str) -> str:
+    if format == "json":
+        return json.dumps({"input": str(path), "complete": result.complete, **metrics}, indent=2)
+    flat = {"input": str(path), **_flat(metrics)}
+    if format == "csv":
+        return ",".join(flat) + "\n" + ",".join(_cell(value) for value in flat.values())
+    width = max(map(len, flat))
+    return "\n".join(f"{name:<{width}}  {_plain(name, value)}" for name, value in flat.items())
+
+
+def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if name == "predictions":
+            for method, numbers in value.items():
+                flat |= {f"{method}_{key}": number for key, number in numbers.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+
+
+def _plain(name: str, value: object) -> str:
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3f} s" if name.endswith(("wait", "error")) else f"{value:.4f}"
+
+
+def _tell(text: str) -> None:
+    typer.echo(f"slotwise: {text}", err=True)
