@@ -235,8 +235,8 @@ class Resolver:
             if not self.instance.cluster.units_of(cu.type):
                 known = ", ".join(self.instance.cluster.unit_types) or "none"
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
-            if cu.excl:
-                return self._exclusive_unit_refusal(cu, queue)
+            if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
+                return refusal
         if job.resizable and (cu is not None or isinstance(requirement, Compound)):
             return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
         if queue.slots is not None:
