@@ -35,6 +35,9 @@ types: $(STAMP)
 	@mkdir -p $(TYPES) && ln -sfn ../.. $(TYPES)/slotwise
 	$(BIN)/mypy -m slotwise -p slotwise.model -p slotwise.solver -p slotwise.cli -p slotwise.instances
 
+docs: $(STAMP)
+	$(BIN)/python docs/make_compatibility.py
+
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
 

@@ -1,0 +1,101 @@
+"""Write docs/compatibility.md from docs/behaviours.yaml and the `behaviour` marks of the tests.
+
+Run by `make docs`. A row counts as proved when at least one test carries its mark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+DOCS = Path(__file__).resolve().parent
+TABLE = DOCS / "compatibility.md"
+DISAGREEMENTS = DOCS / "volclava-disagreements.md"
+
+INTRODUCTION = """\
+# What Slotwise does as LSF does
+
+Every row of behaviour that Slotwise follows, the tests that prove it, and what differs. A test is
+counted for a row when it carries the row's mark; it fails if the behaviour is lost. Decisions where
+the sources are silent or disagree stand in [semantics.md](semantics.md).
+"""
+MADE = "This file is made from `docs/behaviours.yaml` and the tests' marks: `make docs`.\n"
+
+
+def rows() -> dict[str, dict[str, str]]:
+    """The checklist: row id to title and, where something differs, `differs`."""
+    data = yaml.safe_load((DOCS / "behaviours.yaml").read_text(encoding="utf-8"))
+    return {
+        name: {"title": row} if isinstance(row, str) else row for name, row in data["rows"].items()
+    }
+
+
+def groups() -> dict[str, str]:
+    """Group (the letters of a row id) to its heading, in order."""
+    data = yaml.safe_load((DOCS / "behaviours.yaml").read_text(encoding="utf-8"))
+    found: dict[str, str] = data["groups"]
+    return found
+
+
+def collect() -> dict[str, int]:
+    """Number of tests that carry each row's mark, by a collection of the whole test suite."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "behaviours.json"
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", ""]
+        command += ["-p", "no:cacheprovider", "--behaviours", str(output)]
+        done = subprocess.run(
+            command, cwd=DOCS.parent, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"the tests cannot be collected:\n{done.stdout}{done.stderr}")
+        counts: dict[str, int] = json.loads(output.read_text(encoding="utf-8"))
+    return counts
+
+
+def table(counts: Mapping[str, int]) -> str:
+    """The whole document."""
+    known = rows()
+    unknown = sorted(set(counts) - set(known))
+    if unknown:
+        raise SystemExit(f"marks of tests that no row has: {', '.join(unknown)}")
+    proved = sum(1 for name in known if counts.get(name))
+    parts = [INTRODUCTION, MADE, f"{proved} of {len(known)} rows are proved by tests.\n"]
+    if DISAGREEMENTS.exists():
+        link = f"[{DISAGREEMENTS.name}]({DISAGREEMENTS.name})"
+        parts.append(f"Where a real scheduler of the family decides otherwise: {link}.\n")
+    for letters, heading in groups().items():
+        lines = [f"## {letters} · {heading}", "", "| row | behaviour | proved by | what differs |"]
+        lines.append("|---|---|---|---|")
+        lines += [
+            _line(name, row, counts.get(name, 0))
+            for name, row in known.items()
+            if name.startswith(letters)
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _line(name: str, row: Mapping[str, Any], count: int) -> str:
+    by = "not yet" if not count else f"{count} test{'s' if count > 1 else ''}"
+    cells = (name, row["title"], by, row.get("differs", ""))
+    return "| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in cells) + " |"
+
+
+def main() -> None:
+    """Write the document."""
+    TABLE.write_text(table(collect()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
