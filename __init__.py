@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .model.formats import dump, load
     from .model.instance import Instance
     from .model.plan import Plan, PlannedJob
+    from .solver.ask import Answer, Choices, ask
     from .solver.compare import Comparison, compare
+    from .solver.explain import Explanation, explain
     from .solver.loop.simulation import simulate
     from .solver.methods import plan
     from .solver.validate import Violation, validate
@@ -26,7 +28,10 @@ __version__ = "0.1.0"
 
 #: Where each public name lives; imported on first use, so that starting the command stays quick.
 _HOMES = {
+    "Answer": "solver.ask",
+    "Choices": "solver.ask",
     "Comparison": "solver.compare",
+    "Explanation": "solver.explain",
     "InputError": "model.errors",
     "Instance": "model.instance",
     "Plan": "model.plan",
@@ -34,10 +39,12 @@ _HOMES = {
     "Problem": "model.errors",
     "SlotwiseError": "model.errors",
     "Violation": "solver.validate",
+    "ask": "solver.ask",
     "compare": "solver.compare",
     "dump": "model.formats",
     "example": "instances",
     "examples": "instances",
+    "explain": "solver.explain",
     "load": "model.formats",
     "plan": "solver.methods",
     "simulate": "solver.loop.simulation",
@@ -45,7 +52,10 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answer",
+    "Choices",
     "Comparison",
+    "Explanation",
     "InputError",
     "Instance",
     "Plan",
@@ -54,10 +64,12 @@ __all__ = [
     "SlotwiseError",
     "Violation",
     "__version__",
+    "ask",
     "compare",
     "dump",
     "example",
     "examples",
+    "explain",
     "load",
     "plan",
     "simulate",

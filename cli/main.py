@@ -9,9 +9,12 @@ import typer
 
 from .. import __version__
 from ..model.errors import InputError, SlotwiseError
+from .ask import SETTINGS as ASK_SETTINGS
+from .ask import ask
 from .check import check, examples, schema
 from .compare import compare
 from .exits import Exit
+from .explain import explain
 from .generate import generate
 from .importer import app as importers
 from .resreq import SETTINGS as RESREQ_SETTINGS
@@ -28,8 +31,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, simulate, show, check, generate, examples, schema):
+for command in (solve, compare, explain, simulate, show, check, generate, examples, schema):
     app.command()(command)
+app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")
 

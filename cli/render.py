@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import allocation_text
 from ..model.time_text import clock_text, duration_text
+from .tables import csv_text, new_table, table_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..model.instance import Instance
     from ..model.plan import Plan
     from ..solver.compare import Comparison
@@ -25,20 +21,20 @@ def plan_output(instance: Instance, plan: Plan, format: str) -> str:
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
-        rows = [_flat(item) for item in record["reservations"]]
+        rows = list(record["reservations"])
         rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
         columns = (
             *("job", "start", "finish", "allocation", "method", "bound", "proved"),
             *("waits_for", "estimate", "reserved", "fallback", "alternative"),
         )
-        return _csv(columns, rows)
+        return csv_text(columns, rows)
     return _plan_text(instance, plan)
 
 
 def _plan_text(instance: Instance, plan: Plan) -> str:
     shows_estimate = any(item.start is None for item in plan)
     columns = ["JOB", "START", "WHERE" if not shows_estimate else "WHERE / RESERVED NOW", "STATUS"]
-    table = _table(*columns, "WAITS FOR")
+    table = new_table(*columns, "WAITS FOR")
     for item in plan:
         if item.start is None:
             start = "no sooner than " + clock_text(instance, item.estimate)
@@ -55,7 +51,7 @@ def _plan_text(instance: Instance, plan: Plan) -> str:
         table.add_row(item.job, start, where, status, item.waits_for)
     for missing in plan.unplaced:
         table.add_row(missing.job, "never", "", "", missing.reason)
-    lines = [_print(table), _summary(plan)]
+    lines = [table_text(table), _summary(plan)]
     return "".join(lines)
 
 
@@ -77,8 +73,8 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
             record["notes"] = list(comparison.optimal.notes)
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
-        return _csv(list(records[0]) if records else ["job"], [_flat(item) for item in records])
-    table = _table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")
+        return csv_text(list(records[0]) if records else ["job"], records)
+    table = new_table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")
     for title in ("PROVED", "WHERE", "WAITS FOR"):
         table.add_column(title)
     for row in comparison:
@@ -97,48 +93,8 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
         "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
         "reservation gives in the end.\n"
     )
-    return _print(table) + total + "".join(f"{note}\n" for note in comparison.optimal.notes)
+    return table_text(table) + total + "".join(f"{note}\n" for note in comparison.optimal.notes)
 
 
 def _since(time: int | None) -> str:
     return "never" if time is None else "now" if time == 0 else duration_text(time)
-
-
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: allocation_text(value) if isinstance(value, dict) else value
-        for key, value in record.items()
-    }
-
-
-def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
-
-
-def _table(*titles: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table
-
-
-def _print(table: Table) -> str:
-    """The table as text, as wide as the terminal and in colour only on one."""
-    import shutil
-    import sys
-
-    from rich.console import Console
-
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((160, 40)).columns if terminal else 160
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=max(width, 80), force_terminal=terminal)
-    console.print(table)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"

@@ -1,0 +1,69 @@
+"""One bsub line against an instance: the job that it would submit, checked like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from ..errors import InputError, Problem
+from ..instance import Instance
+from ..job import Job
+from .bsub import parse_bsub
+from .finding import Finding
+from .jobrules import check_jobs
+from .requirements import check_requirements
+from .units import Clock
+
+
+def submitted_job(instance: Instance, line: str, *, id: str = "asked", user: str = "user") -> Job:
+    """The job that a bsub line submits now, as the last one of its queue.
+
+    line: options with or without the word bsub in front and a command behind. id: made unique
+    where the instance has such a job. Raises InputError with everything that is wrong with the
+    line: syntax, names that do not exist, what its queue would refuse.
+    """
+    origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
+    fields = parse_bsub(line, Clock(origin, instance.now))
+    queue = fields.setdefault("queue", instance.params.default_queue)
+    slots = fields.pop("slots", None)
+    if slots is None:
+        slots = _default_slots(instance, queue, fields.get("application", ""))
+    job = Job(id=_unique(instance, id), user=user, slots=slots, submit=instance.now, **fields)
+    if wrong := list(refusals(instance, job)):
+        raise InputError(Problem(text, path="bsub line") for text in wrong)
+    return job
+
+
+def refusals(instance: Instance, job: Job) -> Iterator[str]:
+    """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
+    alone = replace(instance, pending=(job,), running=(), future=())
+    for finding in (*check_jobs(alone), *check_requirements(alone)):
+        if finding.place[:1] == ("pending",) and not finding.warning:
+            yield _sentence(finding)
+
+
+def _sentence(finding: Finding) -> str:
+    option = _OPTIONS.get(str(finding.place[-1]), "")
+    return f"{option}: {finding.message}" if option else finding.message
+
+
+_OPTIONS = {"queue": "-q", "slots": "-n", "run_limit": "-W", "hosts": "-m", "res_req": "-R"}
+
+
+def _unique(instance: Instance, id: str) -> str:
+    taken = {job.id for job in (*instance.pending, *instance.future)}
+    taken |= {running.job.id for running in instance.running}
+    number = 2
+    name = id
+    while name in taken:
+        name, number = f"{id}{number}", number + 1
+    return name
+
+
+def _default_slots(instance: Instance, queue: str, application: str) -> int:
+    """PROCLIMIT of application or queue for a job without -n, else 1."""
+    profile = instance.application(application)
+    found = next((item for item in instance.queues if item.name == queue), None)
+    limit = (profile and profile.slots) or (found and found.slots)
+    return 1 if not limit else limit[1] or limit[0]
