@@ -1,0 +1,78 @@
+"""The package list, the package data and the single version of the project."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import metadata, resources
+from pathlib import Path
+
+import slotwise as sw
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+#: Folders of the repository that are not part of the package.
+OUTSIDE = {"tests", "docs", "benchmarks", "build", "dist"}
+
+
+def package_folders() -> set[str]:
+    """Every folder with an __init__.py, as a package name; the root is `slotwise` itself."""
+    found = {"slotwise"}
+    for file in ROOT.rglob("__init__.py"):
+        parts = file.parent.relative_to(ROOT).parts
+        if parts and parts[0] not in OUTSIDE and not any(part.startswith(".") for part in parts):
+            found.add(".".join(("slotwise", *parts)))
+    return found
+
+
+def test_every_folder_with_code_is_in_the_package_list_and_nothing_else() -> None:
+    assert SETUPTOOLS["package-dir"] == {"slotwise": "."}
+    assert len(SETUPTOOLS["packages"]) == len(set(SETUPTOOLS["packages"]))
+    assert set(SETUPTOOLS["packages"]) == package_folders()
+
+
+def test_no_module_stands_in_a_folder_that_is_no_package() -> None:
+    """A forgotten __init__.py would leave modules out of the wheel."""
+    listed = {
+        ROOT.joinpath(*name.split(".")[1:]).relative_to(ROOT) for name in SETUPTOOLS["packages"]
+    }
+    stray = [
+        str(file.relative_to(ROOT))
+        for top in ("model", "solver", "cli", "instances")
+        for file in (ROOT / top).rglob("*.py")
+        if file.parent.relative_to(ROOT) not in listed
+    ]
+    assert stray == []
+
+
+def test_data_files_are_package_data() -> None:
+    """Every file that is not Python belongs to a pattern of its package."""
+    data = SETUPTOOLS["package-data"]
+    assert "py.typed" in data["slotwise"]
+    missing = []
+    for name in SETUPTOOLS["packages"]:
+        folder = ROOT.joinpath(*name.split(".")[1:])
+        for file in folder.iterdir():
+            inside = name != "slotwise" and file.is_file() and file.suffix != ".py"
+            if inside and not any(file.match(pattern) for pattern in data.get(name, ())):
+                missing.append(str(file.relative_to(ROOT)))
+    assert missing == []
+
+
+def test_installed_package_has_its_marker_and_its_instances() -> None:
+    files = resources.files("slotwise")
+    assert files.joinpath("py.typed").is_file()
+    assert all(sw.example(name).is_file() for name in sw.examples())
+    assert "headline" in sw.examples()
+
+
+def test_versions_agree() -> None:
+    assert sw.__version__ == PROJECT["project"]["version"] == metadata.version("slotwise")
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    assert sorted(sw.__all__) == dir(sw)
+    undocumented = [
+        name for name in sw.__all__ if name != "__version__" and not getattr(sw, name).__doc__
+    ]
+    assert undocumented == []
