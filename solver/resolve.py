@@ -83,11 +83,13 @@ class Resolver:
         else:
             parts = [(requirement, allocation)]
         found: list[tuple[Alternative, Allocation]] = []
-        for simple_requirement, part in parts:
+        for position, (simple_requirement, part) in enumerate(parts):
             held: tuple[Reservation, ...] = ()
             if simple_requirement.rusage is not None:
                 held = simple_requirement.rusage.reservations(running.alternative)
-            use = self.table.alternative(job, queue, held, exclusive=job.exclusive)
+            use = self.table.alternative(
+                job, queue, held, exclusive=job.exclusive, first=position == 0
+            )
             found.append((use, part))
         return found
 
@@ -144,7 +146,9 @@ class Resolver:
         alternatives = []
         access = np.zeros(len(mask), dtype=bool)
         for held in _alternatives(simple):
-            alternatives.append(self.table.alternative(job, queue, held, exclusive=job.exclusive))
+            alternatives.append(
+                self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
+            )
             access |= self.table.access(held)
         mask &= access
         unit = None

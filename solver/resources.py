@@ -98,8 +98,13 @@ class ResourceTable:
         reservations: Iterable[Reservation],
         *,
         exclusive: bool = False,
+        first: bool = True,
     ) -> Alternative:
-        """Everything that `job` uses when it holds `reservations` besides its slots."""
+        """Everything that `job` uses when it holds `reservations` besides its slots.
+
+        first: for the first term of a requirement; a limit on jobs over the whole cluster counts
+        the job once, not once a term.
+        """
         host_uses = [Use(SLOTS, Per.WHOLE if exclusive else Per.SLOT, flat("slots", 1.0))]
         pool_uses: list[Use] = []
         missing = ""
@@ -114,7 +119,7 @@ class ResourceTable:
                 pool_uses += [Use(i, method, constant) for i in self._pool_index[item.resource]]
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 missing = missing or f"no host has {item.resource}"
-        limit_hosts, limit_pools = self._limit_uses(job, queue, held)
+        limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         return Alternative((*host_uses, *limit_hosts), (*pool_uses, *limit_pools), missing)
 
     def method(self, resource: str) -> Per:
@@ -144,7 +149,11 @@ class ResourceTable:
     # --- limits -------------------------------------------------------------------------------
 
     def _limit_uses(
-        self, job: Job, queue: Queue, held: Mapping[str, tuple[Reservation, Per]]
+        self,
+        job: Job,
+        queue: Queue,
+        held: Mapping[str, tuple[Reservation, Per]],
+        first: bool,
     ) -> tuple[list[Use], list[Use]]:
         hosts: list[Use] = []
         pools: list[Use] = []
@@ -159,6 +168,8 @@ class ResourceTable:
             for resource, amount in self._limit_amounts(limit):
                 item, per = held.get(resource, (one, Per.SLOT))
                 if resource == "jobs":
+                    if not first and limit.hosts is None:
+                        continue
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
                     continue

@@ -11,7 +11,7 @@ it lexicographically.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..demand import Allocation, Demand
@@ -106,13 +106,12 @@ class _Search:
         found = earliest_start(profile, demand, not_before=alone.time)
         warm = self.warm.get(demand.job.id)
         if self.same_as_warm and warm is not None and (found is None or warm.time <= found.time):
-            known = found is not None and found.allocation == warm.allocation
-            return found if known else warm
+            return warm
         return found
 
     def _leave_warm(self, demand: Demand, start: Start) -> None:
         warm = self.warm.get(demand.job.id)
-        if warm is None or (warm.time, warm.allocation) != (start.time, start.allocation):
+        if warm != start:
             self.same_as_warm = False
 
     def profile(self) -> Profile:
@@ -124,8 +123,22 @@ class _Search:
 
     def _instants(self, demand: Demand, first: int, last: int) -> list[int]:
         profile = self.profile()
-        times = profile.with_openings(demand, profile.candidate_times(demand.earliest))
-        return [time for time in times if first <= time < last]
+        times = {*profile.candidate_times(demand.earliest), *self._other_drops()}
+        opened = profile.with_openings(demand, sorted(t for t in times if t >= demand.earliest))
+        return [time for time in opened if first <= time < last]
+
+    def _other_drops(self) -> set[int]:
+        """When settled jobs would give amounts back under the rusage alternatives not taken."""
+        return {
+            item.start.time + drop
+            for item in self.settled
+            for term in item.demand.terms
+            if len(term.alternatives) > 1
+            for alternative in term.alternatives
+            for use in (*alternative.host_uses, *alternative.pool_uses)
+            for drop in use.reservation.drops()
+            if _covers(0, item.demand.duration, drop)
+        }
 
     # --- one instant --------------------------------------------------------------------------
 
@@ -281,21 +294,33 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
 
 
 def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
-    from dataclasses import replace
-
     return replace(planned, fallback=f"not proved: {why} was reached")
 
 
 def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
-    """The starts of a time-based plan, by host index and term."""
+    """The starts of a time-based plan, by host index and term.
+
+    A plan says where a job is, not which term of a compound requirement is where: that is found
+    by placing it once more beside the jobs before it.
+    """
     index = problem.instance.cluster.host_index()
     demands = {demand.job.id: demand for demand in problem.demands}
+    beside = problem.base.copy() if any(len(d.terms) > 1 for d in problem.demands) else None
     found: dict[str, Start] = {}
     for item in warm.reservations:
-        if item.start is not None:
-            allocation = {index[name]: slots for name, slots in item.allocation.items()}
-            parts = _split(demands[item.job], allocation)
-            found[item.job] = Start(item.start, parts, item.alternative)
+        if item.start is None:
+            continue
+        demand = demands[item.job]
+        allocation = {index[name]: slots for name, slots in item.allocation.items()}
+        start = Start(item.start, (allocation,), item.alternative)
+        if len(demand.terms) > 1 and beside is not None:
+            again = start_at(beside, replace(demand, together=None), item.start)
+            same = again is not None and again.allocation == allocation
+            parts = again.terms if again and same else _split(demand, allocation)
+            start = replace(start, terms=parts)
+        if beside is not None:
+            hold_start(beside, demand, start)
+        found[item.job] = start
     return found
 
 
