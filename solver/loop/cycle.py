@@ -41,6 +41,7 @@ class CycleRecord:
     """What one cycle did; times in seconds, hosts by name.
 
     started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
+    why: for a job that a policy chose (fairshare, a slot pool), why it was its turn.
     """
 
     time: int
@@ -50,6 +51,7 @@ class CycleRecord:
     resumed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
     reservations: list[Held] = field(default_factory=list)
+    why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
 
 
@@ -162,7 +164,7 @@ class Cycle:
         if key not in self._failed:
             start = self.try_start(shape, self.beside(closed, state), offer.max_slots)
             if start is not None:
-                self.start(state, start)
+                self.start(state, start, offer=offer)
                 return True
             self._failed.add(key)
         if not state.reason:
@@ -236,14 +238,23 @@ class Cycle:
                     return Start(beside.now, (allocation,), number)
         return None
 
-    def start(self, state: JobState, start: Start, *, backfilled: bool = False) -> None:
-        """Carry a start out."""
+    def start(
+        self,
+        state: JobState,
+        start: Start,
+        *,
+        backfilled: bool = False,
+        offer: Offer | None = None,
+    ) -> None:
+        """Carry a start out; offer: the turn that the job had."""
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.gates.accepted()
         state.backfilled = backfilled
         self.record.started.append(state.job.id)
         if backfilled:
             self.record.backfilled.append(state.job.id)
+        if offer is not None and offer.by_policy:
+            self.record.why[state.job.id] = offer.why
         self._recount = True
         if self._future is not None:
             demand = self.shape(state).demand

@@ -83,13 +83,25 @@ def _choose(cycle: Cycle) -> list[_Top]:
         shape = cycle.shape(state)
         if reason := cycle.barred(state, offer):
             cycle.note(state, reason)
-        elif all(item.state is not state for item in chosen):
+        else:
             closed = cycle.gates.closed(state.job.queue, offer.hosts)
             demand = reserving.open_part(cycle, state, closed)
             if all(term.candidates.size for term in demand.terms):
-                chosen.append(_Top(state, shape, closed, demand))
+                _enter(cycle, chosen, _Top(state, shape, closed, demand))
         order.skipped(offer.job)
     return chosen
+
+
+def _enter(cycle: Cycle, chosen: list[_Top], item: _Top) -> None:
+    """Add a job; one that comes again, for other hosts, counts where it starts first (TBR-12)."""
+    place = next((i for i, other in enumerate(chosen) if other.state is item.state), None)
+    if place is None:
+        chosen.append(item)
+        return
+    before = _alone(cycle.world.live, chosen[place])
+    now = _alone(cycle.world.live, item)
+    if now is not None and (before is None or now.time < before.time):
+        chosen[place] = item
 
 
 def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
@@ -116,7 +128,7 @@ def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
             allocation = {index[name]: slots for name, slots in planned.allocation.items()}
             starts[planned.job] = Start(planned.start, (allocation,), planned.alternative)
     for item in chosen:
-        if len(item.demand.terms) > 1:
+        if len(item.demand.terms) > 1:  # The plan does not say which term has which slots.
             found = _alone(profile, item)
             if found is not None:
                 starts[item.state.job.id] = found
@@ -124,7 +136,7 @@ def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
-    """A compound job is placed by itself: the plan does not say which term has which slots."""
+    """The earliest start of a job beside what runs, whatever the others get."""
     from ..earliest import earliest_start
 
     return earliest_start(profile, item.demand, finishes_only=True)

@@ -91,6 +91,8 @@ def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
     for name in ("started", "backfilled", "preempted", "resumed", "resized"):
         if found := getattr(record, name):
             entry[name] = list(found)
+    if record.why:
+        entry["why"] = dict(record.why)
     entry["reservations"] = [
         {
             "job": held.state.job.id,

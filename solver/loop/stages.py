@@ -85,6 +85,11 @@ class Offer:
     withheld: str = ""
 
     @property
+    def by_policy(self) -> bool:
+        """Whether fairshare or a pool chose it, not the mere order of the queue."""
+        return self.priority is not None or self.max_slots is not None
+
+    @property
     def why(self) -> str:
         """Why it is this job's turn, or why it has none: a clause for people."""
         if self.withheld:

@@ -1,0 +1,191 @@
+"""Fairshare in the loop beside reservation, backfill, limits and memory, on random workloads."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loop_checking import broken, jobs_of
+from loop_workloads import METHODS, workloads
+from slotwise.model.fairshare import share_problems
+from slotwise.model.instance import Instance
+from slotwise.model.limits import Limit, Scope
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.model.user import HostPartition, UserGroup
+from slotwise.solver.loop.priority import Factors, Usage, dynamic_priority
+from slotwise.solver.loop.saving import load, save
+from slotwise.solver.loop.settings import Settings
+from slotwise.solver.loop.share_series import ShareSeries
+from slotwise.solver.loop.simulation import Session, simulate
+
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")
+GROUPS = (UserGroup("g", ("ann", "cat"), (("ann", 2), ("default", 1))),)
+LISTS = (
+    (("default", 1),),
+    (("ann", 7), ("others", 1)),
+    (("g", 3), ("bob", 1)),
+    (("g@", 2), ("default", 3)),
+)
+
+
+@st.composite
+def fair_workloads(draw, modes=MODES) -> Instance:
+    """A workload of the loop's own tests, with shares, a limit of users and three users."""
+    base = draw(workloads())
+    mode = draw(st.sampled_from(modes))
+    shares = draw(st.sampled_from(LISTS))
+    first, second = base.queues
+    pool = {"slot_pool": "P", "slot_reserve": None, "resource_reserve": None}
+    partitions: tuple[HostPartition, ...] = ()
+    if mode == "queue":
+        first = replace(first, user_shares=shares)
+    elif mode in ("cross", "ordered"):
+        order = "QUEUE" if mode == "ordered" else ""
+        first = replace(first, user_shares=shares, fairshare_queues=("high",), dispatch_order=order)
+    elif mode == "partition":
+        partitions = (HostPartition("HP", (base.cluster.hosts[0].name,), shares),)
+    elif mode == "all hosts":
+        partitions = (HostPartition("HP", ("all",), (("default", 1),)),)
+    else:
+        own = shares if mode == "pool and queue" else None
+        first = replace(first, **pool, slot_share=draw(st.sampled_from([20, 50])), user_shares=own)
+        second = replace(second, **pool, slot_share=50)
+    params = replace(
+        base.params,
+        enable_hist_run_time=draw(st.booleans()),
+        committed_run_time_factor=draw(st.sampled_from([0.0, 1.0])),
+        run_time_in_slots=draw(st.booleans()),
+    )
+    users = draw(st.lists(st.sampled_from(["ann", "bob", "cat"]), min_size=8, max_size=8))
+    future = tuple(replace(job, user=user) for job, user in zip(base.future, users, strict=False))
+    running = tuple(replace(r, job=replace(r.job, user=users[-1])) for r in base.running)
+    limits = base.limits
+    if draw(st.booleans()):
+        limits += (Limit("few", {"jobs": 2.0}, users=Scope(("all",), each=True)),)
+    found = replace(
+        base, queues=(first, second), partitions=partitions, groups=GROUPS, params=params,
+        future=future, running=running, limits=limits,
+    )  # fmt: skip
+    assert share_problems(found) == []
+    return found
+
+
+@pytest.mark.behaviour("LOP-01", "LOP-03", "FSH-06", "FSH-08", "FSH-09", "QBF-08", "TBR-12")
+@quick
+@given(fair_workloads(), st.sampled_from(METHODS))
+def test_no_rule_is_broken_and_no_job_lost(instance, method):
+    result = simulate(instance, reservation=method, keep_log=True)
+    assert broken(instance, result) == []
+    assert result.complete
+    assert [record.job for record in result.jobs] == [
+        *(item.job.id for item in instance.running),
+        *(job.id for job in jobs_of(instance)),
+    ]
+    for record in result.jobs:
+        if record.status == "pending":
+            alone = next(job for job in jobs_of(instance) if job.id == record.job)
+            only = simulate(replace(instance, running=(), pending=(alone,), future=()))
+            assert only[record.job].status == "pending"
+            assert record.reason
+        elif record.job not in {item.job.id for item in instance.running}:
+            assert record.status == "done"
+
+
+@pytest.mark.behaviour("FSH-06")
+@quick
+@given(fair_workloads(modes=("queue", "cross", "ordered", "all hosts")), st.sampled_from(METHODS))
+def test_every_dispatch_is_explained(instance, method):
+    """Each start that a share tree decided names account and priority."""
+    fair = {"default"} if instance.queues[0].user_shares else set()
+    if instance.queues[0].fairshare_queues or instance.partitions:
+        fair = {"default", "high"}
+    for entry in simulate(instance, reservation=method, keep_log=True).log:
+        planned = {item["job"] for item in entry["reservations"]}
+        for name in entry.get("started", ()):
+            job = next(job for job in jobs_of(instance) if job.id == name)
+            if job.queue in fair and (method != "optimal" or name in entry.get("why", {})):
+                assert re.fullmatch(
+                    r"first job of \S+/\S+, dynamic priority \d+\.\d{3}", entry["why"][name]
+                )
+            assert name not in planned
+
+
+RUN_AND_SLOTS = Params(
+    mbd_sleep_time=30, cpu_time_factor=0, run_time_factor=50.0, enable_hist_run_time=True
+)
+
+
+@pytest.mark.behaviour("FSH-02", "FSH-03", "FSH-06")
+@quick
+@given(workloads(), st.booleans())
+def test_the_priority_given_is_that_of_the_raw_history(base, history):
+    """The printed priority, worked out again from starts, ends and the formula alone."""
+    queue = Queue("default", user_shares=(("ann", 3), ("bob", 2)))
+    params = replace(RUN_AND_SLOTS, enable_hist_run_time=history)
+    jobs = tuple(replace(job, queue="default", resizable=False) for job in base.future)
+    instance = replace(base, queues=(queue,), future=jobs, pending=(), params=params)
+    running = tuple(
+        replace(item, job=replace(item.job, queue="default", user="bob")) for item in base.running
+    )
+    instance = replace(instance, running=running)
+    result = simulate(instance, reservation="none", keep_log=True)
+    records = {record.job: record for record in result.jobs}
+    factors = Factors.of(params, queue)
+    shares = dict(queue.user_shares or ())
+    begun = {item.job.id for item in instance.running}
+    for entry in result.log:
+        now, earlier = entry["time"], set(begun)
+        for name in entry.get("started", ()):
+            user = records[name].user
+            usage = _usage(records, user, now, earlier, factors)
+            expected = dynamic_priority(shares[user], usage, factors)
+            printed = float(entry["why"][name].rsplit(" ", 1)[1])
+            assert printed == pytest.approx(expected, abs=0.0006)
+            earlier.add(name)
+
+
+def _usage(records, user, now, earlier, factors) -> Usage:
+    run = history = slots = 0.0
+    for record in records.values():
+        if record.user != user or record.start is None:
+            continue
+        end = record.end if record.end is not None else float("inf")
+        if (record.start < now or record.job in earlier) and end > now:
+            run += now - record.start
+            slots += record.procs
+        elif record.start < now and factors.hist_run_time:
+            hours = (now - end) / 3600
+            history += (end - record.start) * 10 ** (-hours / factors.hist_hours)
+    return Usage(run_time=run, historical_run_time=history, slots=int(slots))
+
+
+@pytest.mark.behaviour("LOP-05", "QBF-07")
+@quick
+@given(fair_workloads(), st.sampled_from(["greedy", "time-based"]), st.integers(1, 6))
+def test_a_checkpoint_keeps_the_accounts(instance, method, steps):
+    whole = simulate(instance, reservation=method)
+    session = Session(instance, Settings.of(instance, reservation=method))
+    session.begin()
+    for _ in range(steps):
+        session.advance()
+    session = load(save(session), instance)
+    while session.advance():
+        pass
+    assert session.result().jobs == whole.jobs
+
+
+@pytest.mark.behaviour("VEW-04")
+def test_the_loop_feeds_the_series():
+    from slotwise.instances import example
+    from slotwise.model.formats import load as read
+
+    series = ShareSeries()
+    instance = read(example("fairshare-chargeback"))
+    simulate(instance, recorder=lambda record, world: series.record(world.order, record.time))
+    first = {point.account: point for point in series.points if point.time == 0}
+    engineers = first["big_servers/eng_users"]
+    assert (engineers.slots, engineers.share, engineers.target) == (7, 0.7, 0.7)
+    assert {point.slots for point in series.points if point.time == series.points[-1].time} == {0}
