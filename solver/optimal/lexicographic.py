@@ -70,6 +70,7 @@ class _Search:
     warm: dict[str, Start]
     settled: list[_Settled] = field(default_factory=list)
     same_as_warm: bool = True
+    _profile: Profile | None = None
 
     def settle(self, demand: Demand) -> bool:
         """Fix the start of the next job; False if it cannot be placed."""
@@ -79,7 +80,12 @@ class _Search:
         incumbent = self._incumbent(demand, alone)
         first, last = alone.time, FOREVER if incumbent is None else incumbent.time
         bound, why = last, ""
-        for time in self._instants(demand, first, last):
+        instants: list[int] = []
+        if first < last and self.budget.exhausted():
+            bound, why = first, "the limit of the search"
+        elif first < last:
+            instants = self._instants(demand, first, last)
+        for time in instants:
             if self.budget.exhausted():
                 bound, why = min(bound, time), why or "the limit of the search"
                 break
@@ -91,6 +97,7 @@ class _Search:
                 bound, why = time, "the limit of one step of the search"
         if incumbent is None:
             return False
+        hold_start(self.profile(), demand, incumbent)
         self.settled.append(_Settled(demand, incumbent, bound, why if bound < last else ""))
         self._leave_warm(demand, incumbent)
         return True
@@ -102,9 +109,10 @@ class _Search:
 
     def _incumbent(self, demand: Demand, alone: Start) -> Start | None:
         """Where the job fits beside the placements chosen so far; the warm start if still valid."""
-        profile = self.profile()
-        found = earliest_start(profile, demand, not_before=alone.time)
         warm = self.warm.get(demand.job.id)
+        if self.same_as_warm and warm is not None and self.budget.exhausted():
+            return warm
+        found = earliest_start(self.profile(), demand, not_before=alone.time)
         if self.same_as_warm and warm is not None and (found is None or warm.time <= found.time):
             return warm
         return found
@@ -115,11 +123,12 @@ class _Search:
             self.same_as_warm = False
 
     def profile(self) -> Profile:
-        """What runs and what is settled."""
-        profile = self.problem.base.copy()
-        for item in self.settled:
-            hold_start(profile, item.demand, item.start)
-        return profile
+        """What runs and what is settled; kept until a probe moves settled jobs."""
+        if self._profile is None:
+            self._profile = self.problem.base.copy()
+            for item in self.settled:
+                hold_start(self._profile, item.demand, item.start)
+        return self._profile
 
     def _instants(self, demand: Demand, first: int, last: int) -> list[int]:
         profile = self.profile()
@@ -156,6 +165,7 @@ class _Search:
             item.start = placed.get(item.demand.job.id, item.start)
         self.settled.append(_Settled(demand, placed[demand.job.id], time))
         self.same_as_warm = False
+        self._profile = None
         return "FEASIBLE"
 
     def _too_full(self, demand: Demand, time: int) -> bool:
