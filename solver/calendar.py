@@ -29,8 +29,11 @@ class Windows:
 
     def next_open(self, time: int) -> int | None:
         """The first instant from `time` on that is open; None if there is none in a week."""
-        periods = open_periods(self.text, self.origin, time, time + WEEK)
-        return periods[0][0] if periods else None
+        return next(iter(self.openings(time)), None)
+
+    def openings(self, time: int) -> list[int]:
+        """The first instant of each open period from `time` on, over a week."""
+        return [first for first, _ in open_periods(self.text, self.origin, time, time + WEEK)]
 
     def open_until(self, time: int) -> int | None:
         """When the window that is open at `time` closes; None if it never does."""
@@ -82,23 +85,13 @@ class Calendar:
         return np.logical_or.reduce(closed) if closed else None
 
     def openings(self, time: int) -> set[int]:
-        """The next instants from `time` on at which one of the windows opens.
+        """The instants from `time` on at which one of the windows opens, over a week.
 
-        Run windows that are too short for the job are passed over by the caller's sweep, which
-        sees the next opening from each of these instants again.
+        All windows repeat every week, so what never opens together in it never does.
         """
         all_windows = [w for w in (self.dispatch, self.run) if w is not None]
         all_windows += [windows for _, windows in self.hosts]
-        found: set[int] = set()
-        for windows in all_windows:
-            opening = windows.next_open(time)
-            for _ in range(8):  # a week of daily windows: any repeating set shows all its shapes
-                if opening is None:
-                    break
-                found.add(opening)
-                until = windows.open_until(opening)
-                opening = None if until is None else windows.next_open(until)
-        return found
+        return {opening for windows in all_windows for opening in windows.openings(time)}
 
 
 def _windows(text: str, instance: Instance) -> Windows:
