@@ -7,9 +7,11 @@ that is shared a cumulative with the running jobs as fixed blocks.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -28,8 +30,10 @@ from .shape import TermShape
 
 #: Above this many (job, host) pairs the model is not built.
 MOST_PAIRS = 1200
-#: Objective coefficients are scaled to integers.
-WEIGHT_SCALE = 1000
+#: Objective coefficients are scaled to integers by this where no common unit is small enough.
+ROUNDED = 10**6
+#: The largest common unit of run times (slowdown).
+MOST_UNITS = 10**9
 #: Blocks of one cumulative: intervals and what they hold.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
@@ -61,6 +65,9 @@ class IntervalModel:
         self._pools: dict[int, Blocks] = defaultdict(lambda: ([], []))
         self.jobs = [self._add_job(demand, alone[demand.job.id]) for demand in demands]
         self._add_cumulatives()
+        unit = _common_unit(demands, objective.name)
+        self.exact = unit is not None
+        self.unit = unit or ROUNDED
         self.scale = self._add_objective()
 
     @staticmethod
@@ -217,22 +224,22 @@ class IntervalModel:
         parts = [self._cost(job) for job in self.jobs]
         self.model.minimize(sum(parts))
         count = len(self.jobs) if self.objective.name == "slowdown" else 1
-        return float(WEIGHT_SCALE * count)
+        return float(self.unit * count)
 
     def _cost(self, job: _JobModel) -> cp_model.LinearExprT:
-        """A job's cost, scaled and never more than the true one, so that the bound stays valid."""
+        """A job's cost in units; never more than the true one, so that the bound stays valid."""
         demand, name, now = job.demand, self.objective.name, self.objective.now
         duration = demand.duration or 0
         if name == "total-start":
-            return WEIGHT_SCALE * (job.start - now)
-        weight = int(demand.job.weight * WEIGHT_SCALE)
+            return self.unit * (job.start - now)
+        weight = int(demand.job.weight * self.unit + SLACK)
         if name == "weighted":
             return weight * (job.start - now)
         if name == "slowdown":
-            rate = int(WEIGHT_SCALE * 1000 / max(duration, SLOWDOWN_THRESHOLD))
-            most = WEIGHT_SCALE + rate * (self.horizon + duration - demand.job.submit) // 1000 + 1
-            cost = self.model.new_int_var(WEIGHT_SCALE, most, "")
-            self.model.add(1000 * cost >= rate * (job.start - demand.job.submit + duration) - 999)
+            rate = self.unit // max(duration, SLOWDOWN_THRESHOLD)
+            most = self.unit + max(0, rate * (self.horizon + duration - demand.job.submit))
+            cost = self.model.new_int_var(self.unit, most, "")
+            self.model.add(cost >= rate * (job.start - demand.job.submit + duration))
             return cost
         if demand.job.deadline is None:
             return 0
@@ -252,6 +259,22 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
+
+
+def _common_unit(demands: Sequence[Demand], name: str) -> int | None:
+    """How many units make one of the objective so that all coefficients are whole, None if more
+    than the limits: coefficients are then rounded down and an optimum of the model proves nothing
+    beyond its bound."""
+    if name in ("makespan", "total-start"):
+        return 1
+    if name == "slowdown":
+        unit = math.lcm(*(max(d.duration or 0, SLOWDOWN_THRESHOLD) for d in demands))
+        return unit if unit <= MOST_UNITS else None
+    weights = [demand.job.weight for demand in demands]
+    near = [Fraction(weight).limit_denominator(ROUNDED) for weight in weights]
+    unit = math.lcm(*(fraction.denominator for fraction in near))
+    close = all(abs(float(f) - w) <= 1e-12 * max(1, w) for f, w in zip(near, weights, strict=True))
+    return unit if close and unit <= ROUNDED else None
 
 
 def _down(amount: float) -> int:

@@ -110,7 +110,7 @@ def _prove(
         value = objective.value(by_id, {job: start.time for job, start in found.items()})
         if value < known:
             best, known = found, value
-        if status == "OPTIMAL":
+        if status == "OPTIMAL" and model.exact:
             low = known
     return best, low
 
