@@ -142,13 +142,15 @@ class Room:
 
     caps: most slots that the job can hold on each host, [H], 0 outside the candidates.
     groups: caps over sets of hosts. idle: hosts with no other job over the window, [H] (excl).
-    free_now: free slots per host as pref=maxavail|minavail counts them, [H].
+    free_now: free slots per host as pref=maxavail|minavail counts them, [H]. first: hosts that have
+    what the job takes on its first host alone (PER_JOB), [H]; None where it takes nothing so.
     """
 
     caps: IntArray
     groups: tuple[GroupCap, ...] = ()
     idle: BoolArray | None = None
     free_now: IntArray | None = None
+    first: BoolArray | None = None
 
 
 #: Slots by host index, in allocation order.

@@ -378,10 +378,14 @@ class Profile:
         duration = demand.duration
         points = self.checkpoints(start, duration)
         caps = np.full(self.hosts, UNBOUND, dtype=float)
+        first: BoolArray | None = None
         for use in alternative.host_uses:
             for point in points:
                 held = use.reservation.planned_at(point - start)
-                if held > 0:
+                if held > 0 and use.per is Per.JOB:
+                    enough = self._host_cap(use, held, point) > 0
+                    first = enough if first is None else first & enough
+                elif held > 0:
                     np.minimum(caps, self._host_cap(use, held, point), out=caps)
         mask = np.zeros(self.hosts, dtype=bool)
         mask[term.candidates] = True
@@ -393,7 +397,7 @@ class Profile:
         for use in alternative.pool_uses:
             self._pool_cap(use, points, start, whole, groups)
         idle = self.idle(points) if term.unit is not None and term.unit.excl else None
-        return Room(whole, tuple(groups), idle)
+        return Room(whole, tuple(groups), idle, first=first)
 
     def _host_cap(self, use: Use, held: float, point: int) -> FloatArray:
         free = self.free(use.index, point) + SLACK

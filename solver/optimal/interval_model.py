@@ -109,7 +109,9 @@ class IntervalModel:
             for term in demand.terms:
                 room = empty.room(demand, term, term.alternatives[number], demand.earliest)
                 candidates = [int(host) for host in term.candidates if room.caps[host] > 0]
-                shapes.append(TermShape.build(self.model, term, room.caps, candidates, chosen))
+                shapes.append(
+                    TermShape.build(self.model, term, room.caps, candidates, chosen, room.first)
+                )
             job.choices.append((number, chosen, shapes))
             for shape in shapes:
                 for use in shape.term.alternatives[number].host_uses:
@@ -152,6 +154,10 @@ class IntervalModel:
                     held = amount * shape.slot_variable(host)
                 elif use.per is Per.WHOLE:
                     held = int(capacity[host]) * SCALE * used
+                elif use.per is Per.JOB:
+                    if host not in shape.first:
+                        continue
+                    held = amount * shape.first[host]
                 self._put((use.index, host), interval, held)
 
     def _put(

@@ -107,7 +107,7 @@ class JointPlacement:
         if room.idle is not None and term.unit is not None:
             busy = {int(unit) for unit in np.unique(term.unit.unit_of[~room.idle])}
             candidates = [h for h in candidates if int(term.unit.unit_of[h]) not in busy]
-        return TermShape.build(self.model, term, room.caps, candidates, chosen)
+        return TermShape.build(self.model, term, room.caps, candidates, chosen, room.first)
 
     # --- capacities shared by the jobs ----------------------------------------------------------
 
@@ -165,6 +165,9 @@ class JointPlacement:
                 elif use.per is Per.WHOLE:
                     capacity = self.base.table.host_resources[use.index].capacity[host]
                     by_host[host].append((used, int(capacity) * SCALE, 1))
+                elif use.per is Per.JOB:
+                    if host in shape.first:
+                        by_host[host].append((shape.first[host], held, 1))
                 else:
                     by_host[host].append((used, held, 1))
 

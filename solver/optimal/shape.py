@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from ..demand import Allocation, IntArray, TermDemand, UnitDemand
+from ..demand import Allocation, BoolArray, IntArray, TermDemand, UnitDemand
 
 Literal = cp_model.IntVar
 
@@ -22,7 +22,8 @@ class TermShape:
     """Variables of one term under one alternative, present if `chosen`.
 
     slots: slots on each candidate host; used: whether it is used; unit: whether a unit is used;
-    most: the largest value of `slots`.
+    most: the largest value of `slots`. first: whether it is the first host, only where a job takes
+    something on its first host alone.
     """
 
     model: cp_model.CpModel
@@ -32,6 +33,7 @@ class TermShape:
     used: dict[int, Literal] = field(default_factory=dict)
     unit: dict[int, Literal] = field(default_factory=dict)
     most: dict[int, int] = field(default_factory=dict)
+    first: dict[int, Literal] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -41,8 +43,12 @@ class TermShape:
         caps: IntArray,
         candidates: Iterable[int],
         chosen: Literal,
+        first: BoolArray | None = None,
     ) -> TermShape:
-        """Add the variables and constraints of a term on `candidates`, at most `caps` on each."""
+        """Add the variables and constraints of a term on `candidates`, at most `caps` on each.
+
+        first: hosts with what the job takes on its first host alone, [H]; None if it does not.
+        """
         shape = cls(model, term, chosen)
         for host in candidates:
             shape.used[host] = model.new_bool_var("")
@@ -58,7 +64,18 @@ class TermShape:
         if term.first_hosts is not None:
             firsts = [used for host, used in shape.used.items() if term.first_hosts[host]]
             model.add_bool_or(firsts).only_enforce_if(chosen)
+        if first is not None:
+            shape._first(first)
         return shape
+
+    def _first(self, able: BoolArray) -> None:
+        """One of the used hosts that are able is the first."""
+        marked = self.term.first_hosts
+        for host, used in self.used.items():
+            if able[host] and (marked is None or marked[host]):
+                self.first[host] = self.model.new_bool_var("")
+                self.model.add_implication(self.first[host], used)
+        self.model.add(sum(self.first.values()) == self.chosen)
 
     def slot_variable(self, host: int) -> cp_model.IntVar:
         """The slots of a host as one variable (made on first need)."""
@@ -201,8 +218,9 @@ class TermShape:
             return int(term.unit.unit_of[host]) if term.unit is not None else 0, rank[host]
 
         ordered = sorted(hosts, key=key)
-        if term.first_hosts is not None:
-            first = next((host for host in ordered if term.first_hosts[host]), None)
-            if first is not None:
-                ordered = [first, *(host for host in ordered if host != first)]
+        first = next((h for h, named in self.first.items() if solver.boolean_value(named)), None)
+        if term.first_hosts is not None and first is None:
+            first = next((host for host in ordered if term.first_hosts[host]), first)
+        if first is not None:
+            ordered = [first, *(host for host in ordered if host != first)]
         return {host: int(solver.value(self.slots[host])) for host in ordered}

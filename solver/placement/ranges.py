@@ -20,6 +20,9 @@ def place_most(term: TermDemand, room: Room) -> Allocation | None:
       (no number of whole blocks lies in the range) the most that fits.
     """
     unit = term.unit
+    if room.first is not None:
+        both = room.first if term.first_hosts is None else room.first & term.first_hosts
+        term = replace(term, first_hosts=both)
     if term.most <= term.slots or (unit is not None and unit.balance):
         return place(term, room)
     if unit is not None and unit.maxcus is not None:

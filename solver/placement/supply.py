@@ -90,6 +90,8 @@ def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
     elif term.ptile is not None:
         blocks = term.ptile[hosts]
     first = None if term.first_hosts is None else term.first_hosts[hosts]
+    if room.first is not None:
+        first = room.first[hosts] if first is None else first & room.first[hosts]
     return Supply(hosts, room.caps[hosts], blocks, units, first)
 
 
