@@ -76,6 +76,15 @@ class Profile:
         for step in range(begin, self._split(start + duration)):
             self.free[step] -= size
 
+    def steps(self) -> tuple[list[int], list[int]]:
+        """Times and free processors, equal neighbours merged."""
+        kept = [
+            step
+            for step in range(len(self.times))
+            if step == 0 or self.free[step] != self.free[step - 1]
+        ]
+        return [self.times[step] for step in kept], [self.free[step] for step in kept]
+
     def _split(self, instant: int) -> int:
         """The index of the step that begins at ``instant``, made if need be."""
         step = bisect_right(self.times, instant) - 1

@@ -14,6 +14,7 @@ to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a time"
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,11 +113,12 @@ def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
 
 @dataclass(frozen=True)
 class Prices:
-    """Integer prices, ``scale`` to the unit of cost. ``charge`` (S, B): for a job of each distinct size, per
-    second of the bucket; ``worth``: of all supply."""
+    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a unit of weight for
+    a second; ``charge`` (S, B): what that makes for a job of each distinct size; ``worth``: of all supply."""
 
     market: Market
     scale: int
+    lots: list[tuple[int, int, int]]
     charge: Ints
     worth: int
 
@@ -127,12 +129,30 @@ class Prices:
         """Prices from an LP's duals of (weighing, bucket) rows, negatives cut off."""
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
+        lots = []
         whole = np.maximum(0, np.rint(duals * scale)).astype(np.int64).tolist()
         for (weighing, bucket), price in zip(rows, whole, strict=True):
             if price:
+                lots.append((weighing, bucket, price))
                 charge[:, bucket] += price * market.weighings[weighing]
                 worth += price * int(market.supply[weighing][bucket])
-        return cls(market, scale, charge, worth)
+        return cls(market, scale, lots, charge, worth)
+
+    def window(self, size: int, duration: int, starts: Ints) -> Ints:
+        """The price of [s, s+duration) for a job of that size, for each start."""
+        row = self.market.row(size)
+        return self._upto(row, starts + duration) - self._upto(row, starts)
+
+    def until(self, instant: int) -> tuple[int, dict[int, int]]:
+        """From 0 to the instant: the worth of all supply, and the price of running, by size."""
+        points, rates, areas = self._supply
+        step = bisect_right(points, instant) - 1
+        worth = areas[step] + (rates[step] * (instant - points[step]) if step < len(rates) else 0)
+        bucket = bisect_right(self.market.grid.tolist(), instant) - 1
+        paid = self._paid[:, min(bucket, self.market.buckets)]
+        if bucket < self.market.buckets:
+            paid = paid + self.charge[:, bucket] * (instant - int(self.market.grid[bucket]))
+        return worth, dict(zip(self.market.sizes.tolist(), paid.tolist(), strict=True))
 
     @cached_property
     def _paid(self) -> Ints:
@@ -141,11 +161,6 @@ class Prices:
         np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
         return paid
 
-    def window(self, size: int, duration: int, starts: Ints) -> Ints:
-        """The price of [s, s+duration) for a job of that size, for each start."""
-        row = self.market.row(size)
-        return self._upto(row, starts + duration) - self._upto(row, starts)
-
     def _upto(self, row: int, instants: Ints) -> Ints:
         grid, paid = self.market.grid, self._paid[row]
         bucket = np.searchsorted(grid, instants, side="right") - 1
@@ -153,3 +168,20 @@ class Prices:
         bucket = np.minimum(bucket, len(grid) - 2)
         partial = self.charge[row][bucket] * (instants - grid[bucket])
         return np.where(inside, paid[bucket] + partial, paid[-1])
+
+    @cached_property
+    def _supply(self) -> tuple[list[int], list[int], list[int]]:
+        """The worth of supply as a step function: points, rate from each to the next, area before each."""
+        times, grid = self.market.problem.times, self.market.grid
+        points = np.unique(np.concatenate((grid, times[times < grid[-1]])))
+        step = np.searchsorted(times, points[:-1], side="right") - 1
+        bucket = np.searchsorted(grid, points[:-1], side="right") - 1
+        rates = np.zeros(len(points) - 1, dtype=np.int64)
+        for weighing in sorted({lot[0] for lot in self.lots}):
+            prices = np.zeros(self.market.buckets, dtype=np.int64)
+            for which, where, price in self.lots:
+                if which == weighing:
+                    prices[where] = price
+            rates += prices[bucket] * self.market.most(self.market.weighings[weighing])[step]
+        areas = np.concatenate((np.zeros(1, np.int64), np.cumsum(rates * np.diff(points))))
+        return points.tolist(), rates.tolist(), areas.tolist()

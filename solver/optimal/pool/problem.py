@@ -128,6 +128,19 @@ class PoolProblem:
             return int((begin + self.durations).max())
         return int((self.weights * np.maximum(0, begin - self.due)).sum())
 
+    def select(self, jobs: Ints) -> PoolProblem:
+        """The same problem with only these jobs, in this order."""
+        return PoolProblem(
+            self.times,
+            self.free,
+            _ints(self.sizes[jobs]),
+            _ints(self.durations[jobs]),
+            _ints(self.earliest[jobs]),
+            _ints(self.weights[jobs]),
+            _ints(self.due[jobs]),
+            self.objective,
+        )
+
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Jobs alike in everything, in order of their first member."""

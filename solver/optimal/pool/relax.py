@@ -8,6 +8,7 @@ where they begin or end on the grid: few columns suffice.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def cost(group: Group, starts: Ints) -> Ints:
 class Relaxation:
     """One LP on one grid, growing."""
 
-    def __init__(self, market: Market, domains: list[Ints] | None) -> None:
+    def __init__(self, market: Market, domains: list[Ints] | None, ceiling: int) -> None:
         from ortools.linear_solver import pywraplp
 
         self.market = market
@@ -63,6 +64,12 @@ class Relaxation:
             self._add_row(energy, bucket)
         for index in range(len(self.groups)):
             self._add_columns(index, self._first_columns(index))
+        # Leaving a job out at a price that no good plan pays keeps the LP feasible and its duals finite.
+        # The bound is certified without it.
+        for placed in self._placed:
+            column = self._lp.NumVar(0.0, self._lp.infinity(), "")
+            self._objective.SetCoefficient(column, float(ceiling))
+            placed.SetCoefficient(column, 1.0)
 
     # --- columns -------------------------------------------------------------------------------
 
@@ -149,13 +156,15 @@ class Relaxation:
     # --- solving -------------------------------------------------------------------------------
 
     def solve(self, rounds: int = 30) -> Bound | None:
-        """Solve, with column generation; None if no plan fits the domains."""
+        """Solve, with column generation; None if the LP solver gives up."""
         bound = None
-        for _ in range(rounds):
+        for last in range(rounds, 0, -1):
             if self._lp.Solve() != self._lp.OPTIMAL:
                 return None
             bound = self._certify()
-            if not sum(self._add_cheap(index, bound) for index in range(len(self.groups))):
+            # Read before the model changes: the LP interface forgets its solution then.
+            duals = [placed.dual_value() for placed in self._placed]
+            if last == 1 or not sum(map(self._add_cheap, count(), duals, repeat(bound))):
                 break
         return bound
 
@@ -166,9 +175,9 @@ class Relaxation:
         prices = Prices.rounded(self.market, self._rows, duals, SCALE)
         return certify(self.problem, prices, [self.candidates(i) for i in range(len(self.groups))])
 
-    def _add_cheap(self, index: int, bound: Bound) -> int:
+    def _add_cheap(self, index: int, dual: float, bound: Bound) -> int:
         """Add starts that are cheaper than the LP believes possible: the local minima."""
-        dual = self._placed[index].dual_value() * SCALE
+        dual *= SCALE
         group = self.groups[index]
         gain = dual - bound.least[index] - bound.excess[index]
         rounding = 1e-6 * abs(dual) + 4.0 * group.duration * group.size

@@ -1,0 +1,361 @@
+"""Plans built forward in time: states, their successors, and a depth-first search that prices guide.
+
+At each event (a job ends, capacity changes, a job becomes startable) some jobs are started, then time moves to
+the next event. Only plans that cannot be shifted left by a second are built: a job starts at t
+only if there was no room for it just before, or if it was not allowed to start before.
+
+With prices (prices.py) the cost of a plan is exactly
+
+    bound + sum of the jobs' reduced costs + price of the supply left unused
+
+and every term is >= 0, so a partial plan whose terms up to now already exceed the incumbent can be left.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+import numpy as np
+
+from .problem import Ints, PoolProblem
+from .relax import Bound
+
+NEVER = 1 << 62
+KEPT = 24
+
+Ends = tuple[tuple[int, int], ...]
+"""Running jobs as (end, size), ascending."""
+
+
+class Spent(Exception):
+    """The allowance of nodes is used up."""
+
+
+class State(NamedTuple):
+    """All starts before ``time`` are decided. ``step`` is the capacity step that holds at ``time``, ``before`` the free
+    processors just before it, ``left`` the number of jobs of each group still to start, ``starts`` the decisions
+    as nested pairs (rest, group, start)."""
+
+    time: int
+    step: int
+    before: int
+    running: Ends
+    left: tuple[int, ...]
+    value: int
+    total: int
+    starts: Trail
+
+
+Trail = tuple["Trail", int, int] | None
+
+
+class Guide:
+    """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's group index
+    of each of its groups."""
+
+    def __init__(self, bound: Bound, state: State, kinds: list[int]) -> None:
+        groups = len(state.left)
+        self.scale = bound.prices.scale
+        self.floor = bound.floor
+        self._prices = bound.prices
+        self.base = state
+        self.excess: list[dict[int, int]] = [{} for _ in range(groups)]
+        self._points: list[list[int]] = [[] for _ in range(groups)]
+        self._suffix: list[list[int]] = [[] for _ in range(groups)]
+        for kind, starts, excess in zip(kinds, bound.starts, bound.excess, strict=True):
+            self.excess[kind] = dict(zip(starts.tolist(), excess.tolist(), strict=True))
+            self._points[kind] = starts.tolist()
+            self._suffix[kind] = np.minimum.accumulate(excess[::-1])[::-1].tolist()
+        self._known: dict[int, tuple[int, dict[int, int], list[int]]] = {}
+
+    def at(self, instant: int) -> tuple[int, dict[int, int], list[int]]:
+        """Worth of the supply before the instant; price of running till then, by size; least
+        reduced cost from then on, by group."""
+        found = self._known.get(instant)
+        if found is None:
+            worth, paid = self._prices.until(instant)
+            # Jobs that ran before the state are not in the priced supply, but will be deducted like the
+            # others: add what they pay.
+            for end, size in self.base.running:
+                if size in paid:
+                    worth += paid[size] if instant <= end else self._prices.until(end)[1][size]
+            rest = []
+            for points, suffix in zip(self._points, self._suffix, strict=True):
+                index = bisect_left(points, instant)
+                rest.append(suffix[index] if index < len(points) else NEVER)
+            found = self._known[instant] = (worth, paid, rest)
+        return found
+
+
+    @property
+    def value(self) -> int:
+        """The bound of the priced problem."""
+        return -((-self.floor) // self.scale)
+
+    def pays(self, size: int, instant: int) -> int:
+        """The price of running from 0 to the instant, 0 for sizes that are no longer priced."""
+        return self.at(instant)[1].get(size, 0)
+
+
+class Chronology:
+    """The tree of forward plans of one problem, with what has been learnt about it.
+
+    ``best`` is the value to beat; ``found`` the trail of a plan that did.
+    """
+
+    def __init__(self, problem: PoolProblem, best: int) -> None:
+        groups = problem.groups
+        self.problem = problem
+        self.sizes = [g.size for g in groups]
+        self.durations = [g.duration for g in groups]
+        self.earliest = [g.earliest for g in groups]
+        self.weights = [g.weight for g in groups]
+        self.due = [g.due for g in groups]
+        self.times = np.unique(np.concatenate((problem.times, problem.earliest))).tolist()
+        steps = np.searchsorted(problem.times, self.times, side="right") - 1
+        self.free = problem.free[steps].tolist()
+        self._falls = bool(np.any(np.diff(problem.free) < 0))
+        self.best = best
+        self.found: Trail = None
+        self.nodes = 0
+        self._limit = self._budget = 0
+        self._seen: dict[tuple[int, tuple[int, ...]], list[tuple[int, int, Ends]]] = {}
+        self._guide: Guide
+
+    def root(self) -> State:
+        counts = tuple(g.count for g in self.problem.groups)
+        return State(0, 0, 0, (), counts, 0, 0, None)
+
+    # --- subproblems -----------------------------------------------------------------------------
+
+    def residual(self, state: State) -> tuple[PoolProblem, list[int]]:
+        """What is left to plan in a state, and the root's group index of each of its groups."""
+        later = [time for time in self.times if time > state.time]
+        points = sorted({state.time, *later, *(end for end, _ in state.running)})
+        free = []
+        for point in points:
+            step = bisect_right(self.times, point) - 1
+            free.append(self.free[step] - sum(size for end, size in state.running if end > point))
+        if points[0] > 0:
+            points.insert(0, 0)
+            free.insert(0, 0)
+        jobs = [kind for kind, number in enumerate(state.left) for _ in range(number)]
+
+        def column(values: list[int]) -> list[int]:
+            return [values[kind] for kind in jobs]
+
+        problem = PoolProblem.build(
+            points,
+            free,
+            column(self.sizes),
+            column(self.durations),
+            earliest=column(self.earliest),
+            weights=column(self.weights),
+            due=column(self.due),
+        )
+        return problem, [kind for kind, number in enumerate(state.left) if number]
+
+    # --- successors ------------------------------------------------------------------------------
+
+    def free_at(self, state: State) -> int:
+        """Processors free at the state's time."""
+        return self.free[state.step] - sum(size for _, size in state.running)
+
+    def fits(self, kind: int, state: State, free: int) -> bool:
+        """May a job of the group start now and run to its end?"""
+        if self.sizes[kind] > free or state.time < self.earliest[kind]:
+            return False
+        return not self._falls or self._room(kind, state.time, state.running)
+
+    def startable(self, kind: int, state: State, free: int) -> bool:
+        """Does it fit, but not a second earlier?"""
+        if state.before >= self.sizes[kind] and state.time > self.earliest[kind]:
+            return False
+        return self.fits(kind, state, free)
+
+    def _room(self, kind: int, time: int, running: Ends) -> bool:
+        """Does the job fit for its whole duration, where capacity falls later?"""
+        step = bisect_right(self.times, time)
+        while step < len(self.times) and self.times[step] < time + self.durations[kind]:
+            used = sum(size for end, size in running if end > self.times[step])
+            if self.free[step] - used < self.sizes[kind]:
+                return False
+            step += 1
+        return True
+
+    def started(self, state: State, kind: int) -> State:
+        """The state with one job of the group started now."""
+        time, step, before, running, left, value, total, starts = state
+        late = time - self.due[kind]
+        return State(
+            time,
+            step,
+            before,
+            tuple(sorted((*running, (time + self.durations[kind], self.sizes[kind])))),
+            (*left[:kind], left[kind] - 1, *left[kind + 1 :]),
+            value + (self.weights[kind] * late if late > 0 else 0),
+            total + time,
+            (starts, kind, time),
+        )
+
+    def later(self, state: State, free: int) -> State | None:
+        """The state at the next event, nothing more being started now; None if there is no event."""
+        running, step = state.running, state.step
+        following = running[0][0] if running else NEVER
+        if step + 1 < len(self.times) and self.times[step + 1] <= following:
+            step += 1
+            following = self.times[step]
+        if following == NEVER:
+            return None
+        ended = 0
+        while ended < len(running) and running[ended][0] == following:
+            ended += 1
+        return State(
+            following, step, free, running[ended:], state.left, state.value, state.total, state.starts
+        )
+
+    def idle(self, state: State, later: State, guide: Guide) -> int:
+        """The price of the supply left unused between a state and the next event."""
+        worth, paid, _ = guide.at(state.time)
+        worth_then, paid_then, _ = guide.at(later.time)
+        lost = worth_then - worth
+        for _, size in state.running:
+            if size in paid:
+                lost -= paid_then[size] - paid[size]
+        return lost
+
+    def children(self, state: State) -> list[State]:
+        """The states at the next event, one for each choice of jobs to start now."""
+        found: list[State] = []
+        self._choose(state, self.free_at(state), 0, found)
+        return found
+
+    def _choose(self, state: State, free: int, since: int, found: list[State]) -> None:
+        later = self.later(state, free)
+        if later is not None:
+            found.append(later)
+        for kind in range(since, len(state.left)):
+            if state.left[kind] and self.startable(kind, state, free):
+                self._choose(self.started(state, kind), free - self.sizes[kind], kind, found)
+
+    # --- depth first -----------------------------------------------------------------------------
+
+    def explore(self, state: State, guide: Guide, limit: int) -> bool:
+        """Search everything below a state, for values below ``best``; False if ``limit`` nodes are
+        not enough. The guide must price the residual problem of this state or of one before it."""
+        self._guide = guide
+        self._limit = self.nodes + limit
+        self._budget = self.allowance(guide)
+        try:
+            self._arrive(state, self.spent(state, guide))
+        except Spent:
+            return False
+        return True
+
+    def spent(self, state: State, guide: Guide) -> int:
+        """What a state's decisions have lost against the guide's bound."""
+        worth, paid, _ = guide.at(state.time)
+        lost = worth - guide.at(guide.base.time)[0]
+        trail = state.starts
+        while trail is not guide.base.starts:
+            assert trail is not None
+            trail, kind, start = trail
+            size = self.sizes[kind]
+            upto = min(start + self.durations[kind], state.time)
+            lost += guide.excess[kind].get(start, NEVER)
+            lost -= guide.at(upto)[1][size] - guide.at(start)[1][size]
+        for end, size in guide.base.running:
+            lost -= guide.pays(size, min(end, state.time)) - guide.pays(size, guide.base.time)
+        return lost
+
+    def bound(self, state: State, guide: Guide) -> int:
+        """The guide's lower bound of every plan that begins like the state."""
+        rest = guide.at(state.time)[2]
+        least = sum(number * cost for number, cost in zip(state.left, rest, strict=True) if number)
+        total = guide.floor + self.spent(state, guide) + least
+        return guide.base.value - ((-total) // guide.scale)
+
+    def allowance(self, guide: Guide) -> int:
+        """How much may be lost against the guide's bound and still beat ``best``."""
+        return (self.best - 1 - guide.base.value) * guide.scale - guide.floor
+
+    def _arrive(self, state: State, spent: int) -> None:
+        """At a new event: unless a state as good has been here, choose what to start."""
+        seen = self._seen.setdefault((state.time, state.left), [])
+        value, total, running = state.value, state.total, state.running
+        for other_value, other_total, other in seen:
+            if (other_value, other_total) <= (value, total) and uses_less(other, running):
+                return
+        self._start(state, self.free_at(state), 0, spent)
+        # Only what has been searched to the end may rule out others: entered on the way back.
+        if len(seen) < KEPT:
+            seen.append((value, total, running))
+        else:
+            seen[self.nodes % KEPT] = (value, total, running)
+
+    def _start(self, state: State, free: int, since: int, spent: int) -> None:
+        """Start any jobs of groups from ``since`` on, in every way that may beat ``best``; then go on."""
+        self.nodes += 1
+        if self.nodes > self._limit:
+            raise Spent
+        left, guide = state.left, self._guide
+        if not any(left):
+            if state.value < self.best:
+                self.best, self.found = state.value, state.starts
+                self._budget = self.allowance(guide)
+            return
+        rest = guide.at(state.time)[2]
+        least = 0
+        for number, cost in zip(left, rest, strict=True):
+            if number:
+                least += number * cost
+        options = []
+        for kind in range(since, len(left)):
+            if left[kind] and self.startable(kind, state, free):
+                extra = guide.excess[kind].get(state.time, NEVER)
+                if spent + least - rest[kind] + extra <= self._budget:
+                    options.append((extra, kind))
+        options.sort()
+        for extra, kind in options:
+            grown = self.started(state, kind)
+            self._start(grown, free - self.sizes[kind], kind, spent + extra)
+        later = self.later(state, free)
+        if later is not None:
+            self._pass(later, spent + self.idle(state, later, guide))
+
+    def _pass(self, state: State, spent: int) -> None:
+        """Go on at the next event, if what is lost by then still allows it."""
+        total = spent
+        for number, cost in zip(state.left, self._guide.at(state.time)[2], strict=True):
+            if number:
+                total += number * cost
+        if total <= self._budget:
+            self._arrive(state, spent)
+
+
+def uses_less(one: Ends, other: Ends) -> bool:
+    """Does ``one`` never hold more processors than ``other``, from now on?"""
+    held = held_other = 0
+    there = len(other) - 1
+    for end, size in reversed(one):
+        held += size
+        while there >= 0 and other[there][0] >= end:
+            held_other += other[there][1]
+            there -= 1
+        if held > held_other:
+            return False
+    return True
+
+
+def plan_of(problem: PoolProblem, trail: Trail) -> Ints:
+    """(N,) starts from a complete trail; members of a group start in order of their index."""
+    waiting = [list(g.members) for g in problem.groups]
+    starts = np.zeros(len(problem), dtype=np.int64)
+    chosen = []
+    while trail is not None:
+        trail, kind, start = trail
+        chosen.append((start, kind))
+    for start, kind in sorted(chosen):
+        starts[waiting[kind].pop(0)] = start
+    return starts

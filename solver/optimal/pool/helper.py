@@ -1,0 +1,109 @@
+"""A second process that only improves plans: ``python -m slotwise.solver.optimal.pool.helper``.
+
+A process, not a thread (the LP solver and the order search both hold the interpreter's lock), and started as a command, so that
+callers need no ``__main__`` guard. Speaks pickles: (problem, starts, seed) in; plans out, on its standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from typing import IO, Any
+
+from .board import Board
+from .improver import improve
+from .problem import Ints, PoolProblem
+
+
+class Helper:
+    """The caller's end. Use as a context manager; the process ends with it."""
+
+    def __init__(self, problem: PoolProblem, starts: Ints, seed: int) -> None:
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        self._plans: queue.SimpleQueue[Ints] = queue.SimpleQueue()
+        self._send((problem, starts, seed))
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> Helper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, seconds: float) -> None:
+        """Until the process ends, at most ``seconds``."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
+    def plans(self) -> list[Ints]:
+        """What has arrived since the last call."""
+        found = []
+        while not self._plans.empty():
+            found.append(self._plans.get())
+        return found
+
+    def tell(self, starts: Ints) -> None:
+        """Hand over a better plan."""
+        self._send(starts)
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                self._plans.put(pickle.load(self._process.stdout))
+
+
+def serve(source: IO[bytes], target: IO[bytes]) -> None:
+    """The helper's end: improve until the caller is gone."""
+    problem, starts, seed = pickle.load(source)
+    heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def listen() -> None:
+        with contextlib.suppress(Exception):
+            while True:
+                heard.put(pickle.load(source))
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    board = Board(problem, starts, 0)
+    told = board.value
+    for _ in improve(board, seed):
+        while not heard.empty():
+            board.offer(heard.get())
+            told = min(told, board.value)
+        if board.value < told:
+            told = board.value
+            pickle.dump(board.starts, target)
+            target.flush()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+        serve(sys.stdin.buffer, sys.stdout.buffer)

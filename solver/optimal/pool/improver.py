@@ -1,0 +1,41 @@
+"""From the plan's side: order search and windows planned anew, in turn, for as long as one likes.
+
+A generator like the prover: a step is a small piece of work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .board import Board
+from .decoder import Decoder
+from .improve import OrderSearch
+from .window import WindowSearch, by_start
+
+STEPS = 40
+WINDOWS = 12
+
+
+def improve(board: Board, seed: int) -> Iterator[None]:
+    """Offer better plans to the board; take up those that others offer."""
+    problem = board.problem
+    if len(problem) < 2:
+        return
+    decoder = Decoder(problem)
+    orders = OrderSearch(problem, by_start(board.starts), seed)
+    windows = WindowSearch(problem, seed)
+    while True:
+        while not orders.stuck:
+            if orders.run(STEPS):
+                board.offer(decoder.plan(orders.best_order))
+            yield
+            if board.value < orders.best:
+                orders.adopt(board.starts)
+        if problem.objective == "starts":
+            for _ in range(WINDOWS):
+                board.offer(windows.step(board.starts))
+                yield
+        if board.value < orders.best:
+            orders.adopt(board.starts)
+        else:
+            orders.kick()

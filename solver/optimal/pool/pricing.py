@@ -1,0 +1,99 @@
+"""Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .prices import Market
+from .problem import Ints, PoolProblem
+from .relax import Bound, Relaxation
+
+
+@dataclass(frozen=True, slots=True)
+class Fineness:
+    """How much work a price system is worth: buckets of the grid, rounds of packing rows, and the
+    relative gain below which another round is not made."""
+
+    buckets: int
+    rounds: int
+    gain: float
+
+
+def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
+    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up to ``end``."""
+    steps = problem.times[problem.times < end]
+    picked = _spread(points, buckets)
+    last = int(points[-1])
+    tail = np.linspace(last, max(end, last + 1), max(2, buckets // 5)).astype(np.int64)
+    if len(steps) > buckets:
+        steps = _spread(steps, buckets)
+    return np.unique(np.concatenate((np.zeros(1, np.int64), steps, picked, tail)))
+
+
+def _spread(values: Ints, count: int) -> Ints:
+    if len(values) <= count:
+        return values
+    return values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(np.int64))]
+
+
+def refine(
+    problem: PoolProblem,
+    domains: list[Ints] | None,
+    ceiling: int,
+    fineness: Fineness,
+    *,
+    horizon: int = 0,
+    known: Iterable[dict[int, int]] = (),
+) -> Iterator[Bound]:
+    """Certified bounds, ever better, one for each round of packing rows.
+
+    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all, with the
+    grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped in a related problem.
+    """
+    if domains is None:
+        points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon
+    else:
+        points = np.unique(np.concatenate(domains))
+        lasts = [int(starts[-1]) for starts in domains]
+        end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
+    market = Market(problem, make_grid(problem, points, end, fineness.buckets))
+    market.add(market.sizes.copy())
+    market.add_steps(4)
+    for weighing in known:
+        weights = [weighing.get(size, 0) for size in market.sizes.tolist()]
+        if any(weights):
+            market.add(np.array(weights, dtype=np.int64))
+    relaxation = Relaxation(market, domains, 10 * ceiling + 10)
+    before = 0
+    for _ in range(fineness.rounds + 1):
+        bound = relaxation.solve()
+        if bound is None:
+            return
+        yield bound
+        gained, before = bound.floor - before, bound.floor
+        enough = bound.value >= ceiling or gained < fineness.gain * abs(bound.floor)
+        if enough or not relaxation.separate():
+            return
+
+
+def price(
+    problem: PoolProblem,
+    domains: list[Ints],
+    ceiling: int,
+    fineness: Fineness,
+    known: Iterable[dict[int, int]] = (),
+) -> Bound | None:
+    """The best bound of ``refine``; None if the LP solver gives up at once."""
+    bounds = refine(problem, domains, ceiling, fineness, known=known)
+    return max(bounds, key=lambda bound: bound.floor, default=None)
+
+
+def weighings_in_use(bound: Bound) -> list[dict[int, int]]:
+    """The weighings that carry a price, as size -> weight."""
+    market = bound.prices.market
+    used = sorted({weighing for weighing, _, _ in bound.prices.lots})
+    sizes = market.sizes.tolist()
+    return [dict(zip(sizes, market.weighings[w].tolist(), strict=True)) for w in used]

@@ -1,0 +1,171 @@
+"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better can be left.
+
+A generator: each step is a small piece of work (mostly under a second), after which others may run. Plans that
+others find meanwhile make the following steps sharper.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+
+from .board import Board
+from .chronology import Chronology, Guide, State, plan_of
+from .domains import achievable_starts
+from .pricing import Fineness, price, refine, weighings_in_use
+from .problem import Ints, PoolProblem
+from .relax import Bound
+
+COARSE = Fineness(buckets=60, rounds=0, gain=1e-3)
+ROOT = Fineness(buckets=70, rounds=15, gain=2e-4)
+LARGE = Fineness(buckets=120, rounds=20, gain=1e-4)
+BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
+MOST_INSTANTS = 400_000
+NODES = 3000
+
+
+def prove(board: Board) -> Iterator[None]:
+    """Raise the board's bound, to the end if there is time. Needs positive weights."""
+    problem = board.problem
+    horizon = int((board.starts + problem.durations).max())
+    coarse: Bound | None = None
+    for coarse in refine(problem, None, board.value, COARSE, horizon=horizon):
+        board.raise_bound(coarse.value)
+        yield
+    if coarse is None:
+        return
+    latest = latest_starts(coarse, board.value)
+    every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
+    if every is None:
+        for bound in refine(problem, None, board.value, LARGE, horizon=horizon):
+            board.raise_bound(bound.value)
+            yield
+        return
+    root = Root(board, _within(problem, every, latest))
+    yield from root.tighten()
+    if root.bound is not None and not board.proved:
+        yield from root.branch(root.bound)
+
+
+def latest_starts(bound: Bound, value: int) -> list[int]:
+    """For each group, an instant after which no job starts in any plan better than ``value``.
+
+    Reduced costs are linear between the candidates and rise after the last, given positive weights. So
+    after the last affordable candidate, nothing beyond the next one is affordable.
+    """
+    spare = (value - 1) * bound.prices.scale - bound.floor
+    latest = []
+    for group, starts, excess, least in zip(
+        bound.prices.market.problem.groups, bound.starts, bound.excess, bound.least, strict=True
+    ):
+        last = int(np.flatnonzero(excess <= max(0, spare))[-1])
+        if last + 1 < len(starts):
+            latest.append(int(starts[last + 1]))
+        else:
+            # Beyond the grid windows are free of charge: only the job's own cost is left.
+            latest.append(group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight))
+    return [max(0, instant) for instant in latest]
+
+
+def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
+    """The achievable starts of each group, between its earliest and its latest."""
+    domains = []
+    for group, last in zip(problem.groups, latest, strict=True):
+        first = int(problem.alone[group.members[0]])
+        domains.append(every[(every >= first) & (every <= max(first, last))])
+    return domains
+
+
+class Root:
+    """The whole problem with the starts that a better plan may still use."""
+
+    def __init__(self, board: Board, domains: list[Ints]) -> None:
+        self.board = board
+        self.problem = board.problem
+        self.domains = domains
+        self.bound: Bound | None = None
+
+    def tighten(self) -> Iterator[None]:
+        """Price, strike out starts that cost too much, price again while that helps."""
+        for _ in range(4):
+            best: Bound | None = None
+            for bound in refine(self.problem, self.domains, self.board.value, ROOT):
+                self.board.raise_bound(bound.value)
+                if best is None or bound.floor > best.floor:
+                    best = bound
+                yield
+                if self.board.proved:
+                    return
+            if best is None:
+                return
+            self.bound = best
+            before = sum(map(len, self.domains))
+            if not self._strike(best):
+                return
+            if sum(map(len, self.domains)) > 0.8 * before:
+                return
+
+    def _strike(self, bound: Bound) -> bool:
+        """Keep the starts whose reduced cost a better plan can afford; False if a group has none."""
+        spare = (self.board.value - 1) * bound.prices.scale - bound.floor
+        kept = [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
+        if min(map(len, kept)) == 0:
+            self.board.raise_bound(self.board.value)
+            return False
+        self.domains = kept
+        return True
+
+    def branch(self, bound: Bound) -> Iterator[None]:
+        """Best-bound-first over states; small subtrees are searched to the end, large ones are
+        priced anew, then split."""
+        tree = Chronology(self.problem, self.board.value)
+        known = weighings_in_use(bound)
+        root = tree.root()
+        number = 0
+        first = Guide(bound, root, list(range(len(self.problem.groups))))
+        queue: list[tuple[int, int, State, Guide]] = [(bound.value, number, root, first)]
+        while queue:
+            least, _, state, guide = heapq.heappop(queue)
+            self.board.raise_bound(least)
+            tree.best = min(tree.best, self.board.value)
+            if least >= tree.best:
+                break
+            done = tree.explore(state, guide, NODES)
+            self._take(tree)
+            yield
+            if not done and guide.base is not state:
+                fresh = self._price(tree, state, known)
+                yield
+                if fresh is not None:
+                    guide = fresh
+                    least = max(least, state.value + guide.value)
+                done = least >= tree.best or tree.explore(state, guide, NODES)
+                self._take(tree)
+            if not done:
+                for child in tree.children(state):
+                    reached = max(least, tree.bound(child, guide))
+                    if reached < tree.best and any(child.left):
+                        number += 1
+                        heapq.heappush(queue, (reached, number, child, guide))
+        self.board.raise_bound(self.board.value)
+
+    def _take(self, tree: Chronology) -> None:
+        if tree.found is not None and tree.best < self.board.value:
+            self.board.offer(plan_of(self.problem, tree.found))
+
+    def _price(self, tree: Chronology, state: State, known: list[dict[int, int]]) -> Guide | None:
+        """Prices for what is left in a state."""
+        problem, kinds = tree.residual(state)
+        last = max(int(self.domains[kind][-1]) for kind in kinds)
+        every = achievable_starts(problem, last, last + 1)
+        assert every is not None
+        domains = []
+        for kind, group in zip(kinds, problem.groups, strict=True):
+            later = every[every >= problem.alone[group.members[0]]]
+            domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
+        if min(map(len, domains)) == 0:
+            return None
+        bound = price(problem, domains, tree.best - state.value, BRANCH, known)
+        return None if bound is None else Guide(bound, state, kinds)
