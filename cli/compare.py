@@ -25,7 +25,7 @@ def compare(
     objective: ObjectiveOption = "lexicographic",
     time_limit: TimeLimit = None,
     effort: Effort = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     as_lsf: AsLsf = False,
     format: FormatOption = "text",
 ) -> None:

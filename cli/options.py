@@ -36,7 +36,10 @@ Effort = Annotated[
     float | None,
     typer.Option(min=0.0, help="Deterministic effort instead: the same plan on any machine."),
 ]
-Workers = Annotated[int, typer.Option(min=1, help="Solver threads.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Solver threads; default 1, and 2 processes on a pool of processors."),
+]
 AsLsf = Annotated[
     bool,
     typer.Option(

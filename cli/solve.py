@@ -33,7 +33,7 @@ def solve(
     objective: ObjectiveOption = "lexicographic",
     time_limit: TimeLimit = None,
     effort: Effort = None,
-    workers: Workers = 1,
+    workers: Workers = None,
     jobs: Annotated[
         int | None,
         typer.Option(

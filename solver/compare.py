@@ -72,7 +72,7 @@ def compare(
     objective: str = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     as_lsf: bool = False,
     cancel: threading.Event | None = None,
     on_progress: Callable[[Any], None] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ def plan(
     objective: str = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     jobs: int | None = None,
     as_lsf: bool = False,
     cancel: threading.Event | None = None,
@@ -38,7 +39,8 @@ def plan(
 
     method: "greedy", "time-based", "optimal" or "milp". objective: of the exact methods.
     time_limit: wall seconds (default 30 unless an effort is given); effort: deterministic units,
-    which make the answer the same on any machine; workers: solver threads. jobs: how many jobs get
+    which make the answer the same on any machine; workers: solver threads (default: one, and two
+    processes for the time-only problem of a pool of processors). jobs: how many jobs get
     a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
     exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
     on_progress: called with what the search has as it goes.
@@ -60,7 +62,8 @@ def plan(
     budget = Budget(
         time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
         effort=effort,
-        workers=workers,
+        workers=workers or 1,
+        processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)

@@ -14,13 +14,14 @@ class Budget:
 
     time_limit: wall seconds, None for none. effort: deterministic units (about one second of one
     worker each), None for none; with it the answer does not depend on the machine. cancel: set it
-    from another thread or a signal handler to stop with the best so far. workers: solver threads.
+    from another thread or a signal handler to stop with the best so far. workers: solver threads; processes: of the pool optimiser.
     clock: seconds, monotonic.
     """
 
     time_limit: float | None = None
     effort: float | None = None
     workers: int = 1
+    processes: int = 1
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
     started: float = 0.0

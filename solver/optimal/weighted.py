@@ -17,6 +17,7 @@ from .budget import Budget
 from .lexicographic import Progress, warm_starts
 from .objectives import Objective
 from .order_search import Starts, search_orders
+from .pooled import solve_as_pool
 
 #: Share of the time limit that the order search may take where the exact model follows.
 ORDER_SHARE = 0.25
@@ -47,6 +48,11 @@ def plan_weighted(
 
     low = objective.value(demands, {job: alone[job] for job in first})
     placed = [demand for demand in problem.demands if demand.job.id in first]
+    pooled, bound = solve_as_pool(problem, placed, objective, alone, budget, tell)
+    low = max(low, bound)
+    if pooled:
+        best = min(first, pooled, key=value_of)
+        return _as_plan(problem, name, best, value_of(best), min(low, value_of(best)))
     exact = _exact_model_fits(problem, placed)
     share = ORDER_SHARE if exact else 0.95
     seconds = min(budget.left(), 3600.0) * share
