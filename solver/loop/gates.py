@@ -76,8 +76,8 @@ class Gates:
         self._masks.clear()
 
     def accepted(self) -> None:
-        """A host has taken a job: JOB_ACCEPT_INTERVAL may close it (TBR-16)."""
-        if self._intervals():
+        """A host has taken a job: its load or JOB_ACCEPT_INTERVAL may close it (TBR-16)."""
+        if self._any_thresholds or self._intervals():
             self._masks.clear()
 
     def closed(self, queue: str, hosts: frozenset[str] | None) -> BoolArray | None:
@@ -247,15 +247,19 @@ class Gates:
         return not text or Windows(text, self.world.instance.origin).is_open(now)
 
     def next_change(self, now: int) -> int | None:
-        """The next instant at which a window opens or closes."""
+        """The next instant at which a window opens or closes, or an advance reservation does."""
         found: list[int] = []
         everything = [windows for _, windows in self._host_windows]
         for of_queue in self._queue_windows.values():
             everything += of_queue
         for windows in everything:
-            at = windows.open_until(now) if windows.is_open(now) else windows.next_open(now)
-            if at is not None and at > now:
-                found.append(at)
+            if windows.is_open(now):
+                until = windows.open_until(now)
+                found += [] if until is None else [until]
+            else:
+                found += windows.openings(now)[:1]
+        for item in self.world.instance.advance_reservations:
+            found += [at for at in (item.start, item.end) if at > now]
         return min(found, default=None)
 
     def next_accept(self, now: int) -> int | None:
@@ -270,8 +274,10 @@ class Gates:
 
     @property
     def stall(self) -> int:
-        """Seconds after which windows have shown everything they have."""
-        return WEEK if self.any_windows else 0
+        """Seconds after which windows and advance reservations have shown all they have."""
+        ends = [item.end for item in self.world.instance.advance_reservations]
+        ahead = max(ends, default=self.world.now) - self.world.instance.now
+        return max(WEEK if self.any_windows else 0, ahead)
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...model.errors import InputError
+from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ..profile import FOREVER
 from .changes import DOWN, OK, Change, HostStatus, LoadReport, Resize
@@ -263,7 +264,7 @@ def simulate(
     *,
     reservation: str = "configured",
     top: int | None = None,
-    until: int | None = None,
+    until: int | str | None = None,
     cycle: int | None = None,
     effort: float = EFFORT,
     changes: Sequence[Change] = (),
@@ -275,7 +276,7 @@ def simulate(
 
     reservation: "configured", "none", "greedy", "time-based" or "optimal" (see
     :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
-    None for as long as anything happens. cycle: seconds between cycles, MBD_SLEEP_TIME where None,
+    or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between cycles, MBD_SLEEP_TIME where None,
     0 for one at every event. changes: hosts, loads and sizes that change. keep_log: keep every
     cycle in the result. recorder: called after each cycle.
     Raises InputError for settings or changes that make no sense.
@@ -288,8 +289,9 @@ def simulate(
         effort=effort,
         skip_idle=skip_idle,
     )
+    horizon = instance.now + parse_duration(until) if isinstance(until, str) else until
     session = Session(
-        instance, settings, changes=changes, until=until, keep_log=keep_log, recorder=recorder
+        instance, settings, changes=changes, until=horizon, keep_log=keep_log, recorder=recorder
     )
     session.begin()
     while session.advance():
