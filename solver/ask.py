@@ -291,18 +291,19 @@ _APPLY: dict[str, Callable[[Job, Any], Job]] = {
 
 def _shown(instance: Instance, job: Job) -> dict[str, str]:
     """The options of a job as text; what queue and application add counts."""
-    duration = expected_duration(instance, job)
     shown = {
         "slots": str(job.slots) if job.max_slots is None else f"{job.slots},{job.max_slots}",
         "ptile": "",
-        "limit": "" if duration is None else limit_text(duration),
+        "limit": "",
         "cu": section(job, "cu") or "",
         "queue": job.queue,
     }
     try:
+        duration = expected_duration(instance, job)
         requirement = effective_requirement(instance, job).requirement
-    except (InputError, KeyError):
+    except (InputError, KeyError):  # an alternative that will be refused, such as an unknown queue
         return shown
+    shown["limit"] = "" if duration is None else limit_text(duration)
     if isinstance(requirement, Simple) and requirement.span is not None:
         span = requirement.span
         alone = "one host" if span.hosts == 1 else ""

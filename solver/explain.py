@@ -133,8 +133,8 @@ def _obstacles(view: View, demand: Demand, start: int | None, method: str) -> It
         yield Obstacle(now, demand.earliest, "its begin time (-b)", 1)
     reasons = [(time, *_reason(view, demand, base, time)) for time in before]
     groups = [(key, list(group)) for key, group in groupby(reasons, key=lambda item: item[1:3])]
-    following = [group[0][0] for _, group in groups[1:]]
-    for (key, group), until in zip(groups, [*following, start], strict=True):
+    ends = [*(group[0][0] for _, group in groups[1:]), start]
+    for (key, group), until in zip(groups, ends, strict=False):
         reason = _spread([text for *_, text in group])
         if key[0]:
             reason = f"{reason} ({_whose(view, demand, group[0][0])})"

@@ -88,7 +88,7 @@ class PlacementModel:
 
     def minimise_largest(self, costs: Mapping[str, Mapping[int, float]]) -> None:
         """Minimise the largest of the jobs' costs."""
-        most = max(cost for by_time in costs.values() for cost in by_time.values())
+        most = max((cost for own in costs.values() for cost in own.values()), default=0.0)
         largest = self.program.integer(0, int(np.ceil(most)))
         for job, options in self.options.items():
             own = [(option.chosen, -costs[job][option.time]) for option in options]
