@@ -1,0 +1,179 @@
+"""ask: the start of a bsub line, and alternatives that keep their word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from slotwise.model.formats import loads
+from slotwise.model.formats.submit import submitted_job
+from slotwise.model.instance import Instance
+
+HOUR = 3600
+LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]' ./a.out"
+
+
+def example(name: str) -> Instance:
+    return sw.load(sw.example(name))
+
+
+def test_the_line_is_the_last_job_of_its_queue() -> None:
+    """It starts where a plan of the instance with the job at the end puts it."""
+    instance = example("headline")
+    answer = sw.ask(instance, LINE)
+    job = submitted_job(instance, LINE)
+    plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
+    assert answer.line.outlook.start == plan[job.id].start == 4 * HOUR
+    assert dict(answer.line.outlook.allocation) == dict(plan[job.id].allocation)
+    assert plan["job5"].start == 3 * HOUR  # the others keep their plan
+    assert answer.alternatives == ()
+
+
+@pytest.mark.parametrize("line", [LINE, LINE.removeprefix("bsub "), "/opt/lsf/bin/" + LINE])
+def test_bsub_in_front_or_not(line: str) -> None:
+    answer = sw.ask(example("headline"), line)
+    assert answer.line.shown == {
+        "slots": "8",
+        "ptile": "4",
+        "limit": "2:00",
+        "cu": "",
+        "queue": "parallel",
+    }
+
+
+def test_listed_alternatives_are_combined_and_sorted_by_start() -> None:
+    instance = example("headline")
+    choices = sw.Choices.read(ptile="1,2,none", slots="2,4", limit=["1:00", "30"])
+    answer = sw.ask(instance, LINE, choices=choices)
+    assert len(answer.alternatives) == answer.tried == 12
+    starts = [item.outlook.start for item in answer.alternatives]
+    assert starts == sorted(starts, key=lambda start: float("inf") if start is None else start)
+    for item in answer.alternatives:
+        tile = item.shown["ptile"]
+        span = f"-R 'span[ptile={tile}]'" if tile else ""
+        line = f"-n {item.shown['slots']} -W {item.shown['limit']} {span}"
+        again = sw.ask(instance, line).line
+        assert again.outlook.start == item.outlook.start
+        assert again.outlook.allocation == item.outlook.allocation
+
+
+@pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill"])
+def test_exploring_finds_only_sooner_starts(name: str) -> None:
+    answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True)
+    start = answer.line.outlook.start
+    assert start is not None
+    assert answer.tried >= len(answer.alternatives) > 0
+    seen = set()
+    for item in answer.alternatives:
+        assert item.outlook.start is not None
+        assert item.outlook.start < start
+        sight = (tuple(item.changed), item.outlook.start)
+        assert sight not in seen
+        seen.add(sight)
+
+
+TEXT = """
+format: slotwise/1
+hosts: [{name: a, slots: 4}]
+queues:
+  - {name: day, PRIORITY: 10, RUNLIMIT: 8h}
+  - {name: night, PRIORITY: 5}
+  - {name: short, PRIORITY: 20, RUNLIMIT: 1h 1h, PROCLIMIT: 1 2 2}
+limits:
+  - {name: u, SLOTS: 2, PER_USER: all}
+params: {DEFAULT_QUEUE: day}
+running: [{id: r, start: 0, run_limit: 1h, allocation: 4*a}]
+pending:
+  - {id: first, queue: day, slots: 2, run_limit: 1h, user: ann}
+  - {id: behind, queue: night, slots: 4, run_limit: 4h, user: bob}
+"""
+
+
+def test_queues_order_and_limits_count() -> None:
+    instance = loads(TEXT)
+    assert sw.ask(instance, "-n 2 -W 1:00", user="eve").line.outlook.start == HOUR
+    assert sw.ask(instance, "-n 2 -W 1:00", user="ann").line.outlook.start == 2 * HOUR
+    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve").line.outlook
+    assert behind.start == HOUR  # job behind can never start: its user may have two slots only
+    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann").line.outlook
+    assert ahead.start == HOUR
+
+
+def test_a_refused_alternative_says_why() -> None:
+    instance = loads(TEXT)
+    answer = sw.ask(
+        instance, "-n 4 -W 2:00", user="eve", choices=sw.Choices.read(queue="short,night,nosuch")
+    )
+    by_queue = {item.shown["queue"]: item for item in answer.alternatives}
+    assert "takes jobs of 1 to 2 slots" in by_queue["short"].refused
+    assert "takes jobs of 1h at most" in by_queue["short"].refused
+    assert "unknown queue 'nosuch'" in by_queue["nosuch"].refused
+    assert by_queue["night"].refused == ""
+    assert all(item.outlook.start is None for item in by_queue.values() if item.refused)
+
+
+def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
+    assert sw.ask(loads(TEXT), "-q short -W 10").line.shown["slots"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("line", "messages"),
+    [
+        ("-n 0 -W x", ["-n: must be 1 slot or more", "-W: must be a duration"]),
+        ("-n 2 -q nigth", ["-q: unknown queue 'nigth' (did you mean 'night'?)"]),
+        ("-n 2 -m b", ["-m: unknown host or host group 'b'"]),
+        ("-n 2 -R 'span[ptile=]'", ["-R: "]),
+        ("-n 2 -w done(1)", ["-w: start conditions are not supported"]),
+        ("-n 2 -R 'span[", ["bsub line: No closing quotation"]),
+        ("-q short -W 9:00", ["-W: queue short takes jobs of 1h at most"]),
+    ],
+)
+def test_bad_lines(line: str, messages: list[str]) -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.ask(loads(TEXT), line)
+    for message in messages:
+        assert message in str(caught.value)
+
+
+def test_all_bad_choices_in_one_report() -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.Choices.read(slots="4,x", ptile="0", limit="1:99", queue="a,")
+    assert len(caught.value.problems) == 4
+
+
+def test_too_many_combinations() -> None:
+    choices = sw.Choices(slots=tuple(range(1, 60)), ptile=tuple(range(1, 60)))
+    with pytest.raises(sw.InputError, match="3481 combinations are too many"):
+        sw.ask(example("headline"), LINE, choices=choices)
+
+
+def test_compound_lines_vary_only_in_limit_and_queue() -> None:
+    instance = example("headline")
+    line = "-n 3 -W 1:00 -R '1*{select[mem>=0]} + 2*{span[ptile=2]}'"
+    line = line.replace("select[mem>=0]", "span[ptile=1]")
+    with pytest.raises(sw.InputError, match="compound requirement"):
+        sw.ask(instance, line, choices=sw.Choices(slots=(2,)))
+    answer = sw.ask(instance, line, explore=True, choices=sw.Choices(limit=(1800,)))
+    assert {name for item in answer.alternatives for name in item.changed} <= {"limit", "queue"}
+
+
+def test_the_exact_method_places_the_others_anew() -> None:
+    """As the last job behind the small one, the large one can start now only if that one moves."""
+    instance = example("joint-wins")
+    small, large = instance.pending
+    alone = replace(instance, pending=(small,))
+    line = "-n 8 -W 3:00 -R 'cu[maxcus=1]'"
+    assert sw.ask(alone, line).line.outlook.start == 2 * HOUR
+    exact = sw.ask(alone, line, method="optimal", effort=5).line.outlook
+    assert (exact.start, exact.proved) == (0, True)
+    assert large.slots == 8
+
+
+def test_plain_data() -> None:
+    answer = sw.ask(example("headline"), LINE, explore=True)
+    record = answer.to_dict(0)
+    assert record["line"]["start"] == record["line"]["wait"] == 4 * HOUR
+    assert record["line"]["finish"] == 6 * HOUR
+    assert record["alternatives"][0]["start"] == 0
+    assert record["alternatives"][0]["changed"]
