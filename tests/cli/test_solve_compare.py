@@ -1,0 +1,253 @@
+"""`slotwise solve` and `slotwise compare`: formats, exit codes, messages, interruption."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.model.formats import dump_json
+from slotwise.model.generate import generate
+from slotwise.model.plan import Plan, PlannedJob, Unplaced
+
+SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
+RESERVATION = {
+    *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
+}
+IMPOSSIBLE = """
+format: slotwise/1
+hosts: [{name: hostA, slots: 4}]
+pending: [{id: small, slots: 1, run_limit: 1h}, {id: huge, slots: 9, run_limit: 1h}]
+"""
+
+
+def slotwise(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SLOTWISE, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+    )
+
+
+# --- formats ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
+    done = slotwise("solve", "--example", "headline", "--method", method, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    record = json.loads(done.stdout)
+    assert set(record) == {
+        *("method", "objective", "status", "value", "bound", "reservations", "unplaced")
+    }
+    (job5,) = record["reservations"]
+    assert set(job5) >= RESERVATION
+    if method == "greedy":
+        assert (job5["start"], job5["estimate"]) == (None, 7200)
+        assert job5["reserved"] == {"hostA": 1, "hostD": 1}
+    else:
+        assert (job5["start"], job5["finish"]) == (10800, 14400)
+        assert job5["allocation"] == {"hostA": 2, "hostC": 2, "hostD": 2}
+    assert job5["proved"] == (method == "optimal")
+
+
+def test_times_in_json_count_from_now() -> None:
+    """The example is seen at second 1800: job3 starts at once, job2 90 minutes later."""
+    done = slotwise("solve", "--example", "backfill", "--format", "json")
+    starts = {item["job"]: item["start"] for item in json.loads(done.stdout)["reservations"]}
+    assert starts == {"job2": 5400, "job3": 0, "job4": 9000}
+
+
+def test_csv_of_a_plan() -> None:
+    done = slotwise("solve", "--example", "headline", "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert row["job"] == "job5"
+    assert (row["start"], row["allocation"]) == ("10800", "2*hostA 2*hostC 2*hostD")
+    assert row["proved"] == "True"
+    assert "\r" not in done.stdout
+
+
+def test_table_of_a_plan_says_when_where_and_why() -> None:
+    done = slotwise("solve", "--example", "headline")
+    text = " ".join(done.stdout.split())
+    assert "job5 +3h 2*hostA 2*hostC 2*hostD proved needs 3 hosts with 2 free slots" in text
+    assert "optimal, lexicographic: optimal, value 10800, bound 10800" in text
+    assert "\x1b" not in done.stdout
+
+
+def test_comparison_in_every_format() -> None:
+    done = slotwise("compare", "--example", "qat-time-based", "--format", "json")
+    record = json.loads(done.stdout)
+    (job,) = record["jobs"]
+    assert record["status"] == "optimal"
+    assert (job["greedy_estimate"], job["greedy_start"]) == (36000, 43200)
+    assert (job["time_based"], job["optimal"], job["proved"]) == (43200, 43200, True)
+    assert job["allocation"] == {"qat24": 2, "qat25": 2, "qat26": 2}
+    rows = slotwise("compare", "--example", "qat-time-based", "--format", "csv").stdout
+    (row,) = csv.DictReader(io.StringIO(rows))
+    assert (row["greedy_estimate"], row["optimal"]) == ("36000", "43200")
+    text = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
+    assert "11898 6 10h 12h 12h 12h 0s yes 2*qat24 2*qat25 2*qat26" in text
+
+
+def test_the_json_is_the_librarys_plan() -> None:
+    arguments = ("--example", "kth-sp2-queue-10", "--effort", "5", "--format", "json")
+    done = slotwise("solve", *arguments)
+    instance = sw.load(sw.example("kth-sp2-queue-10"))
+    assert json.loads(done.stdout) == sw.plan(instance, effort=5).to_dict()
+
+
+def test_standard_input() -> None:
+    text = sw.example("headline").read_text(encoding="utf-8")
+    done = slotwise("solve", "-", "--format", "csv", text=text)
+    assert done.returncode == 0
+    assert "job5,10800,14400" in done.stdout
+    wrong = slotwise("solve", "-", text=text.replace("slots: 4", "slotz: 4"))
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("slotwise: <stdin>:13: hosts[0].slotz: ")
+    assert "did you mean 'slots'?" in wrong.stderr
+
+
+# --- exit codes and messages --------------------------------------------------------------------
+
+
+def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_path: Path) -> None:
+    file = tmp_path / "impossible.yaml"
+    file.write_text(IMPOSSIBLE, encoding="utf-8")
+    done = slotwise("solve", str(file))
+    assert done.returncode == 0
+    assert "huge" in done.stdout
+    assert "never" in done.stdout
+    assert "needs 9 free slots, has 4" in " ".join(done.stdout.split())
+    strict = slotwise("solve", str(file), "--strict", "--format", "json")
+    assert strict.returncode == 1
+    assert [item["job"] for item in json.loads(strict.stdout)["unplaced"]] == ["huge"]
+    assert slotwise("solve", "--example", "headline", "--strict").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("solve",), "give an instance file or --example NAME"),
+        (("compare", "a.yaml", "--example", "headline"), "give an instance file or --example"),
+        (("solve", "--example", "headlin"), "(did you mean 'headline'?)"),
+        (("solve", "nowhere.yaml"), "slotwise: nowhere.yaml: No such file or directory"),
+        (("solve", "--example", "headline", "--method", "gredy"), "'greedy'"),
+        (("compare", "--example", "headline", "--objective", "makspan"), "'makespan'"),
+        (("solve", "--example", "headline", "--efort", "1"), "--effort"),
+        (("solv", "--example", "headline"), "'solve'"),
+        (("solve", "--example", "headline", "--time-limit", "-1"), "time-limit"),
+    ],
+)
+def test_slips_are_answered_with_what_would_be_right(
+    arguments: tuple[str, ...], message: str
+) -> None:
+    done = slotwise(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_all_that_is_wrong_with_a_file_in_one_report(tmp_path: Path) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(
+        "format: slotwise/1\nhosts: [{name: a, slots: -1}]\npending:\n"
+        "  - {id: j, slots: 1, queue: nowhere}\n  - {id: k, slots: 1, colour: red}\n",
+        encoding="utf-8",
+    )
+    done = slotwise("compare", str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert all(line.startswith(f"slotwise: {file}:") for line in lines)
+    assert {line.split(":")[2] for line in lines} >= {"2", "5"}
+
+
+def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
+    output = tmp_path / "nowhere" / "out.yaml"
+    done = slotwise("generate", "--hosts", "4", "--running", "4", "-o", str(output))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"slotwise: {output}: cannot be written: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = f"{SLOTWISE} solve --example kth-sp2-queue-20 --method greedy | head -n 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+# --- interruption -------------------------------------------------------------------------------
+
+#: Runs the command and interrupts it once it has begun to catch the signal, as Ctrl-C would.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from slotwise.cli.main import main
+
+def interrupt():
+    while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        time.sleep(0.01)
+    time.sleep(1.0)
+    print("INTERRUPTED", time.time(), file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+sys.argv[0] = "slotwise"
+main()
+"""
+
+
+def interrupted(*arguments: str) -> tuple[dict[str, Any], float]:
+    """The JSON that an interrupted command leaves, and how long it took to stop (seconds)."""
+    command = [sys.executable, "-c", INTERRUPTED, *arguments, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    ended = time.time()
+    assert done.returncode == 3, done.stderr
+    word, stamp = done.stderr.split()
+    assert word == "INTERRUPTED"
+    return json.loads(done.stdout), ended - float(stamp)
+
+
+def plan_of(record: dict[str, Any]) -> Plan:
+    """A plan made anew from its JSON (the instance's now is 0)."""
+    return Plan(
+        method=record["method"],
+        objective=record["objective"],
+        status=record["status"],
+        now=0,
+        reservations=tuple(PlannedJob(**item) for item in record["reservations"]),
+        unplaced=tuple(Unplaced(**item) for item in record["unplaced"]),
+        value=record["value"],
+        bound=record["bound"],
+    )
+
+
+@pytest.mark.parametrize("objective", ["lexicographic", "weighted"])
+def test_ctrl_c_gives_the_best_plan_so_far(tmp_path: Path, objective: str) -> None:
+    """A crowded cluster, on which either search would go on for minutes."""
+    instance = generate(hosts=150, running=750, pending=100, load=0.97, seed=1)
+    file = tmp_path / "crowded.json"
+    file.write_text(dump_json(instance), encoding="utf-8")
+    record, seconds = interrupted(
+        "solve", str(file), "--objective", objective, "--time-limit", "300"
+    )
+    assert seconds < 10
+    found = plan_of(record)
+    assert found.status == "feasible"
+    assert sw.validate(sw.load(file), found) == []
+    assert len(found.reservations) == len(instance.pending)
+    assert any(not item.proved for item in found)
