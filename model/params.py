@@ -12,7 +12,7 @@ class Params:
     mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
-    normalise_run_limits: CPU factors scale run limits (off by default). run_time_in_slots: the
+    run_time_in_slots: the
     fairshare run time counts slot-seconds (design §4).
     """
 
@@ -25,7 +25,6 @@ class Params:
     strict_resreq: bool = False
     unit_for_limits: str = "MB"
     default_queue: str = "default"
-    normalise_run_limits: bool = False
     cpu_time_factor: float = 0.7
     run_time_factor: float = 0.7
     committed_run_time_factor: float = 0.0

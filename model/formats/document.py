@@ -195,7 +195,6 @@ class ParamsEntry(Section):
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
     default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
-    normalise_run_limits: f.YesNo = False
     cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
     run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
