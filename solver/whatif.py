@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Literal
 
 from ..model.errors import InputError
@@ -131,7 +132,7 @@ class Forecast:
         pending = [job if other.id == job.id else other for other in self.instance.pending]
         world = replace(self.instance, pending=tuple(pending if job.id in ids else [*pending, job]))
         ordered = priority_order(world)
-        return ordered[: [other.id for other in ordered].index(job.id)]
+        return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""

@@ -16,20 +16,24 @@ from .requirements import check_requirements
 from .units import Clock
 
 
-def submitted_job(instance: Instance, line: str, *, id: str = "asked", user: str = "user") -> Job:
+def submitted_job(instance: Instance, line: str, *, user: str = "user") -> Job:
     """The job that a bsub line submits now, as the last one of its queue.
 
-    line: options with or without the word bsub in front and a command behind. id: made unique
-    where the instance has such a job. Raises InputError with everything that is wrong with the
-    line: syntax, names that do not exist, what its queue would refuse.
+    line: options with or without the word bsub in front and a command behind. Its id is the next
+    number, or ``asked`` where jobs have names. Raises InputError with everything that is wrong with
+    the line: syntax, names that do not exist, what its queue would refuse.
     """
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    fields = parse_bsub(line, Clock(origin, instance.now))
+    try:
+        fields = parse_bsub(line, Clock(origin, instance.now))
+    except InputError as error:
+        texts = [problem.message.removeprefix("bsub line: ") for problem in error.problems]
+        raise InputError(Problem(text, path="bsub line") for text in texts) from None
     queue = fields.setdefault("queue", instance.params.default_queue)
     slots = fields.pop("slots", None)
     if slots is None:
         slots = _default_slots(instance, queue, fields.get("application", ""))
-    job = Job(id=_unique(instance, id), user=user, slots=slots, submit=instance.now, **fields)
+    job = Job(id=_next_id(instance), user=user, slots=slots, submit=instance.now, **fields)
     if wrong := list(refusals(instance, job)):
         raise InputError(Problem(text, path="bsub line") for text in wrong)
     return job
@@ -51,14 +55,14 @@ def _sentence(finding: Finding) -> str:
 _OPTIONS = {"queue": "-q", "slots": "-n", "run_limit": "-W", "hosts": "-m", "res_req": "-R"}
 
 
-def _unique(instance: Instance, id: str) -> str:
+def _next_id(instance: Instance) -> str:
+    """The next number where ids are numbers, else a name that no job has."""
     taken = {job.id for job in (*instance.pending, *instance.future)}
     taken |= {running.job.id for running in instance.running}
-    number = 2
-    name = id
-    while name in taken:
-        name, number = f"{id}{number}", number + 1
-    return name
+    numbers = [int(id) for id in taken if id.isascii() and id.isdigit()]
+    if numbers:
+        return str(max(numbers) + 1)
+    return next(name for n in range(len(taken) + 1) if (name := f"asked{n or ''}") not in taken)
 
 
 def _default_slots(instance: Instance, queue: str, application: str) -> int:

@@ -1,0 +1,145 @@
+"""The commands explain and ask, and the page about them: what it shows is what they print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app, main
+from typer.testing import CliRunner
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explain-and-ask.md"
+TEXT = PAGE.read_text("utf-8")
+SHOWN = re.findall(r"```text\n\$ slotwise (.*?)\n(.*?)```", TEXT, flags=re.DOTALL)
+LINE = "-n 8 -W 2:00 -R 'span[ptile=4]'"
+
+
+def output(*arguments: str) -> str:
+    """Standard output of a command that succeeds."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> str:
+    """Standard error of a command that ends with exit code 2 and prints nothing else."""
+    monkeypatch.setattr(sys, "argv", ["slotwise", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    assert ended.value.code == 2
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[shown[0][:40] for shown in SHOWN])
+def test_the_page_shows_what_the_command_prints(command: str, expected: str) -> None:
+    assert output(*shlex.split(command)).strip() == expected.strip()
+
+
+def test_the_page_shows_both_commands() -> None:
+    assert {command.split()[0] for command, _ in SHOWN} == {"explain", "ask"}
+    assert len(SHOWN) >= 5
+
+
+def test_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    exec(compile(code, str(PAGE), "exec"), {})
+    shown = re.findall(r"# -> (.*)", code)
+    assert capsys.readouterr().out.splitlines() == shown
+
+
+def test_explain_as_json() -> None:
+    record = json.loads(output("explain", "--example", "headline", "job5", "--format", "json"))
+    found = sw.explain(sw.load(sw.example("headline")), "job5")
+    assert record == found.to_dict(0)
+    assert record["suggestions"][0] == {
+        "change": "with -n 1",
+        "start": 0,
+        "gain": 10800,
+        "allocation": {"hostA": 1},
+    }
+
+
+def test_explain_as_csv() -> None:
+    text = output("explain", "--example", "headline", "job5", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["part"] for row in rows] == ["obstacle"] + ["suggestion"] * 5
+    assert rows[1]["allocation"] == "1*hostA"
+
+
+def test_requirements_are_not_taken_for_markup() -> None:
+    assert "with span[ptile=3]" in output("explain", "--example", "headline", "job5")
+    assert "cu[maxcus=1]" in output("solve", "--example", "joint-wins", "--method", "time-based")
+
+
+def test_explain_a_job_that_starts_now() -> None:
+    assert output("explain", "--example", "joint-wins", "small") == (
+        "small starts now, ends +2h, on 2*a1 (time-based)\n"
+    )
+
+
+@pytest.mark.parametrize("front", ["", "bsub "])
+def test_ask_as_json(front: str, tmp_path: Path) -> None:
+    file = tmp_path / "headline.yaml"
+    file.write_text(sw.example("headline").read_text("utf-8"), encoding="utf-8")
+    text = output(
+        "ask", str(file), front + LINE, "--ptile", "1,2", "--ptile", "none", "--format", "json"
+    )
+    record = json.loads(text)
+    assert record["line"]["start"] == 14400
+    assert [item["ptile"] for item in record["alternatives"]] == ["2", "", "1"]
+    assert record["alternatives"][-1]["start"] is None
+
+
+def test_ask_as_csv() -> None:
+    text = output("ask", "--example", "headline", LINE, "--slots", "4", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["as_asked"], row["slots"]) for row in rows] == [("yes", "8"), ("", "4")]
+
+
+def test_ask_by_the_exact_method() -> None:
+    text = output("ask", "--example", "headline", LINE, "--method", "optimal", "--effort", "5")
+    assert text.startswith("the line starts +4h")
+    assert "(optimal, proved the earliest)" in text
+
+
+def test_nothing_to_explore() -> None:
+    text = output("ask", "--example", "joint-wins", "-n 1 -W 0:10", "--explore")
+    assert text.startswith("the line starts now")
+    assert "nothing tried starts sooner" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explain", "--example", "headline", "job7"], "there is no pending job 'job7'"),
+        (["explain", "--example", "headline"], "give a pending job"),
+        (["explain", "nosuch.yaml", "1"], "No such file"),
+        (["ask", "--example", "headline"], "give a bsub line in quotes"),
+        (["ask", "--example", "headline", "-n 0 -W x"], "bsub line: -n: must be 1 slot or more"),
+        (["ask", "--example", "headline", "-n 4 -q no"], "bsub line: -q: unknown queue 'no'"),
+        (["ask", "--example", "headline", "-n 4", "--slots", "x"], "--slots: must be whole"),
+        (
+            ["ask", "--example", "headline", "-n 4", "--limit", "1:99"],
+            "--limit: must be a duration",
+        ),
+    ],
+)
+def test_bad_input(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert message in failed(monkeypatch, capsys, *arguments)
