@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from judging import host, job, problem, racks, running
 from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.formats import loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.plan import Plan
@@ -174,3 +175,31 @@ def test_hosts_that_are_down_or_outside_any_unit_are_no_candidates() -> None:
     found = plan(problem(*wanted, cluster=outside, queues=(Queue("default"),)), "optimal", effort=5)
     assert found["j"].allocation == {"r1a": 4}
     assert [item.job for item in found.unplaced] == ["k"]
+
+
+@pytest.mark.behaviour("GRD-01", "TBR-02")
+def test_a_range_of_slots_is_planned_with_its_minimum() -> None:
+    instance = problem(job("j", 2, max_slots=8))
+    for method in ("greedy", "time-based", "optimal"):
+        assert plan(instance, method, effort=5)["j"].allocation == {"A": 2}
+
+
+@pytest.mark.behaviour("PLC-05")
+def test_the_finest_unit_type_is_the_default_unless_another_is_marked() -> None:
+    """A rack of two enclosures: cu[maxcus=1] is one enclosure, or the rack where it is marked."""
+    text = """
+format: slotwise/1
+params: {COMPUTE_UNIT_TYPES: "%s"}
+hosts: [{name: "n[1-2]", slots: 4}]
+compute_units:
+  - {name: enc1, type: enclosure, members: n1}
+  - {name: enc2, type: enclosure, members: n2}
+  - {name: rack, type: rack, members: enc1 enc2}
+pending: [{id: j, slots: 8, run_limit: 1h, res_req: "cu[maxcus=1]"}]
+"""
+    for types, fits in (
+        ("enclosure rack", False),
+        ("enclosure! rack", False),
+        ("enclosure rack!", True),
+    ):
+        assert ("j" in plan(loads(text % types), effort=5)) == fits

@@ -13,6 +13,7 @@ from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.model.reservation import reservation
 from slotwise.solver.compare import compare
 from slotwise.solver.methods import plan
 from slotwise.solver.validate import validate
@@ -318,3 +319,15 @@ def test_a_floating_amount_belongs_to_a_set_of_hosts() -> None:
         (100, "A"),
     ]
     assert found["j3"].waits_for.startswith("lic available: needs 1")
+
+
+@pytest.mark.behaviour("RSV-02", "RSV-09")
+def test_a_decaying_phase_falls_to_the_next_amount_by_steps_of_a_minute() -> None:
+    """600 MB fall to 300 in ten minutes, then 300 to nothing in five."""
+    held = reservation("mem", (600.0, 300.0), (600, 300), (1, 1))
+    assert [held.at(time) for time in (0, 90, 600, 750, 900)] == [600, 555, 300, 150, 0]
+    assert [held.planned_at(time) for time in (0, 59, 60, 119, 600, 659)] == [
+        *(600, 600, 570, 570, 300, 300)
+    ]
+    assert all(held.planned_at(time) >= held.at(time) for time in range(0, 1000, 7))
+    assert held.drops() == tuple(range(60, 901, 60))

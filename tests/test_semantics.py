@@ -1,0 +1,25 @@
+"""docs/semantics.md: every decision names a test, and every test that it names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+
+
+def test_every_named_test_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", TEXT))
+    defined = {
+        name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert len(named) > 40
+    assert named - defined == set()
+
+
+def test_every_decision_names_a_test() -> None:
+    decisions = re.split(r"^- ", TEXT, flags=re.MULTILINE)[1:]
+    assert [item.partition("\n")[0] for item in decisions if "`test_" not in item] == []
