@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pulp
 
+from ...model.errors import SlotwiseError
 from ..optimal.budget import Budget
 
 #: Branch-and-bound nodes for each unit of a deterministic effort.
@@ -56,6 +57,8 @@ def solve(
 
 def _cbc(problem: pulp.LpProblem, limit: float | None, nodes: int | None) -> Outcome:
     command = pulp.PULP_CBC_CMD(msg=False, timeLimit=limit, maxNodes=nodes, threads=1, gapRel=0)
+    if not command.available():
+        raise SlotwiseError("no solver for the integer program: pip install 'slotwise[highs]'")
     problem.solve(command)
     if problem.sol_status == pulp.LpSolutionOptimal:
         value = float(pulp.value(problem.objective) or 0.0)

@@ -62,8 +62,7 @@ def test_three_solvers_agree(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3, len(KINDS), 11))
 def test_two_solvers_agree_on_joint_objectives(seed: int) -> None:
-    for objective in SUMS:
-        assert_equal_values(seed, objective)
+    assert_equal_values(seed, SUMS[seed % len(SUMS)])
 
 
 @pytest.mark.slow
