@@ -276,7 +276,7 @@ class Gates:
     def stall(self) -> int:
         """Seconds after which windows and advance reservations have shown all they have."""
         ends = [item.end for item in self.world.instance.advance_reservations]
-        ahead = max(ends, default=self.world.now) - self.world.instance.now
+        ahead = max(ends, default=0) - self.world.instance.now
         return max(WEEK if self.any_windows else 0, ahead)
 
     def load_state(self, state: Mapping[str, Any]) -> None:

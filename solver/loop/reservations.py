@@ -125,6 +125,10 @@ def _slot_room(demand: Demand, beside: Beside, now: int) -> tuple[FloatArray, in
             most = min(most, int(beside.free_in_pool(use.index, now)))
     if beside.closed is not None:
         free = np.where(beside.closed, 0, free)
+    tiles = [term.ptile for term in demand.terms]
+    if all(tile is not None for tile in tiles) and not demand.exclusive:
+        # More than a block of a host would be of no use to the job.
+        free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
     return np.floor(np.maximum(free, 0)), most
 
 

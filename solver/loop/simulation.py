@@ -276,9 +276,9 @@ def simulate(
 
     reservation: "configured", "none", "greedy", "time-based" or "optimal" (see
     :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
-    or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between cycles, MBD_SLEEP_TIME where None,
-    0 for one at every event. changes: hosts, loads and sizes that change. keep_log: keep every
-    cycle in the result. recorder: called after each cycle.
+    or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between
+    cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: hosts, loads and sizes
+    that change. keep_log: keep every cycle in the result. recorder: called after each cycle.
     Raises InputError for settings or changes that make no sense.
     """
     settings = Settings.of(

@@ -127,7 +127,7 @@ def test_slots_are_held_for_n_cycles_too() -> None:
 
 @pytest.mark.behaviour("MEM-05")
 def test_both_parameters_in_one_queue() -> None:
-    """An error is reported, SLOT_RESERVE is ignored: memory is held, for RESOURCE_RESERVE's time."""
+    """An error is reported, SLOT_RESERVE is ignored: memory is held, as RESOURCE_RESERVE says."""
     text = """
 format: slotwise/1
 hosts: [{name: A, slots: 4, mem: 500}]
