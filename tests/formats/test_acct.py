@@ -1,0 +1,144 @@
+"""Accounting records: real ones, malformed ones, and what the loop makes of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats.acct import parse_acct, read_acct, split
+from slotwise.model.formats.trace import from_acct, from_swf
+from slotwise.model.workload import Workload
+from slotwise.solver.loop.simulation import simulate
+from typer.testing import CliRunner
+
+ACCT = Path(__file__).parents[1] / "data" / "acct"
+MALFORMED = {
+    "lsb.acct.missing-fields": {
+        4: "numGPURusages",
+        6: "storageInfoC",
+        8: "numKVP",
+        10: "KVP key",
+        12: "KVP value",
+    },
+    "lsb.acct.record-type": {2: "INVALID", 5: "quote"},
+    "lsb.acct.quotes": {3: "field 17", 5: "field 17", 7: "field 17"},
+}
+GOOD = (ACCT / "lsb.acct.small-cluster").read_text().splitlines()[0]
+
+
+@pytest.mark.behaviour("CFG-04", "LOP-07")
+def test_a_real_file() -> None:
+    log = read_acct(ACCT / "lsb.acct.small-cluster")
+    assert (len(log.jobs), log.problems) == (82, ())
+    first = log.jobs[0]
+    assert (first.id, first.user, first.queue) == ("101", "simuser", "sender")
+    assert (first.submit, first.start, first.end) == (1643910037, 1643910038, 1643910038)
+    assert (first.slots, first.run_limit, first.status) == (1, None, 32)
+    assert max(job.slots for job in log.jobs) == 30
+
+
+def test_older_records_may_end_earlier() -> None:
+    jobs = read_acct(ACCT / "lsb.acct.older").jobs
+    assert [(job.id, job.res_req, sum(job.hosts.values())) for job in jobs] == [
+        ("513431", "span[hosts=1]", 4),
+        ("513433", "span[hosts=1]", 4),
+    ]
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_every_malformed_record_is_reported_with_its_line(name: str) -> None:
+    path = ACCT / name
+    with pytest.raises(InputError) as caught:
+        read_acct(path)
+    found = {problem.line: problem.message for problem in caught.value.problems}
+    assert found.keys() == MALFORMED[name].keys()
+    for line, word in MALFORMED[name].items():
+        assert word in found[line]
+    kept = read_acct(path, keep_going=True)
+    assert kept.problems == caught.value.problems
+    assert kept.jobs
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        (3, "x", "jobId 'x'"),
+        (2, "1e9", "eventTime"),
+        (6, "-4", "neither may be negative"),
+        (7, "1743910037", "not in this order"),
+        (22, "999", "numAskedHosts 999"),
+        (1, '"ten"', "version"),
+        (26, "nan", "hostFactor"),
+    ],
+)
+def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
+    words = [f'"{w}"' if not w.lstrip("-").replace(".", "").isdigit() else w for w in split(GOOD)]
+    words[field] = value
+    problems = parse_acct([GOOD, " ".join(words)]).problems
+    assert [problem.line for problem in problems] == [2]
+    assert says in problems[0].message
+
+
+def test_fifty_malformed_records_each_with_its_line() -> None:
+    words = GOOD.split(" ")
+    lines = []
+    for number in range(50):
+        lines += [GOOD, " ".join(words[: 5 + number])]
+    log = parse_acct(lines)
+    assert [problem.line for problem in log.problems] == list(range(2, 101, 2))
+    assert len(log.jobs) == 50
+    assert [job.id for job in log.jobs[:3]] == ["101", "101#2", "101#3"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_reported(text: str) -> None:
+    log = parse_acct(text.splitlines())
+    asked = [line for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
+    assert len(log.jobs) + len(log.problems) + sum(log.passed_over.values()) == len(asked)
+
+
+def test_gzip_and_files_that_cannot_be_read(tmp_path: Path) -> None:
+    packed = tmp_path / "lsb.acct.1.gz"
+    packed.write_bytes(gzip.compress((GOOD + "\n").encode()))
+    assert len(read_acct(packed).jobs) == 1
+    with pytest.raises(InputError, match="cannot be read"):
+        read_acct(tmp_path / "nothing")
+
+
+@pytest.mark.behaviour("LOP-07")
+def test_records_drive_the_loop_on_the_hosts_they_name() -> None:
+    log = read_acct(ACCT / "lsb.acct.small-cluster")
+    instance, left_out = from_acct(log.jobs)
+    assert left_out == {}
+    result = simulate(instance, reservation="time-based")
+    assert len(result.starts) == 82
+    by_id = {job.id: job for job in log.jobs}
+    for record in result.jobs:
+        assert record.run_time == by_id[record.job].end - by_id[record.job].start
+
+
+def test_swf_over_hosts() -> None:
+    log = Workload.of([0, 0, 5], [60, 60, 60], [90, 90, 90], [6, 3, 4], max_procs=7)
+    instance = from_swf(log, hosts=2)
+    assert [host.slots for host in instance.cluster.hosts] == [4, 3]
+    assert simulate(instance, cycle=0).starts == {"1": 0, "2": 60, "3": 60}
+    with pytest.raises(InputError, match="--hosts"):
+        from_swf(log)
+
+
+def test_the_command_refuses_and_goes_on(tmp_path: Path) -> None:
+    runner = CliRunner()
+    path = str(ACCT / "lsb.acct.missing-fields")
+    refused = runner.invoke(app, ["simulate", path])
+    assert isinstance(refused.exception, InputError)
+    jobs = tmp_path / "jobs.json"
+    done = runner.invoke(app, ["simulate", path, "--keep-going", "--jobs", str(jobs)])
+    assert done.exit_code == 0
+    assert done.stderr.count("warning") == 5
+    assert [record["job"] for record in json.loads(jobs.read_text())] == ["386"]
