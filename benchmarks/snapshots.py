@@ -1,0 +1,143 @@
+"""Total start of real queue snapshots: ours beside a plain CP-SAT model and, if present, PyJobShop.
+
+    python benchmarks/snapshots.py FOLDER [--seconds 15] [--only NAME ...] [--no-peers]
+
+FOLDER holds snapshots as `slotwise import pool` reads them. Each method has the same wall time on
+the same machine, one after the other; the values are sums of starts in seconds after now. The plain
+model is one cumulative over seconds with the best of three priority orders as a hint. PyJobShop is
+left out where it is not installed (benchmarks/requirements.txt).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from slotwise.model.formats.pool import load_pool
+from slotwise.solver.methods import plan
+from slotwise.solver.optimal.aggregate import pool_of
+from slotwise.solver.optimal.objectives import Objective
+from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.orders import rule_order
+from slotwise.solver.problem import PlanningProblem
+
+Answer = tuple[int, float]
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--no-peers", action="store_true")
+    options = parser.parse_args()
+    peers_head = "plain CP-SAT | its bound | PyJobShop | its bound"
+    print(f"| snapshot | time-based | ours | bound | gap % | {peers_head} |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for file in sorted(options.folder.glob("*.json")):
+        if options.only and file.stem not in options.only:
+            continue
+        instance = load_pool(file)
+        timed = plan(instance, "time-based").value
+        ours = plan(instance, objective="total-start", time_limit=options.seconds)
+        assert ours.value is not None
+        assert ours.bound is not None
+        gap = 100 * (ours.value - ours.bound) / max(1.0, ours.value)
+        peers: list[Answer | None] = [None, None]
+        if not options.no_peers:
+            pool = _pool(PlanningProblem.of(instance))
+            peers = [_plain(pool, options.seconds), _pyjobshop(pool, options.seconds)]
+        cells = [f"{a[0]} | {a[1]:.0f}" if a is not None else "- | -" for a in peers]
+        print(
+            f"| {file.stem} | {timed:.0f} | {ours.value:.0f} | {ours.bound:.0f} | {gap:.2f} | "
+            + " | ".join(cells)
+            + " |",
+            flush=True,
+        )
+
+
+def _pool(problem: PlanningProblem) -> PoolProblem:
+    now = problem.instance.now
+    alone = {demand.job.id: now for demand in problem.demands}
+    found = pool_of(problem, problem.demands, Objective("total-start", now), alone)
+    assert found is not None
+    return found[0]
+
+
+def _blocks(pool: PoolProblem, end: int) -> list[tuple[int, int, int]]:
+    """Fixed (begin, length, size) blocks that shape the free capacity."""
+    most = int(pool.free.max())
+    limits = [*pool.times.tolist(), end]
+    return [
+        (begin, until - begin, most - int(free))
+        for begin, until, free in zip(limits, limits[1:], pool.free.tolist(), strict=False)
+        if most > free and until > begin
+    ]
+
+
+def _best_rule(pool: PoolProblem) -> np.ndarray:
+    plans = [
+        Decoder(pool).plan(rule_order(pool, rule))
+        for rule in ("first-come", "shortest", "smallest-area")
+    ]
+    return min(plans, key=pool.value)
+
+
+def _plain(pool: PoolProblem, seconds: float) -> Answer:
+    """One cumulative over seconds, hint from the best of three orders."""
+    from ortools.sat.python import cp_model
+
+    hint = _best_rule(pool)
+    horizon = int(pool.times[-1] + pool.durations.sum())
+    model = cp_model.CpModel()
+    starts = [model.new_int_var(0, horizon, "") for _ in range(len(pool))]
+    intervals = [
+        model.new_fixed_size_interval_var(start, int(length), "")
+        for start, length in zip(starts, pool.durations, strict=True)
+    ]
+    sizes = [int(size) for size in pool.sizes]
+    for begin, length, size in _blocks(pool, horizon):
+        intervals.append(model.new_fixed_size_interval_var(begin, length, ""))
+        sizes.append(size)
+    model.add_cumulative(intervals, sizes, int(pool.free.max()))
+    model.minimize(sum(starts))
+    for start, time in zip(starts, hint.tolist(), strict=True):
+        model.add_hint(start, time)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 2
+    status = solver.solve(model)
+    known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    value = int(solver.objective_value) if known else pool.value(hint)
+    return value, solver.best_objective_bound
+
+
+def _pyjobshop(pool: PoolProblem, seconds: float) -> Answer | None:
+    """The same problem as a PyJobShop model, warm-started by nothing, as its users would."""
+    if importlib.util.find_spec("pyjobshop") is None:
+        return None
+    import pyjobshop
+
+    model: Any = pyjobshop.Model()
+    renewable = model.add_renewable(capacity=int(pool.free.max()))
+    horizon = int(pool.times[-1] + pool.durations.sum())
+    for size, length in zip(pool.sizes.tolist(), pool.durations.tolist(), strict=True):
+        job = model.add_job(weight=1, due_date=length)
+        task = model.add_task(job=job)
+        model.add_mode(task, [renewable], length, [size])
+    for begin, length, size in _blocks(pool, horizon):
+        job = model.add_job(weight=0, due_date=horizon)
+        task = model.add_task(job=job, earliest_start=begin, latest_start=begin)
+        model.add_mode(task, [renewable], length, [size])
+    model.set_objective(weight_total_tardiness=1)
+    result = model.solve(time_limit=seconds, num_workers=2, display=False)
+    return int(result.objective), float(result.lower_bound)
+
+
+if __name__ == "__main__":
+    main()
