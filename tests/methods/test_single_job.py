@@ -99,7 +99,7 @@ def test_a_free_host_more_never_delays_the_first_job(
         assert start_of(after, name) <= start_of(before, name)
 
 
-@some(60)
+@some(30)
 @given(busy_instances(), st.integers(1, 3))
 def test_a_raised_priority_never_delays_the_job_in_the_optimum(
     instance: Instance, position: int
