@@ -16,7 +16,6 @@ import sys
 import time
 
 import numpy as np
-
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job

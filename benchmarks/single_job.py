@@ -52,9 +52,8 @@ def main() -> None:
             lambda demand=demand, times=times: next(t for t in times if can_start(base, demand, t))
         )
         assert swept == start.time
-        print(
-            f"{name:8} {start.time:8} {first:9.1f} {search:10.1f} {sweep:9.0f} {sweep / search:6.0f}"
-        )
+        measured = f"{first:9.1f} {search:10.1f} {sweep:9.0f} {sweep / search:6.0f}"
+        print(f"{name:8} {start.time:8} {measured}")
 
 
 def _timed(call):  # type: ignore[no-untyped-def]

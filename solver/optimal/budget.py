@@ -14,7 +14,8 @@ class Budget:
 
     time_limit: wall seconds, None for none. effort: deterministic units (about one second of one
     worker each), None for none; with it the answer does not depend on the machine. cancel: set it
-    from another thread or a signal handler to stop with the best so far. workers: solver threads; processes: of the pool optimiser.
+    from another thread or a signal handler to stop with the best so far. workers: solver
+    threads; processes: of the pool optimiser.
     clock: seconds, monotonic.
     """
 

@@ -1,4 +1,5 @@
-"""What two real schedulers did: timelines, greedy reservations, planned starts (tests/data/ground)."""
+"""What two real schedulers did: timelines, greedy reservations, planned starts
+(tests/data/ground)."""
 
 from __future__ import annotations
 
@@ -186,7 +187,9 @@ def _asks(item: dict[str, Any]) -> tuple[str, ...]:
 
 
 def start_of(item: dict[str, Any]) -> int:
-    return item["start_rel_s"] if item["start_rel_s"] is not None else item["planned"]["start_rel_s"]
+    return (
+        item["start_rel_s"] if item["start_rel_s"] is not None else item["planned"]["start_rel_s"]
+    )
 
 
 SHARED_NODES = {

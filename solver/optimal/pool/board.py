@@ -8,7 +8,8 @@ from .problem import Ints, PoolProblem
 
 
 class Board:
-    """``value`` of ``starts``, the best plan; ``bound`` <= optimum. ``changed`` is called when either moves."""
+    """``value`` of ``starts``, the best plan; ``bound`` <= optimum. ``changed`` is called when
+    either moves."""
 
     def __init__(self, problem: PoolProblem, starts: Ints, bound: int) -> None:
         self.problem = problem
@@ -31,7 +32,8 @@ class Board:
         return True
 
     def raise_bound(self, bound: int) -> None:
-        """Take a bound if it is better. Nothing is below the optimum that is above the best plan."""
+        """Take a bound if it is better. Nothing is below the optimum that is above the best
+        plan."""
         bound = min(bound, self.value)
         if bound > self.bound:
             self.bound = bound

@@ -1,6 +1,8 @@
-"""Plans built forward in time: states, their successors, and a depth-first search that prices guide.
+"""Plans built forward in time: states, their successors, and a depth-first search that prices
+guide.
 
-At each event (a job ends, capacity changes, a job becomes startable) some jobs are started, then time moves to
+At each event (a job ends, capacity changes, a job becomes startable) some jobs are started, then
+time moves to
 the next event. Only plans that cannot be shifted left by a second are built: a job starts at t
 only if there was no room for it just before, or if it was not allowed to start before.
 
@@ -8,7 +10,8 @@ With prices (prices.py) the cost of a plan is exactly
 
     bound + sum of the jobs' reduced costs + price of the supply left unused
 
-and every term is >= 0, so a partial plan whose terms up to now already exceed the incumbent can be left.
+and every term is >= 0, so a partial plan whose terms up to now already exceed the incumbent can
+be left.
 """
 
 from __future__ import annotations
@@ -33,8 +36,10 @@ class Spent(Exception):
 
 
 class State(NamedTuple):
-    """All starts before ``time`` are decided. ``step`` is the capacity step that holds at ``time``, ``before`` the free
-    processors just before it, ``left`` the number of jobs of each group still to start, ``starts`` the decisions
+    """All starts before ``time`` are decided. ``step`` is the capacity step that holds at
+    ``time``, ``before`` the free
+    processors just before it, ``left`` the number of jobs of each group still to start,
+    ``starts`` the decisions
     as nested pairs (rest, group, start)."""
 
     time: int
@@ -51,7 +56,8 @@ Trail = tuple["Trail", int, int] | None
 
 
 class Guide:
-    """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's group index
+    """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's
+    group index
     of each of its groups."""
 
     def __init__(self, bound: Bound, state: State, kinds: list[int]) -> None:
@@ -75,7 +81,8 @@ class Guide:
         found = self._known.get(instant)
         if found is None:
             worth, paid = self._prices.until(instant)
-            # Jobs that ran before the state are not in the priced supply, but will be deducted like the
+            # Jobs that ran before the state are not in the priced supply, but will be deducted
+            # like the
             # others: add what they pay.
             for end, size in self.base.running:
                 if size in paid:
@@ -86,7 +93,6 @@ class Guide:
                 rest.append(suffix[index] if index < len(points) else NEVER)
             found = self._known[instant] = (worth, paid, rest)
         return found
-
 
     @property
     def value(self) -> int:
@@ -160,7 +166,7 @@ class Chronology:
 
     def free_at(self, state: State) -> int:
         """Processors free at the state's time."""
-        return self.free[state.step] - sum(size for _, size in state.running)
+        return int(self.free[state.step] - sum(size for _, size in state.running))
 
     def fits(self, kind: int, state: State, free: int) -> bool:
         """May a job of the group start now and run to its end?"""
@@ -200,7 +206,8 @@ class Chronology:
         )
 
     def later(self, state: State, free: int) -> State | None:
-        """The state at the next event, nothing more being started now; None if there is no event."""
+        """The state at the next event, nothing more being started now; None if there is no
+        event."""
         running, step = state.running, state.step
         following = running[0][0] if running else NEVER
         if step + 1 < len(self.times) and self.times[step + 1] <= following:
@@ -212,7 +219,14 @@ class Chronology:
         while ended < len(running) and running[ended][0] == following:
             ended += 1
         return State(
-            following, step, free, running[ended:], state.left, state.value, state.total, state.starts
+            following,
+            step,
+            free,
+            running[ended:],
+            state.left,
+            state.value,
+            state.total,
+            state.starts,
         )
 
     def idle(self, state: State, later: State, guide: Guide) -> int:
@@ -255,7 +269,7 @@ class Chronology:
 
     def spent(self, state: State, guide: Guide) -> int:
         """What a state's decisions have lost against the guide's bound."""
-        worth, paid, _ = guide.at(state.time)
+        worth, _, _ = guide.at(state.time)
         lost = worth - guide.at(guide.base.time)[0]
         trail = state.starts
         while trail is not guide.base.starts:
@@ -295,7 +309,8 @@ class Chronology:
             seen[self.nodes % KEPT] = (value, total, running)
 
     def _start(self, state: State, free: int, since: int, spent: int) -> None:
-        """Start any jobs of groups from ``since`` on, in every way that may beat ``best``; then go on."""
+        """Start any jobs of groups from ``since`` on, in every way that may beat ``best``; then
+        go on."""
         self.nodes += 1
         if self.nodes > self._limit:
             raise Spent

@@ -1,6 +1,7 @@
 """Order of jobs -> plan: the serial schedule-generation scheme.
 
-Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an objective that
+Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an
+objective that
 never improves by starting later, some order gives an optimal plan (Kolisch 1996).
 """
 
@@ -29,7 +30,8 @@ class Profile:
         return Profile(self.times.copy(), self.free.copy())
 
     def earliest(self, size: int, duration: int, first: int = 0) -> int:
-        """The earliest start >= first at which ``size`` processors stay free for ``duration`` seconds."""
+        """The earliest start >= first at which ``size`` processors stay free for ``duration``
+        seconds."""
         return self._find(size, duration, first)[0]
 
     def _find(self, size: int, duration: int, first: int) -> tuple[int, int, int]:

@@ -1,15 +1,21 @@
 """The instants at which a job may start in some optimal plan.
 
-If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the job's earliest,
+If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the
+job's earliest,
 a capacity rise, or the end of another job, whose start is such an instant in turn. So starts are
 one of few origins plus a sum of durations of different jobs.
 """
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from .problem import Ints, PoolProblem
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
 
 
 def achievable_starts(problem: PoolProblem, horizon: int, limit: int) -> Ints | None:
@@ -28,7 +34,7 @@ def achievable_starts(problem: PoolProblem, horizon: int, limit: int) -> Ints | 
     return starts if len(starts) <= limit else None
 
 
-def _add_multiples(reached: np.ndarray, step: int, count: int) -> np.ndarray:  # type: ignore[type-arg]
+def _add_multiples(reached: Bools, step: int, count: int) -> Bools:
     """Instants of ``reached`` plus 0..count times ``step``, by doubling."""
     span = 1
     left = count

@@ -1,7 +1,9 @@
 """A second process that only improves plans: ``python -m slotwise.solver.optimal.pool.helper``.
 
-A process, not a thread (the LP solver and the order search both hold the interpreter's lock), and started as a command, so that
-callers need no ``__main__`` guard. Speaks pickles: (problem, starts, seed) in; plans out, on its standard output.
+A process, not a thread (the LP solver and the order search both hold the interpreter's lock),
+and started as a command, so that
+callers need no ``__main__`` guard. Speaks pickles: (problem, starts, seed) in; plans out, on its
+standard output.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import queue
 import subprocess
 import sys
 import threading
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from .board import Board
 from .improver import improve
@@ -36,7 +38,7 @@ class Helper:
         self._send((problem, starts, seed))
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def __enter__(self) -> Helper:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

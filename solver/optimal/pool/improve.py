@@ -1,7 +1,9 @@
-"""Better orders by local search: move or swap jobs in the order, decode, accept a little worse for a while.
+"""Better orders by local search: move or swap jobs in the order, decode, accept a little worse
+for a while.
 
 The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no worse
-than the current order was a few hundred steps ago. It has one parameter and no temperature. Only what comes after the
+than the current order was a few hundred steps ago. It has one parameter and no temperature. Only
+what comes after the
 first changed position is decoded again, and only while the cost can still be accepted.
 """
 
@@ -20,7 +22,8 @@ PATIENCE = 4000
 class OrderSearch:
     """A resumable search from one order; ``best`` and ``best_order`` hold the best so far.
 
-    ``weights`` of the objective are used as they are; for makespan the last end is minimised, ties by the sum of
+    ``weights`` of the objective are used as they are; for makespan the last end is minimised,
+    ties by the sum of
     starts.
     """
 
@@ -55,7 +58,8 @@ class OrderSearch:
         self._last_gain = 0
 
     def _decode(self, order: list[int], keep: int, limit: int | None) -> int | None:
-        """Cost of an order that shares its first ``keep`` jobs with the current one; None above ``limit``.
+        """Cost of an order that shares its first ``keep`` jobs with the current one; None above
+        ``limit``.
 
         Leaves starts, profiles and partial costs of the rest in the ``_new`` lists for _commit.
         """

@@ -15,7 +15,8 @@ SLICE = 2.0
 
 
 def makespan_bound(problem: PoolProblem) -> int:
-    """The longest of: any job alone; the time in which the capacity holds all the work, by any weighing."""
+    """The longest of: any job alone; the time in which the capacity holds all the work, by any
+    weighing."""
     best = int((problem.alone + problem.durations).max())
     market = Market(problem, np.array([0, best], dtype=np.int64))
     market.add(market.sizes.copy())

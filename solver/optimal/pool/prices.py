@@ -2,13 +2,17 @@
 
 For any prices per processor-second that are >= 0,
 
-    sum over jobs of min over starts (own cost + price of the window)  -  price of everything there is
+    sum over jobs of min over starts (own cost + price of the window)  -  price of everything
+    there is
 
-is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for each *weighing*
+is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for
+each *weighing*
 of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the prices.
 
-A weighing gives a job of size p the demand a(p); what is there of it with c processors free is the largest
-sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with capacity rounded down
+A weighing gives a job of size p the demand a(p); what is there of it with c processors free is
+the largest
+sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with
+capacity rounded down
 to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a time".
 """
 
@@ -64,10 +68,12 @@ class Market:
         """For every step of the capacity, the largest total weight of jobs that fit into it."""
         unit = int(np.gcd.reduce(self.sizes))
         free = np.minimum(self.problem.free, int((self.sizes * self._counts).sum())) // unit
-        return fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
+        room: Ints = fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
+        return room
 
     def add_steps(self, parts: int) -> None:
-        """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the capacity."""
+        """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the
+        capacity."""
         for level in np.unique(self.problem.free[self.problem.free > 0]).tolist():
             for multiple in range(2, parts + 1):
                 weighing = self.sizes * multiple // (level + 1)
@@ -93,7 +99,8 @@ class Market:
         area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
         step = np.searchsorted(times, self.grid, side="right") - 1
         upto = area[step] + level[step] * (self.grid - times[step])
-        return np.diff(upto)
+        parts: Ints = np.diff(upto)
+        return parts
 
 
 def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
@@ -113,8 +120,10 @@ def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
 
 @dataclass(frozen=True)
 class Prices:
-    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a unit of weight for
-    a second; ``charge`` (S, B): what that makes for a job of each distinct size; ``worth``: of all supply."""
+    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a
+    unit of weight for
+    a second; ``charge`` (S, B): what that makes for a job of each distinct size; ``worth``: of
+    all supply."""
 
     market: Market
     scale: int
@@ -167,11 +176,13 @@ class Prices:
         inside = bucket < len(grid) - 1
         bucket = np.minimum(bucket, len(grid) - 2)
         partial = self.charge[row][bucket] * (instants - grid[bucket])
-        return np.where(inside, paid[bucket] + partial, paid[-1])
+        upto: Ints = np.where(inside, paid[bucket] + partial, paid[-1])
+        return upto
 
     @cached_property
     def _supply(self) -> tuple[list[int], list[int], list[int]]:
-        """The worth of supply as a step function: points, rate from each to the next, area before each."""
+        """The worth of supply as a step function: points, rate from each to the next, area
+        before each."""
         times, grid = self.market.problem.times, self.market.grid
         points = np.unique(np.concatenate((grid, times[times < grid[-1]])))
         step = np.searchsorted(times, points[:-1], side="right") - 1

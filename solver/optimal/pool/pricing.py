@@ -1,4 +1,5 @@
-"""Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they pay."""
+"""Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they
+pay."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Fineness:
 
 
 def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
-    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up to ``end``."""
+    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up
+    to ``end``."""
     steps = problem.times[problem.times < end]
     picked = _spread(points, buckets)
     last = int(points[-1])
@@ -50,8 +52,10 @@ def refine(
 ) -> Iterator[Bound]:
     """Certified bounds, ever better, one for each round of packing rows.
 
-    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all, with the
-    grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped in a related problem.
+    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for
+    all, with the
+    grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped in a
+    related problem.
     """
     if domains is None:
         points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon

@@ -1,6 +1,7 @@
 """The pure time problem: pending jobs on one pool of identical processors.
 
-No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of processors
+No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
+processors
 that are free is a step function of time. Exact for clusters handed out by the processor, and the
 *aggregated relaxation* (a valid bound) of every cluster on which placement matters.
 """
@@ -30,13 +31,16 @@ def _ints(values: npt.ArrayLike) -> Ints:
 class PoolProblem:
     """Jobs 0..N-1 and the capacity they share. All times are integer seconds after now.
 
-    ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are free over
+    ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are
+    free over
     [times[k], times[k+1]), the last value for ever. ``sizes`` (N,) >= 1, ``durations`` (N,) >= 1,
-    ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start after which
+    ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start after
+    which
     lateness is counted. The value of a plan is
 
     * ``starts``:   sum of weight * max(0, start - due); with due 0 the weighted sum of starts, with
-      due = deadline - duration the weighted tardiness, with due = bound - waited - duration the bounded
+      due = deadline - duration the weighted tardiness, with due = bound - waited - duration the
+      bounded
       slowdown up to a constant;
     * ``makespan``: the last end (0 without jobs); weights and due play no part.
 
@@ -88,7 +92,8 @@ class PoolProblem:
         *,
         weights: npt.ArrayLike | None = None,
     ) -> PoolProblem:
-        """Capacity from running jobs, given as (size, remaining seconds); overdue ones end in a second."""
+        """Capacity from running jobs, given as (size, remaining seconds); overdue ones end in a
+        second."""
         rises: dict[int, int] = {}
         for size, remaining in running:
             end = max(1, remaining)
@@ -144,15 +149,16 @@ class PoolProblem:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Jobs alike in everything, in order of their first member."""
-        found: dict[tuple[int, ...], list[int]] = {}
+        found: dict[tuple[int, int, int, int, int], list[int]] = {}
         rows = np.stack((self.sizes, self.durations, self.earliest, self.weights, self.due), axis=1)
         for job, row in enumerate(rows.tolist()):
-            found.setdefault(tuple(row), []).append(job)
-        return tuple(Group(*key, members=tuple(jobs)) for key, jobs in found.items())
+            found.setdefault((row[0], row[1], row[2], row[3], row[4]), []).append(job)
+        return tuple(Group(*key, tuple(jobs)) for key, jobs in found.items())
 
     @cached_property
     def alone(self) -> Ints:
-        """Each job's earliest start if no other pending job existed: a valid lower bound of its start."""
+        """Each job's earliest start if no other pending job existed: a valid lower bound of its
+        start."""
         from .decoder import Profile
 
         profile = Profile.of(self)
@@ -209,7 +215,8 @@ class Progress:
 class PoolResult:
     """A plan, its value and what is known of the optimum.
 
-    ``starts`` (N,) seconds; ``bound`` <= optimum <= ``value``; ``status`` is ``proved`` iff they meet.
+    ``starts`` (N,) seconds; ``bound`` <= optimum <= ``value``; ``status`` is ``proved`` iff they
+    meet.
     ``earliest`` (N,): no plan at all starts job j before ``earliest[j]``.
     """
 

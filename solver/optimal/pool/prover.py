@@ -1,6 +1,8 @@
-"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better can be left.
+"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better
+can be left.
 
-A generator: each step is a small piece of work (mostly under a second), after which others may run. Plans that
+A generator: each step is a small piece of work (mostly under a second), after which others may
+run. Plans that
 others find meanwhile make the following steps sharper.
 """
 
@@ -52,7 +54,8 @@ def prove(board: Board) -> Iterator[None]:
 def latest_starts(bound: Bound, value: int) -> list[int]:
     """For each group, an instant after which no job starts in any plan better than ``value``.
 
-    Reduced costs are linear between the candidates and rise after the last, given positive weights. So
+    Reduced costs are linear between the candidates and rise after the last, given positive
+    weights. So
     after the last affordable candidate, nothing beyond the next one is affordable.
     """
     spare = (value - 1) * bound.prices.scale - bound.floor
@@ -65,7 +68,9 @@ def latest_starts(bound: Bound, value: int) -> list[int]:
             latest.append(int(starts[last + 1]))
         else:
             # Beyond the grid windows are free of charge: only the job's own cost is left.
-            latest.append(group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight))
+            latest.append(
+                group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight)
+            )
     return [max(0, instant) for instant in latest]
 
 
@@ -108,7 +113,8 @@ class Root:
                 return
 
     def _strike(self, bound: Bound) -> bool:
-        """Keep the starts whose reduced cost a better plan can afford; False if a group has none."""
+        """Keep the starts whose reduced cost a better plan can afford; False if a group has
+        none."""
         spare = (self.board.value - 1) * bound.prices.scale - bound.floor
         kept = [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
         if min(map(len, kept)) == 0:

@@ -1,7 +1,8 @@
 """The linear relaxation whose duals are good prices, by column and row generation (GLOP).
 
 Columns: a group of jobs starting at an instant. Rows: each group is placed; for weighings and
-buckets, demand <= supply. The prices on the grid of buckets are constant, so windows are cheapest at instants
+buckets, demand <= supply. The prices on the grid of buckets are constant, so windows are
+cheapest at instants
 where they begin or end on the grid: few columns suffice.
 """
 
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .prices import Floats, Ints, Market, Prices
-from .problem import Group, PoolProblem
+from .prices import Market, Prices
+from .problem import Floats, Group, Ints, PoolProblem
 
 SCALE = 1 << 16
 
@@ -64,7 +65,8 @@ class Relaxation:
             self._add_row(energy, bucket)
         for index in range(len(self.groups)):
             self._add_columns(index, self._first_columns(index))
-        # Leaving a job out at a price that no good plan pays keeps the LP feasible and its duals finite.
+        # Leaving a job out at a price that no good plan pays keeps the LP feasible and its duals
+        # finite.
         # The bound is certified without it.
         for placed in self._placed:
             column = self._lp.NumVar(0.0, self._lp.infinity(), "")

@@ -1,4 +1,5 @@
-"""The orchestrator: a first plan at once, then proof and improvement in turn, until proved or told to stop."""
+"""The orchestrator: a first plan at once, then proof and improvement in turn, until proved or
+told to stop."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from .helper import Helper
 from .improver import improve
 from .makespan import prove_makespan
 from .orders import best_rule
-from .problem import Ints, PoolProblem, PoolResult, Progress
+from .problem import Ints, PoolProblem, PoolResult, Progress, Status
 from .prover import prove
 from .window import by_start
 
@@ -34,9 +35,12 @@ def optimise(
 ) -> PoolResult:
     """A plan of the least value, proved or with a bound.
 
-    Stops when proved, after ``time_limit`` seconds, after ``effort`` rounds of work (no clock decides
-    anything then: the same plan and bound on every run and machine; one worker), or when ``cancelled()``
-    says so (asked between pieces of work). With none of the limits, 10 seconds. ``workers`` 2: a second process
+    Stops when proved, after ``time_limit`` seconds, after ``effort`` rounds of work (no clock
+    decides
+    anything then: the same plan and bound on every run and machine; one worker), or when
+    ``cancelled()``
+    says so (asked between pieces of work). With none of the limits, 10 seconds. ``workers`` 2: a
+    second process
     improves plans while this one proves. ``progress`` is called with every better plan or bound.
     """
     begun = time.monotonic()
@@ -89,7 +93,7 @@ def _finish(
         order = [*jobs[by_start(starts)].tolist(), *rest.tolist()]
         every = Decoder(problem).plan(order)
     value = problem.value(every)
-    status = "proved" if bound >= value else "gap"
+    status: Status = "proved" if bound >= value else "gap"
     return PoolResult(every, value, bound, problem.alone, status, tuple(history))
 
 
@@ -109,9 +113,11 @@ def _in_turn(board: Board, seed: int, stop: Callable[[], bool], effort: int) -> 
 
 
 def _by_clock(board: Board, seed: int, stop: Callable[[], bool], workers: int) -> None:
-    """The task that has had the least time goes on; improvement gets a head start, for proofs need good plans.
+    """The task that has had the least time goes on; improvement gets a head start, for proofs
+    need good plans.
 
-    With a helper, this process improves only until the head start is over or the proof is at its end.
+    With a helper, this process improves only until the head start is over or the proof is at its
+    end.
     """
     improver, prover = improve(board, seed), _prover(board)
     tasks = {improver: -HEAD_START, prover: 0.0}
