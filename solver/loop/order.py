@@ -32,7 +32,6 @@ not go backwards. ``to_state`` gives plain data for a checkpoint.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +39,7 @@ from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import Groups, share_tree
+from ..order import queue_key
 from .adjustment import load_adjustment
 from .fairshare import Account, ShareTree
 from .ledger import Ledger
@@ -77,11 +77,6 @@ def order_policy(
         if running.suspended:
             order.suspended(running.job.id, instance.now)
     return order
-
-
-def id_key(job: str) -> str:
-    """A text that sorts job ids as people count: ``job9`` before ``job10``."""
-    return job.zfill(20) if job.isdigit() else re.sub(r"\d+", lambda found: found[0].zfill(20), job)
 
 
 class DispatchOrder:
@@ -137,10 +132,7 @@ class DispatchOrder:
         """
         self.now = now
         priority = self._priority
-        self._jobs = sorted(
-            pending,
-            key=lambda job: (-priority[job.queue], -job.priority, job.submit, id_key(job.id)),
-        )
+        self._jobs = sorted(pending, key=lambda job: queue_key(job, priority[job.queue]))
         self._rank = {job.id: rank for rank, job in enumerate(self._jobs)}
         self._open = [True] * len(self._jobs)
         self._offered = set()

@@ -13,23 +13,24 @@ from typing import Any
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ..order import has_policy, queue_key
 from .order import DispatchOrder, order_policy
 from .stages import Offer
 
 
 class FirstCome:
-    """Queue priority, job priority, submission, place in the input (FSH-16, LOP-04)."""
+    """Queue priority, job priority, submission, id, place in the input (FSH-16, LOP-04)."""
 
     def __init__(self, instance: Instance) -> None:
         self._priority = {queue.name: queue.priority for queue in instance.queues}
-        self._keys: list[tuple[int, int, int, int]] = []
+        self._keys: list[tuple[int, int, int, int, int]] = []
         self._offers: dict[int, Offer] = {}
-        self._key_of: dict[str, tuple[int, int, int, int]] = {}
+        self._key_of: dict[str, tuple[int, int, int, int, int]] = {}
         self._at = 0
 
     def submitted(self, job: Job, number: int) -> None:
         """A job joins the list at its place."""
-        key = (-self._priority[job.queue], -job.priority, job.submit, number)
+        key = (*queue_key(job, self._priority[job.queue]), number)
         bisect.insort(self._keys, key)
         self._key_of[job.id] = key
         self._offers[number] = Offer(job, number)
@@ -42,7 +43,7 @@ class FirstCome:
 
     def next(self) -> Offer | None:
         """The job at hand."""
-        return self._offers[self._keys[self._at][3]] if self._at < len(self._keys) else None
+        return self._offers[self._keys[self._at][-1]] if self._at < len(self._keys) else None
 
     def skipped(self, job: Job) -> None:
         """On to the next."""
@@ -57,7 +58,7 @@ class FirstCome:
             return
         place = bisect.bisect_left(self._keys, key)
         del self._keys[place]
-        del self._offers[key[3]]
+        del self._offers[key[-1]]
         if place < self._at:
             self._at -= 1
 
@@ -86,7 +87,6 @@ DispatchPolicy = FirstCome | DispatchOrder
 
 def dispatch_policy(instance: Instance, state: Mapping[str, Any] | None = None) -> DispatchPolicy:
     """The order of an instance; state: of `to_state`, to go on from a checkpoint."""
-    shares = any(queue.user_shares or queue.slot_pool for queue in instance.queues)
-    if not shares and not instance.partitions:
-        return FirstCome(instance)
-    return order_policy(instance, state=state)
+    if has_policy(instance):
+        return order_policy(instance, state=state)
+    return FirstCome(instance)
