@@ -67,8 +67,8 @@ def run_loop(path: Path, options: LoopOptions) -> None:
         check_path(options.jobs)
     if options.log is not None and not options.log.parent.is_dir():
         check_path(options.log, suffixes=())
-    instance = _instance(path, options)
     with stop_on_signal() as stopped:
+        instance = _instance(path, options)
         session = _session(instance, options)
         with _progress(session) as show:
             while not stopped() and session.advance():

@@ -392,7 +392,7 @@ class Profile:
         closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
         if closed is not None:
             mask &= ~closed
-        whole = np.where(mask, np.clip(caps, 0, None), 0).astype(np.int64)
+        whole = np.where(mask, np.maximum(caps, 0), 0).astype(np.int64)
         groups: list[GroupCap] = []
         for use in alternative.pool_uses:
             self._pool_cap(use, points, start, whole, groups)
@@ -402,7 +402,7 @@ class Profile:
     def _host_cap(self, use: Use, held: float, point: int) -> FloatArray:
         free = self.free(use.index, point) + SLACK
         if use.per is Per.SLOT:
-            return np.floor(free / held)
+            return np.floor(free if held == 1.0 else free / held)
         if use.per is Per.WHOLE:
             capacity = self.table.host_resources[use.index].capacity
             return np.where(free >= capacity, capacity, 0.0)

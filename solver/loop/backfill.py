@@ -31,7 +31,7 @@ def run(cycle: Cycle) -> None:
     # What fails with so many lenders fails with fewer.
     failed: dict[int, int] = {}
     order = world.order
-    order.begin(world.now, [state.job for state in world.pending.values()])
+    order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
         shape = cycle.shape(state)

@@ -25,7 +25,6 @@ from . import backfill, preemption, reserving, resizing
 from .gates import Gates
 from .ordering import FirstCome
 from .present import Beside, HeldBack
-from .quick import is_plain, place_plain
 from .requests import Shape
 from .reservations import (
     Held,
@@ -109,8 +108,7 @@ class Cycle:
 
     def _allocate(self) -> None:
         order = self.world.order
-        jobs = [state.job for state in self.world.pending.values()]
-        order.begin(self.world.now, jobs, self._open_slots())
+        order.begin(self.world.now, self.world.waiting(), self._open_slots())
         if self.settings.reservation == "optimal":
             from .planned import plan_top
 
@@ -232,8 +230,7 @@ class Cycle:
         for number, alternative in enumerate(term.alternatives):
             if not alternative.missing:
                 room = beside.room(demand, term, alternative, beside.now)
-                plain = not room.groups and is_plain(term)
-                allocation = place_plain(term, room) if plain else place_most(term, room)
+                allocation = place_most(term, room)
                 if allocation is not None:
                     return Start(beside.now, (allocation,), number)
         return None

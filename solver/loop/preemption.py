@@ -50,7 +50,7 @@ def run(cycle: Cycle) -> None:
     """Try the pending jobs of preemptive queues, in order."""
     world = cycle.world
     order = world.order
-    order.begin(world.now, [state.job for state in world.pending.values()])
+    order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
         preemptive = cycle.queues[state.job.queue].preemptive is not None

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...model.duration import expected_finish
 from ...model.instance import Instance
-from ...model.job import RunningJob
+from ...model.job import Job, RunningJob
 from ..demand import Allocation, Alternative, Demand
 from ..profile import FOREVER
 from ..resources import SLOTS
@@ -106,6 +106,12 @@ class World:
     def _queue(self, state: JobState) -> None:
         if isinstance(self.order, FirstCome):
             self.order.submitted(state.job, state.number)
+
+    def waiting(self) -> list[Job]:
+        """The pending jobs, for an order that does not know them."""
+        if isinstance(self.order, FirstCome):
+            return []
+        return [state.job for state in self.pending.values()]
 
     def _learn(self, state: JobState) -> None:
         """What the job is expected to do, and what it really does."""
@@ -231,6 +237,7 @@ class World:
     def preempt(self, state: JobState, by: str, now: int) -> None:
         """A running job gives its slots, and nothing else, to another (LOP-06)."""
         self.suspend(state, by, now)
+        self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
         for part in self._slot_parts(state):
             self.present.change(part, 0.0)

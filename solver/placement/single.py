@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..demand import Allocation, Room, TermDemand
 from .combine import combine, exact_for, feasible
 from .groups import Bound, absorbed, binding, fewest_hosts_first, obeys
+from .plain import fits_plain, is_plain, place_plain
 from .supply import Supply, supplies
 
 
@@ -15,6 +16,8 @@ def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation 
     first execution host first.
     """
     wanted = term.slots if slots is None else slots
+    if is_plain(term, room):
+        return place_plain(term, room, wanted)
     for supply in supplies(term, room, wanted):
         found = _place_class(term, supply, room, wanted)
         if found is not None:
@@ -25,6 +28,8 @@ def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation 
 def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
     """Whether :func:`place` finds a placement, without building it where that is possible."""
     wanted = term.slots if slots is None else slots
+    if is_plain(term, room):
+        return fits_plain(term, room, wanted)
     for supply in supplies(term, room, wanted):
         bounds = binding(room.groups, supply, wanted)
         if bounds is None:

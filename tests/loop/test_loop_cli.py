@@ -1,0 +1,169 @@
+"""``slotwise simulate`` over hosts: outputs, stop and resume, messages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import slotwise as sw
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loop_lab import host, instance, job
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats import dump
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.demand import Room, TermDemand
+from slotwise.solver.placement import fits, place
+from slotwise.solver.placement.plain import fits_plain, is_plain, place_plain
+from typer.testing import CliRunner
+
+RUNNER = CliRunner()
+
+
+def busy(jobs: int = 400):
+    """A small cluster with a long queue."""
+    rng = np.random.default_rng(1)
+    future = tuple(
+        job(
+            f"j{number}",
+            int(rng.integers(1, 9)),
+            *(("span[ptile=2]",) if number % 3 == 0 else ()),
+            minutes=int(rng.integers(5, 60)),
+            run_time=int(rng.integers(60, 1800)),
+            submit=int(rng.integers(0, 36000)),
+        )
+        for number in range(jobs)
+    )
+    queues = (Queue("q", 10, slot_reserve=5, backfill=True),)
+    return instance(
+        *(host(f"h{n}", 4) for n in range(6)),
+        queues=queues,
+        future=future,
+        params=Params(default_queue="q"),
+    )
+
+
+def test_records_and_cycles(tmp_path: Path) -> None:
+    path = str(sw.example("headline"))
+    jobs, log = tmp_path / "jobs.csv", tmp_path / "cycles.jsonl"
+    args = ["simulate", path, "--reservation", "time-based", "--jobs", str(jobs)]
+    done = RUNNER.invoke(app, [*args, "--cycle-log", str(log), "--format", "json"])
+    assert done.exit_code == 0
+    metrics = json.loads(done.stdout)
+    assert metrics["predictions"]["time-based"]["exact"] == 1.0
+    assert metrics["utilisation"] == pytest.approx(0.71875)
+    rows = list(csv.DictReader(jobs.open()))
+    assert rows[-1]["job"] == "job5"
+    assert rows[-1]["hosts"] == "2*hostA 2*hostC 2*hostD"
+    assert (rows[-1]["estimate"], rows[-1]["start"], rows[-1]["wait"]) == ("10800",) * 3
+    cycles = [json.loads(line) for line in log.read_text().splitlines()]
+    assert cycles[0]["reservations"][0]["estimate"] == 10800
+    text = RUNNER.invoke(app, ["simulate", path])
+    assert "mean_wait" in text.stdout
+    assert RUNNER.invoke(app, ["simulate", path, "--format", "csv"]).stdout.count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("extra", "says"),
+    [
+        (["--jobs", "x.xlsx"], "ends in one of"),
+        (["--jobs", "nowhere/x.csv"], "no such folder"),
+        (["--procs", "4"], "only for the replay"),
+        (["--resume", "nothing"], "cannot be read"),
+    ],
+)
+def test_messages(extra: list[str], says: str) -> None:
+    found = RUNNER.invoke(app, ["simulate", str(sw.example("headline")), *extra])
+    assert isinstance(found.exception, InputError)
+    assert says in str(found.exception)
+
+
+def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = str(sw.example("headline"))
+    found = RUNNER.invoke(app, ["simulate", path, "--jobs", str(tmp_path / "x.parquet")])
+    assert "needs the package pyarrow" in str(found.exception)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals) -> None:
+    source = tmp_path / "busy.yaml"
+    source.write_text(dump(busy(500)))
+    start = "from slotwise.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "simulate", str(source)]
+    command += ["--reservation", "time-based"]
+    whole = tmp_path / "whole.csv"
+    subprocess.run([*command, "--jobs", str(whole)], check=True, capture_output=True)
+    point, parts = tmp_path / "point.json", tmp_path / "parts.csv"
+    code, rounds = 3, 0
+    while code == 3:
+        resume = ["--resume", str(point)] if rounds else []
+        out = [*command, "--jobs", str(parts), "--checkpoint", str(point), *resume]
+        run = subprocess.Popen(out, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if rounds < 2:
+            _wait_until_stoppable(run)
+            time.sleep(0.6 + rounds / 2)
+            run.send_signal(how)
+        _, errors = run.communicate()
+        code = run.returncode
+        assert code in (0, 3), errors.decode()
+        assert code == 0 or not parts.exists()
+        rounds += 1
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def _wait_until_stoppable(run: subprocess.Popen[bytes]) -> None:
+    """Until the process catches SIGTERM, or is through."""
+    status = Path(f"/proc/{run.pid}/status")
+    while run.poll() is None:
+        caught = re.search(r"SigCgt:\s*(\w+)", status.read_text())
+        if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.02)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=8),
+    st.integers(1, 9),
+    st.sampled_from(["any", "ptile", "host"]),
+    st.integers(1, 3),
+)
+def test_the_short_way_places_as_the_long_one(
+    caps: list[int], slots: int, shape: str, tile: int
+) -> None:
+    count = len(caps)
+    term = TermDemand(
+        slots,
+        slots,
+        np.arange(count, dtype=np.int64)[::-1].copy(),
+        ptile=np.full(count, tile, dtype=np.int64) if shape == "ptile" else None,
+        one_host=shape == "host",
+    )
+    room = Room(np.array(caps, dtype=np.int64))
+    assert is_plain(term, room)
+    labels = replace(term, same=(np.zeros(count, dtype=np.int64),))  # forces the long way
+    assert not is_plain(labels, room)
+    assert place_plain(term, room, slots) == place(labels, room)
+    assert fits_plain(term, room, slots) == fits(labels, room)
+
+
+def test_library_call() -> None:
+    result = sw.simulate(busy(50), until="2h")
+    assert result.time == 7200
+    assert result.complete
+    full = sw.simulate(busy(50))
+    early = {name: start for name, start in full.starts.items() if start <= 7200}
+    assert result.starts == early
+    assert replace(result.settings).reservation == "greedy"
