@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..demand import Allocation, BoolArray, IntArray
-from ..earliest import Start, hold_start, start_at
+from ..earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..profile import Profile
@@ -75,6 +75,7 @@ class Cycle:
         self.reservations: list[Held] = []
         self.record = CycleRecord(self.instance.now)
         self._failed: set[tuple[object, ...]] = set()
+        self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
         self._recount = True
         self.moving = False
@@ -173,7 +174,20 @@ class Cycle:
 
     def barred(self, state: JobState, offer: Offer) -> str:
         """Why a job may not start in this cycle at all, "" if it may."""
-        return offer.withheld or self.shape(state).never or self.gates.queue_open(state)
+        shape = self.shape(state)
+        never = shape.never or self._never_on(shape, offer.hosts)
+        return offer.withheld or never or self.gates.queue_open(state)
+
+    def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
+        """Why such a job can never start on the hosts of a partition alone: it holds none there."""
+        if hosts is None or shape.dynamic:
+            return ""
+        key = (shape.number, hosts)
+        if key not in self._nowhere:
+            demand = reserving.without(shape.demand, ~self.gates.membership(hosts))
+            fits = can_start(self.world.requests.empty(), demand, self.instance.now)
+            self._nowhere[key] = "" if fits else "does not fit on the hosts of its partitions"
+        return self._nowhere[key]
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""

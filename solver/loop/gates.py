@@ -86,7 +86,7 @@ class Gates:
         if key not in self._masks:
             mask = self._closed(self._queues[queue])
             if hosts is not None:
-                mask = mask | ~self._membership(hosts)
+                mask = mask | ~self.membership(hosts)
             self._masks[key] = mask if mask.any() else None
         return self._masks[key]
 
@@ -115,7 +115,8 @@ class Gates:
     def _intervals(self) -> bool:
         return any(self.interval(queue) for queue in self._queues.values())
 
-    def _membership(self, hosts: frozenset[str]) -> BoolArray:
+    def membership(self, hosts: frozenset[str]) -> BoolArray:
+        """Whether each host is one of these, [H]."""
         if hosts not in self._inside:
             self._inside[hosts] = np.array([name in hosts for name in self.world.names])
         return self._inside[hosts]

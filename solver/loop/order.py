@@ -108,6 +108,7 @@ class DispatchOrder:
         hosts = {host: name for name, members in self._partitions.items() for host in members}
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
+        self._preempted: set[str] = set()
         self._jobs: list[Job] = []
         self._rank: dict[str, int] = {}
         self._of_queue: dict[str, list[int]] = {}
@@ -200,7 +201,10 @@ class DispatchOrder:
         """A running job ends. cpu_time: seconds it used in all, None for what was assumed."""
         entry = self.ledger.entries[job]
         before = self.ledger.charged(job)
-        self._pool_change(entry.job.queue, entry.allocation, now, -1)
+        if job in self._preempted:
+            self._preempted.remove(job)
+        else:
+            self._pool_change(entry.job.queue, entry.allocation, now, -1)
         self.ledger.ended(job, now, cpu_time)
         self._weigh(job, before)
 
@@ -212,13 +216,24 @@ class DispatchOrder:
         self._pool_change(entry.job.queue, allocation, now)
         self._weigh(job)
 
-    def suspended(self, job: str, now: int) -> None:
-        """A running job is suspended: it keeps its slots in the formula, its times stand still."""
+    def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
+        """A running job is suspended: it keeps its slots in the formula, its times stand still.
+
+        preempted: it gives its slots to others, so a slot pool on its hosts has them back.
+        """
         self.ledger.suspended(job, now)
+        if preempted and job not in self._preempted:
+            entry = self.ledger.entries[job]
+            self._pool_change(entry.job.queue, entry.allocation, now, -1)
+            self._preempted.add(job)
 
     def resumed(self, job: str, now: int) -> None:
         """A suspended job goes on."""
         self.ledger.resumed(job, now)
+        if job in self._preempted:
+            entry = self.ledger.entries[job]
+            self._pool_change(entry.job.queue, entry.allocation, now)
+            self._preempted.remove(job)
 
     def cpu_used(self, job: str, total: float, now: int) -> None:
         """A running job has used `total` CPU seconds so far."""
@@ -233,6 +248,7 @@ class DispatchOrder:
             "policies": {name: tree.to_state() for name, tree in self.trees.items()},
             "pools": {name: use.to_state() for name, use in self.pools.items()},
             "ledger": self.ledger.to_state(),
+            "preempted": sorted(self._preempted),
         }
 
     def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
@@ -242,6 +258,7 @@ class DispatchOrder:
         for name, use in state["pools"].items():
             self.pools[name].load_state(use)
         self.ledger.load_state(state["ledger"], jobs)
+        self._preempted = set(state["preempted"])
 
     # -- inside ------------------------------------------------------------------------------
 

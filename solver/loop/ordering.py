@@ -71,7 +71,7 @@ class FirstCome:
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
         """Size counts for nothing here."""
 
-    def suspended(self, job: str, now: int) -> None:
+    def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
         """Counts for nothing here."""
 
     def resumed(self, job: str, now: int) -> None:

@@ -264,6 +264,27 @@ def test_running_jobs_are_counted_from_the_start():
     assert (use.total, use.free, use.in_use) == (13, 4, {"a": 0, "b": 9, "c": 0})
 
 
+@pytest.mark.behaviour("QBF-05", "LOP-06")
+def test_a_preempted_job_gives_its_slots_back_to_the_pool():
+    running = (RunningJob(Job("s", 4, queue="free"), 0, {"h1": 4}),)
+    problem = Instance(cluster(15), (*pool_queues(a=50), Queue("free", 1)), running=running)
+    order = order_policy(problem)
+    use = order.pools["P"]
+    totals = [use.total]
+    order.suspended("s", 10)
+    totals.append(use.total)
+    order.suspended("s", 10, preempted=True)
+    totals.append(use.total)
+    again = order_policy(problem, state=order.to_state())
+    for copy in (order, again):
+        copy.resumed("s", 20)
+        totals.append(copy.pools["P"].total)
+        copy.suspended("s", 30, preempted=True)
+        copy.ended("s", 40)
+        totals.append(copy.pools["P"].total)
+    assert totals == [11, 11, 15, 11, 15, 11, 15]
+
+
 # -- over time -------------------------------------------------------------------------------
 
 
