@@ -16,7 +16,7 @@ from .decoder import Profile
 from .problem import Ints, PoolProblem
 
 MEMORY = 200
-PATIENCE = 4000
+PATIENCE = 1500
 
 
 class OrderSearch:

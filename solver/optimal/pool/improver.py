@@ -33,7 +33,8 @@ def improve(board: Board, seed: int) -> Iterator[None]:
                 orders.adopt(board.starts)
         if problem.objective == "starts":
             for _ in range(WINDOWS):
-                board.offer(windows.step(board.starts))
+                starts = yield from windows.step(board.starts)
+                board.offer(starts)
                 yield
         if board.value < orders.best:
             orders.adopt(board.starts)

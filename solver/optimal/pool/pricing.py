@@ -3,7 +3,7 @@ pay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,8 +49,8 @@ def refine(
     *,
     horizon: int = 0,
     known: Iterable[dict[int, int]] = (),
-) -> Iterator[Bound]:
-    """Certified bounds, ever better, one for each round of packing rows.
+) -> Iterator[Bound | None]:
+    """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for
     all, with the
@@ -70,29 +70,34 @@ def refine(
         weights = [weighing.get(size, 0) for size in market.sizes.tolist()]
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
+    yield None
     relaxation = Relaxation(market, domains, 10 * ceiling + 10)
     before = 0
     for _ in range(fineness.rounds + 1):
-        bound = relaxation.solve()
+        bound: Bound | None = None
+        for bound in relaxation.solve():
+            yield bound
         if bound is None:
             return
-        yield bound
         gained, before = bound.floor - before, bound.floor
-        enough = bound.value >= ceiling or gained < fineness.gain * abs(bound.floor)
-        if enough or not relaxation.separate():
+        if bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):
+            return
+        added = 0
+        for rows in relaxation.separate():
+            added += rows
+            yield None
+        if not added:
             return
 
 
-def price(
-    problem: PoolProblem,
-    domains: list[Ints],
-    ceiling: int,
-    fineness: Fineness,
-    known: Iterable[dict[int, int]] = (),
-) -> Bound | None:
-    """The best bound of ``refine``; None if the LP solver gives up at once."""
-    bounds = refine(problem, domains, ceiling, fineness, known=known)
-    return max(bounds, key=lambda bound: bound.floor, default=None)
+def best_of(bounds: Iterator[Bound | None]) -> Generator[None, None, Bound | None]:
+    """Pass on the pauses; in the end, the best bound, or None if the LP solver gave up at once."""
+    best: Bound | None = None
+    for bound in bounds:
+        if bound is not None and (best is None or bound.floor > best.floor):
+            best = bound
+        yield
+    return best
 
 
 def weighings_in_use(bound: Bound) -> list[dict[int, int]]:

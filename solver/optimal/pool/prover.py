@@ -9,19 +9,20 @@ others find meanwhile make the following steps sharper.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 
 from .board import Board
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
-from .pricing import Fineness, price, refine, weighings_in_use
+from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
 from .relax import Bound
 
-COARSE = Fineness(buckets=60, rounds=0, gain=1e-3)
-ROOT = Fineness(buckets=70, rounds=15, gain=2e-4)
+COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
+QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
+FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
 LARGE = Fineness(buckets=120, rounds=20, gain=1e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
@@ -32,31 +33,38 @@ def prove(board: Board) -> Iterator[None]:
     """Raise the board's bound, to the end if there is time. Needs positive weights."""
     problem = board.problem
     horizon = int((board.starts + problem.durations).max())
-    coarse: Bound | None = None
-    for coarse in refine(problem, None, board.value, COARSE, horizon=horizon):
-        board.raise_bound(coarse.value)
-        yield
-    if coarse is None:
+    coarse = yield from best_of(
+        _posted(board, refine(problem, None, board.value, COARSE, horizon=horizon))
+    )
+    if coarse is None or board.proved:
         return
     latest = latest_starts(coarse, board.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
-        for bound in refine(problem, None, board.value, LARGE, horizon=horizon):
-            board.raise_bound(bound.value)
-            yield
+        yield from best_of(
+            _posted(board, refine(problem, None, board.value, LARGE, horizon=horizon))
+        )
         return
     root = Root(board, _within(problem, every, latest))
-    yield from root.tighten()
-    if root.bound is not None and not board.proved:
-        yield from root.branch(root.bound)
+    yield from root.tighten(QUICK)
+    yield from root.try_at_once()
+    yield from root.tighten(FINE)
+    yield from root.branch()
+
+
+def _posted(board: Board, bounds: Iterator[Bound | None]) -> Iterator[Bound | None]:
+    """Put bounds on the board as they come."""
+    for bound in bounds:
+        if bound is not None:
+            board.raise_bound(bound.value)
+        yield bound
 
 
 def latest_starts(bound: Bound, value: int) -> list[int]:
     """For each group, an instant after which no job starts in any plan better than ``value``.
 
     Reduced costs are linear between the candidates and rise after the last, given positive
-    weights. So
-    after the last affordable candidate, nothing beyond the next one is affordable.
+    weights. So after the last affordable candidate, nothing beyond the next one is affordable.
     """
     spare = (value - 1) * bound.prices.scale - bound.floor
     latest = []
@@ -92,25 +100,30 @@ class Root:
         self.domains = domains
         self.bound: Bound | None = None
 
-    def tighten(self) -> Iterator[None]:
+    def tighten(self, fineness: Fineness) -> Iterator[None]:
         """Price, strike out starts that cost too much, price again while that helps."""
-        for _ in range(4):
-            best: Bound | None = None
-            for bound in refine(self.problem, self.domains, self.board.value, ROOT):
-                self.board.raise_bound(bound.value)
-                if best is None or bound.floor > best.floor:
-                    best = bound
-                yield
-                if self.board.proved:
-                    return
+        for _ in range(3):
+            if self.board.proved:
+                return
+            bounds = refine(self.problem, self.domains, self.board.value, fineness)
+            best = yield from best_of(_posted(self.board, bounds))
             if best is None:
                 return
             self.bound = best
             before = sum(map(len, self.domains))
-            if not self._strike(best):
+            if not self._strike(best) or sum(map(len, self.domains)) > 0.7 * before:
                 return
-            if sum(map(len, self.domains)) > 0.8 * before:
-                return
+
+    def try_at_once(self) -> Iterator[None]:
+        """Small problems need no better prices."""
+        if self.bound is not None and not self.board.proved:
+            tree = Chronology(self.problem, self.board.value)
+            guide = Guide(self.bound, tree.root(), list(range(len(self.problem.groups))))
+            done = tree.explore(tree.root(), guide, NODES)
+            self._take(tree)
+            if done:
+                self.board.raise_bound(self.board.value)
+            yield
 
     def _strike(self, bound: Bound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
@@ -123,9 +136,12 @@ class Root:
         self.domains = kept
         return True
 
-    def branch(self, bound: Bound) -> Iterator[None]:
+    def branch(self) -> Iterator[None]:
         """Best-bound-first over states; small subtrees are searched to the end, large ones are
         priced anew, then split."""
+        bound = self.bound
+        if bound is None or self.board.proved:
+            return
         tree = Chronology(self.problem, self.board.value)
         known = weighings_in_use(bound)
         root = tree.root()
@@ -142,8 +158,7 @@ class Root:
             self._take(tree)
             yield
             if not done and guide.base is not state:
-                fresh = self._price(tree, state, known)
-                yield
+                fresh = yield from self._price(tree, state, known)
                 if fresh is not None:
                     guide = fresh
                     least = max(least, state.value + guide.value)
@@ -161,7 +176,9 @@ class Root:
         if tree.found is not None and tree.best < self.board.value:
             self.board.offer(plan_of(self.problem, tree.found))
 
-    def _price(self, tree: Chronology, state: State, known: list[dict[int, int]]) -> Guide | None:
+    def _price(
+        self, tree: Chronology, state: State, known: list[dict[int, int]]
+    ) -> Generator[None, None, Guide | None]:
         """Prices for what is left in a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
@@ -173,5 +190,6 @@ class Root:
             domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
         if min(map(len, domains)) == 0:
             return None
-        bound = price(problem, domains, tree.best - state.value, BRANCH, known)
+        bounds = refine(problem, domains, tree.best - state.value, BRANCH, known=known)
+        bound = yield from best_of(bounds)
         return None if bound is None else Guide(bound, state, kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from random import Random
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .chronology import Chronology, Guide, plan_of
 from .decoder import Decoder, Profile
 from .domains import achievable_starts
-from .pricing import Fineness, price
+from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem
 
 FINENESS = Fineness(buckets=30, rounds=3, gain=2e-3)
@@ -30,13 +30,13 @@ class WindowSearch:
         self._decoder = Decoder(problem)
         self._width = 10.0
 
-    def step(self, starts: Ints) -> Ints:
-        """The plan, or a better one."""
+    def step(self, starts: Ints) -> Generator[None, None, Ints]:
+        """The plan, or a better one; pauses on the way."""
         problem = self.problem
         jobs = self._choose(starts)
         part = self._part(starts, jobs)
         old = part.value(starts[jobs])
-        new = self._plan(part, old, int(starts[jobs].max()))
+        new = yield from self._plan(part, old, int(starts[jobs].max()))
         if new is None:
             return starts
         changed = starts.copy()
@@ -74,12 +74,14 @@ class WindowSearch:
             due=problem.due[jobs],
         )
 
-    def _plan(self, part: PoolProblem, value: int, horizon: int) -> Ints | None:
+    def _plan(
+        self, part: PoolProblem, value: int, horizon: int
+    ) -> Generator[None, None, Ints | None]:
         """A better plan of the part, if one is found."""
         every = achievable_starts(part, horizon, horizon + 1)
         assert every is not None
         domains = [every[every >= part.alone[group.members[0]]] for group in part.groups]
-        bound = price(part, domains, value, FINENESS)
+        bound = yield from best_of(refine(part, domains, value, FINENESS))
         if bound is None or bound.value >= value:
             self._width = min(MOST, self._width + 0.3)
             return None

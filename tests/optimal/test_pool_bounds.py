@@ -1,0 +1,111 @@
+"""Bounds never exceed the optimum: against brute force over all orders, with any prices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pool_problems import brute_force, literal_starts, pool_problems
+from slotwise.solver.optimal.pool.board import Board
+from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.domains import achievable_starts
+from slotwise.solver.optimal.pool.makespan import makespan_bound
+from slotwise.solver.optimal.pool.packing import Patterns
+from slotwise.solver.optimal.pool.prices import Market, Prices, fill
+from slotwise.solver.optimal.pool.pricing import Fineness, refine
+from slotwise.solver.optimal.pool.prover import latest_starts, prove
+from slotwise.solver.optimal.pool.relax import certify
+
+positive = pool_problems(most_jobs=5, weighted=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pool_problems(most_jobs=5), st.data())
+def test_any_prices_give_a_valid_bound(problem, data):
+    horizon = int(problem.times[-1] + problem.durations.sum()) + 10
+    inner = data.draw(st.sets(st.integers(1, horizon - 1), max_size=6))
+    market = Market(problem, np.array([0, *sorted(inner), horizon]))
+    weights = st.lists(st.integers(0, 5), min_size=len(market.sizes), max_size=len(market.sizes))
+    for weighing in [market.sizes, *data.draw(st.lists(weights, max_size=3))]:
+        market.add(np.array(weighing))
+    market.add_steps(3)
+    rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
+    duals = data.draw(st.lists(st.floats(0, 4), min_size=len(rows), max_size=len(rows)))
+    prices = Prices.rounded(market, rows, np.array(duals), 64)
+    starts = np.arange(2 * horizon)
+    candidates = [starts[starts >= problem.alone[g.members[0]]] for g in problem.groups]
+    assert certify(problem, prices, candidates).value <= brute_force(problem)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pool_problems(most_jobs=5), st.integers(2, 8))
+def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
+    value = problem.value(Decoder(problem).plan(range(len(problem))))
+    horizon = int((Decoder(problem).plan(range(len(problem))) + problem.durations).max())
+    best = brute_force(problem)
+    fineness = Fineness(buckets, 6, 1e-6)
+    for bound in refine(problem, None, value, fineness, horizon=horizon):
+        assert bound is None or bound.value <= best
+
+
+@settings(max_examples=60, deadline=None)
+@given(positive)
+def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
+    best = brute_force(problem)
+    board = Board(problem, Decoder(problem).plan(range(len(problem))), 0)
+    for _ in prove(board):
+        assert board.bound <= best <= board.value
+    assert board.bound == board.value == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(positive)
+def test_latest_starts_keep_every_better_plan(problem):
+    plan = Decoder(problem).plan(range(len(problem)))
+    worse = problem.value(plan) + 1
+    horizon = int((plan + problem.durations).max())
+    bounds = [b for b in refine(problem, None, worse, Fineness(4, 0, 1e-3), horizon=horizon) if b]
+    for bound in bounds:
+        for group, latest in zip(problem.groups, latest_starts(bound, worse), strict=True):
+            assert all(plan[job] <= latest for job in group.members)
+
+
+@given(pool_problems(), st.randoms(use_true_random=False))
+def test_decoded_starts_are_achievable(problem, random):
+    order = list(range(len(problem)))
+    random.shuffle(order)
+    starts = literal_starts(problem, order)
+    every = achievable_starts(problem, max(starts), 10_000)
+    assert set(starts) <= set(every.tolist())
+    assert achievable_starts(problem, max(starts), len(every) - 1) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 3)), min_size=1, max_size=4),
+    st.integers(0, 20),
+    st.data(),
+)
+def test_fill_is_the_best_choice_of_jobs(kinds, capacity, data):
+    weights = [data.draw(st.integers(0, 9)) for _ in kinds]
+    sets = [(0, 0)]
+    for (size, count), weight in zip(kinds, weights, strict=True):
+        sets = [(s + n * size, w + n * weight) for s, w in sets for n in range(count + 1)]
+    sizes, counts = np.array(kinds).T
+    most = fill(sizes, counts, np.array(weights), capacity)
+    assert most.tolist() == [
+        max(weight for size, weight in sets if size <= c) for c in range(capacity + 1)
+    ]
+
+
+def test_a_mixture_of_patterns_is_not_separated_and_an_impossible_one_is():
+    sizes, counts = np.array([40, 64]), np.array([2, 2])
+    patterns = Patterns(sizes, counts, 100)
+    assert patterns.separate(np.array([1.0, 0.5])) is None  # half 40 + 40, half 64
+    weighing = patterns.separate(np.array([0.9, 0.9]))
+    assert weighing @ [0.9, 0.9] > fill(sizes, counts, weighing, 100)[100]
+
+
+@settings(max_examples=60, deadline=None)
+@given(pool_problems(most_jobs=5, objective="makespan"))
+def test_the_makespan_bound_is_below_the_optimum(problem):
+    assert makespan_bound(problem) <= brute_force(problem)

@@ -1,0 +1,61 @@
+"""The decoder against a literal second-by-second reading of the same rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pool_problems import literal_starts, pool_problems
+from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool.decoder import Decoder, Profile
+
+
+@given(pool_problems(), st.randoms(use_true_random=False))
+def test_decoder_places_each_job_at_the_first_second_with_room(problem, random):
+    order = list(range(len(problem)))
+    random.shuffle(order)
+    assert Decoder(problem).starts(order) == literal_starts(problem, order)
+
+
+@given(pool_problems())
+def test_a_decoded_plan_is_valid(problem):
+    plan = Decoder(problem).plan(range(len(problem)))
+    assert problem.violations(plan) == []
+
+
+@given(pool_problems())
+def test_decoding_by_start_starts_nothing_later(problem):
+    first = Decoder(problem).plan(range(len(problem)))
+    again = Decoder(problem).plan(np.argsort(first, kind="stable").tolist())
+    assert (again <= first).all()
+
+
+def test_a_profile_can_be_taken_from_and_merged():
+    profile = Profile([0, 10], [4, 6])
+    profile.take(5, 2, 10)
+    assert (profile.times, profile.free) == ([0, 5, 10, 15], [4, 2, 4, 6])
+    profile.take(0, 2, 5)
+    assert profile.steps() == ([0, 10, 15], [2, 4, 6])
+
+
+def test_overdue_jobs_end_in_a_second():
+    problem = PoolProblem.from_running(1, [(2, -5), (3, 60)], [4], [10])
+    assert (problem.times.tolist(), problem.free.tolist()) == ([0, 1, 60], [1, 3, 6])
+    assert problem.alone.tolist() == [60]
+
+
+def test_too_wide_jobs_and_bad_arrays_are_named_together():
+    with pytest.raises(ValueError, match=r"times must rise.*durations must be at least 1"):
+        PoolProblem.build([0, 0], [1, 1], [1], [0])
+    with pytest.raises(ValueError, match=r"jobs \[1\] ask for more than the 3"):
+        PoolProblem.build([0], [3], [1, 4], [5, 5])
+
+
+def test_violations_name_an_early_start_and_an_overload():
+    problem = PoolProblem.build([0, 10], [1, 2], [2, 1], [5, 5], earliest=[0, 3])
+    assert problem.violations([0, 2]) == [
+        "job 1 starts at 2, before 3",
+        "at 0 the plan uses 2 of 1 processors",
+        "at 2 the plan uses 3 of 1 processors",
+    ]

@@ -1,0 +1,159 @@
+"""The whole pool optimiser: right, punctual, repeatable, and willing to be stopped."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pool_problems import brute_force, pool_problems
+from slotwise.solver.optimal.pool import PoolProblem, optimise
+from slotwise.solver.optimal.pool.board import Board
+from slotwise.solver.optimal.pool.chronology import uses_less
+from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.improve import OrderSearch
+from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
+from slotwise.solver.optimal.pool.window import WindowSearch
+
+
+def finish(task):
+    """The result of a generator."""
+    while True:
+        try:
+            next(task)
+        except StopIteration as end:
+            return end.value
+
+
+def queue(seed, jobs, processors=100):
+    """A queue like those of real logs: round sizes and durations, releases at odd seconds."""
+    random = np.random.default_rng(seed)
+    running = [(int(random.integers(1, 20)), int(random.integers(1, 20000))) for _ in range(8)]
+    busy = sum(size for size, _ in running)
+    sizes = random.choice([1, 2, 4, 8, 16, 32, 64, 15, 25], jobs)
+    durations = random.choice([300, 600, 900, 3600, 7200, 14400, 48000], jobs)
+    return PoolProblem.from_running(max(0, processors - busy), running, sizes, durations)
+
+
+@settings(max_examples=80, deadline=None)
+@given(pool_problems(most_jobs=5))
+def test_proved_means_the_brute_force_optimum(problem):
+    result = optimise(problem, effort=400)
+    assert result.status == "proved"
+    assert result.value == result.bound == brute_force(problem)
+    assert problem.value(result.starts) == result.value
+    assert problem.violations(result.starts) == []
+    assert (result.starts >= result.earliest).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(pool_problems(most_jobs=5, objective="makespan"))
+def test_makespan_too(problem):
+    result = optimise(problem, effort=50)
+    assert (result.status, result.value) == ("proved", brute_force(problem))
+    assert problem.violations(result.starts) == []
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(pool_problems(most_jobs=7))
+def test_proved_means_the_brute_force_optimum_more(problem):
+    assert optimise(problem, effort=2000).bound == brute_force(problem)
+
+
+def test_a_queue_of_ten_is_proved_and_beats_every_rule():
+    problem = queue(3, 10)
+    result = optimise(problem, time_limit=20)
+    plans = [Decoder(problem).plan(rule_order(problem, rule)) for rule in RULES]
+    assert result.status == "proved"
+    assert result.value <= min(problem.value(plan) for plan in plans)
+
+
+def test_the_same_effort_gives_the_same_plan():
+    problem = queue(5, 30)
+    one, two = (optimise(problem, effort=12) for _ in range(2))
+    assert one.starts.tobytes() == two.starts.tobytes()
+    assert (one.value, one.bound) == (two.value, two.bound)
+    assert [(p.value, p.bound) for p in one.history] == [(p.value, p.bound) for p in two.history]
+
+
+def test_more_effort_is_never_worse():
+    problem = queue(6, 25)
+    little, more = (optimise(problem, effort=effort) for effort in (3, 15))
+    assert more.value <= little.value
+    assert more.bound >= little.bound
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_time_limit_is_kept(workers):
+    problem = queue(7, 60)
+    begun = time.monotonic()
+    result = optimise(problem, time_limit=3.0, workers=workers)
+    assert time.monotonic() - begun < 3.0 * 1.1 + 0.5  # half a second for a loaded machine
+    assert problem.violations(result.starts) == []
+    assert 0 < result.bound <= result.value
+    assert result.history[-1].value == result.value
+
+
+def test_cancelling_gives_the_best_so_far():
+    problem = queue(8, 60)
+    seen = []
+    result = optimise(
+        problem, time_limit=60, progress=seen.append, cancelled=lambda: len(seen) >= 4
+    )
+    assert result.value == seen[-1].value <= seen[0].value
+    assert result.bound == seen[-1].bound >= seen[0].bound
+    assert problem.violations(result.starts) == []
+
+
+def test_jobs_without_weight_do_not_delay_the_others():
+    problem = PoolProblem.build([0], [1], [1, 1, 1], [100, 10, 5], weights=[0, 1, 1])
+    result = optimise(problem, effort=20)
+    assert result.starts.tolist() == [15, 5, 0]
+    assert (result.value, result.status) == (5, "proved")
+
+
+def test_no_jobs_at_all():
+    problem = PoolProblem.build([0], [4], [], [])
+    result = optimise(problem, effort=1)
+    assert (len(result.starts), result.value, result.status) == (0, 0, "proved")
+
+
+def test_local_search_finds_the_order_the_rules_miss():
+    problem = queue(9, 25)
+    value, order = best_rule(problem)
+    search = OrderSearch(problem, order, seed=1)
+    while not search.stuck:
+        search.run(100)
+    plan = Decoder(problem).plan(search.best_order)
+    assert problem.value(plan) == search.best < value
+
+
+def test_windows_only_improve():
+    problem = queue(10, 25)
+    plan = Decoder(problem).plan(best_rule(problem)[1])
+    windows = WindowSearch(problem, seed=1)
+    before = problem.value(plan)
+    for _ in range(5):
+        better = finish(windows.step(plan))
+        assert problem.value(better) <= problem.value(plan)
+        plan = better
+    assert problem.value(plan) < before
+    assert problem.violations(plan) == []
+
+
+def test_the_board_takes_only_what_is_better():
+    problem = PoolProblem.build([0], [1], [1, 1], [3, 5])
+    board = Board(problem, np.array([5, 0]), 2)
+    assert not board.offer(np.array([5, 0]))
+    assert board.offer(np.array([0, 3]))
+    board.raise_bound(99)
+    assert (board.value, board.bound, board.proved) == (3, 3, True)
+
+
+def test_uses_less_compares_at_every_instant():
+    assert uses_less(((5, 2),), ((5, 1), (9, 1)))
+    assert not uses_less(((6, 2),), ((5, 1), (9, 1)))
+    assert uses_less((), ())
+    assert not uses_less(((9, 1),), ((5, 3),))
