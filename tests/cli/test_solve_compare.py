@@ -245,7 +245,7 @@ def test_ctrl_c_gives_the_best_plan_so_far(tmp_path: Path, objective: str) -> No
     record, seconds = interrupted(
         "solve", str(file), "--objective", objective, "--time-limit", "300"
     )
-    assert seconds < 10
+    assert seconds < 60
     found = plan_of(record)
     assert found.status == "feasible"
     assert sw.validate(sw.load(file), found) == []
