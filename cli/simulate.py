@@ -81,6 +81,12 @@ def simulate(
         Path | None,
         typer.Option(help="Loop: write every cycle, one JSON object a line.", show_default=False),
     ] = None,
+    shares: Annotated[
+        Path | None,
+        typer.Option(
+            help="Loop: write priorities and shares over time, as CSV.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Replay an SWF log on one pool of processors, or run the loop over hosts; print the metrics.
 
@@ -100,6 +106,7 @@ def simulate(
         cluster=cluster,
         hosts=hosts,
         log=cycle_log,
+        shares=shares,
         jobs=jobs,
         format=format,
         keep_going=keep_going,

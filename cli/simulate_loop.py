@@ -19,6 +19,7 @@ from .job_records import check_path, write_records
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.loop.records import Simulation
+    from ..solver.loop.share_series import ShareSeries
     from ..solver.loop.simulation import Session
 
 INSTANCE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -35,6 +36,7 @@ class LoopOptions:
     cluster: Path | None = None
     hosts: int | None = None
     log: Path | None = None
+    shares: Path | None = None
     jobs: Path | None = None
     format: str = "text"
     keep_going: bool = False
@@ -45,7 +47,7 @@ class LoopOptions:
     def given(self) -> bool:
         """Whether something was asked for that only the loop has."""
         values = (self.reservation, self.top, self.cycle, self.until, self.cluster, self.hosts)
-        return any(value is not None for value in (*values, self.log))
+        return any(value is not None for value in (*values, self.log, self.shares))
 
 
 def is_acct(path: Path) -> bool:
@@ -67,9 +69,13 @@ def run_loop(path: Path, options: LoopOptions) -> None:
         check_path(options.jobs)
     if options.log is not None and not options.log.parent.is_dir():
         check_path(options.log, suffixes=())
+    series = _series(options)
     with stop_on_signal() as stopped:
         instance = _instance(path, options)
         session = _session(instance, options)
+        if series is not None:
+            _only_with_policies(instance)
+            session.recorder = lambda record, world: series.record(world.order, record.time)
         with _progress(session) as show:
             while not stopped() and session.advance():
                 show()
@@ -84,8 +90,32 @@ def run_loop(path: Path, options: LoopOptions) -> None:
         with whole_file(options.log) as file:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
+    if series is not None and options.shares is not None:
+        with whole_file(options.shares) as file:
+            file.write(series.to_csv().encode())
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
     typer.echo(_render(path, result, metrics, options.format))
+
+
+def _series(options: LoopOptions) -> ShareSeries | None:
+    """What collects --shares; InputError where it could not be written whole."""
+    from ..model.errors import InputError
+    from ..solver.loop.share_series import ShareSeries
+
+    if options.shares is None:
+        return None
+    check_path(options.shares, suffixes=(".csv",))
+    if options.resume is not None:
+        raise InputError("--shares does not go with --resume: its beginning would be missing")
+    return ShareSeries()
+
+
+def _only_with_policies(instance: Instance) -> None:
+    from ..model.errors import InputError
+    from ..solver.order import has_policy
+
+    if not has_policy(instance):
+        raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
 
 
 def _instance(path: Path, options: LoopOptions) -> Instance:

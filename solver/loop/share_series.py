@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 
 from .order import DispatchOrder
+from .ordering import DispatchPolicy, FirstCome
 from .stages import account_path
 
 
@@ -39,8 +40,10 @@ class ShareSeries:
         self.depth = depth
         self.points: list[SharePoint] = []
 
-    def record(self, order: DispatchOrder, now: int) -> None:
-        """Add the state at `now` (seconds)."""
+    def record(self, order: DispatchPolicy, now: int) -> None:
+        """Add the state at `now` (seconds); nothing where first come, first served is all."""
+        if isinstance(order, FirstCome):
+            return
         self.points.extend(self._accounts(order, now))
         self.points.extend(_pool_points(order, now))
 

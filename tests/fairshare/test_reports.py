@@ -7,6 +7,7 @@ import json
 import pytest
 import typer
 from fairshare.lab import Lab, cluster
+from slotwise.cli.main import app as main_app
 from slotwise.cli.show import show
 from slotwise.instances import example
 from slotwise.model.formats import load
@@ -184,3 +185,30 @@ def test_the_series_of_a_pool():
         ("poolA/Verona", 5, 0.333, 0.3),
         ("poolA/Genova", 2, 0.133, 0.2),
     ]
+
+
+@pytest.mark.behaviour("VEW-04")
+def test_simulate_writes_the_series(tmp_path):
+    file = tmp_path / "shares.csv"
+    path = str(example("fairshare-chargeback"))
+    result = CliRunner().invoke(main_app, ["simulate", path, "--shares", str(file)])
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(file.open()))
+    first = {row["account"]: row["slots"] for row in rows if row["time"] == "0"}
+    assert first == {"big_servers/eng_users": "7", "big_servers/acct_users": "3"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("headline", ["--shares", "s.csv"], "--shares needs fairshare, host partitions or slot"),
+        ("fairshare-pool", ["--shares", "s.txt"], "takes a name that ends in one of .csv"),
+        ("fairshare-pool", ["--shares", "s.csv", "--resume", "c.json"],
+         "--shares does not go with --resume"),
+    ],
+)  # fmt: skip
+def test_a_series_that_cannot_be_whole_is_refused(tmp_path, monkeypatch, name, options, message):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main_app, ["simulate", str(example(name)), *options])
+    assert message in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
