@@ -15,7 +15,8 @@ from .supply import Supply
 
 def is_plain(term: TermDemand, room: Room) -> bool:
     """Whether the functions of this module are exact for a term in a room."""
-    return term.unit is None and not term.same and term.first_hosts is None and not room.groups
+    any_first = term.first_hosts is None and room.first is None
+    return any_first and term.unit is None and not term.same and not room.groups
 
 
 def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:
