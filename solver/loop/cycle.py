@@ -350,6 +350,7 @@ class Cycle:
             held.slots = _cut(held.slots, left)
             slots[held.state.job.id] = world.named(held.slots)
             state = held.state
+            state.expected = held.estimate
             if held.estimate is not None and state.estimate is None:
                 state.estimate, state.estimated_at = held.estimate, world.now
                 state.estimate_by = held.method

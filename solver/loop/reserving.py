@@ -71,7 +71,7 @@ def time_based(cycle: Cycle, state: JobState, closed: BoolArray | None) -> Held 
     if not all(term.candidates.size for term in demand.terms):
         return None
     future = cycle.future()
-    start = earliest_start(future, demand, finishes_only=True)
+    start = earliest_start(future, demand, finishes_only=True, hint=state.expected)
     if start is not None and start.time <= cycle.world.now:
         # Only what others hold keeps it from starting: look again when something ends.
         ends = future.candidate_times(demand.earliest, finishes_only=True)[1:2]

@@ -45,6 +45,7 @@ class JobState:
     of its present stretch of running. limit: seconds after which it is killed.
     duration: seconds it is expected to run.
     estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
+    expected: the last estimate.
     reason: why it did not start when it was first looked at. held_since, rest_until: of
     MAX_RESERVE_TIME. held: hosts it held last, in order.
     """
@@ -67,6 +68,7 @@ class JobState:
     estimate: int | None = None
     estimated_at: int | None = None
     estimate_by: str = ""
+    expected: int | None = None
     reason: str = ""
     now_waits_for: str = ""
     held_since: int | None = None

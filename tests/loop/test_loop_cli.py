@@ -99,7 +99,7 @@ def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals) -> None:
     source = tmp_path / "busy.yaml"
-    source.write_text(dump(busy(500)))
+    source.write_text(dump(busy(300)))
     start = "from slotwise.cli.main import main; main()"
     command = [sys.executable, "-c", start, "simulate", str(source)]
     command += ["--reservation", "time-based"]
