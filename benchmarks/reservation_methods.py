@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
@@ -147,12 +146,12 @@ def _reading() -> list[str]:
     return [
         "## What the columns say",
         "",
-        "- *none* holds nothing: whatever fits starts, and big jobs wait for the day on which enough "
-        "hosts happen to be free.",
-        "- *greedy* estimates ignore the blocks of `span[ptile]`: they are too early for jobs whose "
-        "slots are free before their hosts are.",
-        "- *time-based* and *optimal* estimates hold as long as run limits do; with limits that are "
-        "too long jobs start before their estimate, never after it for this reason alone.",
+        "- *none* holds nothing: whatever fits starts, and big jobs wait for the day on which "
+        "enough hosts happen to be free.",
+        "- *greedy* estimates ignore the blocks of `span[ptile]`: they are too early for jobs "
+        "whose slots are free before their hosts are.",
+        "- *time-based* and *optimal* estimates hold as long as run limits do; with limits that "
+        "are too long jobs start before their estimate, never after it for this reason alone.",
         "- *optimal* plans the first four jobs together within a deterministic effort a cycle.",
         "",
     ]
