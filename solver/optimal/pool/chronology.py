@@ -36,11 +36,12 @@ class Spent(Exception):
 
 
 class State(NamedTuple):
-    """All starts before ``time`` are decided. ``step`` is the capacity step that holds at
-    ``time``, ``before`` the free
-    processors just before it, ``left`` the number of jobs of each group still to start,
-    ``starts`` the decisions
-    as nested pairs (rest, group, start)."""
+    """All starts before ``time`` are decided, and those at ``time`` of groups before ``since``.
+
+    ``step`` is the capacity step that holds at ``time``, ``before`` the free processors just
+    before it, ``left`` the number of jobs of each group still to start, ``starts`` the decisions
+    as nested pairs (rest, group, start).
+    """
 
     time: int
     step: int
@@ -50,6 +51,7 @@ class State(NamedTuple):
     value: int
     total: int
     starts: Trail
+    since: int
 
 
 Trail = tuple["Trail", int, int] | None
@@ -131,7 +133,7 @@ class Chronology:
 
     def root(self) -> State:
         counts = tuple(g.count for g in self.problem.groups)
-        return State(0, 0, 0, (), counts, 0, 0, None)
+        return State(0, 0, 0, (), counts, 0, 0, None, 0)
 
     # --- subproblems -----------------------------------------------------------------------------
 
@@ -192,7 +194,7 @@ class Chronology:
 
     def started(self, state: State, kind: int) -> State:
         """The state with one job of the group started now."""
-        time, step, before, running, left, value, total, starts = state
+        time, step, before, running, left, value, total, starts, _ = state
         late = time - self.due[kind]
         return State(
             time,
@@ -203,6 +205,7 @@ class Chronology:
             value + (self.weights[kind] * late if late > 0 else 0),
             total + time,
             (starts, kind, time),
+            kind,
         )
 
     def later(self, state: State, free: int) -> State | None:
@@ -227,6 +230,7 @@ class Chronology:
             state.value,
             state.total,
             state.starts,
+            0,
         )
 
     def idle(self, state: State, later: State, guide: Guide) -> int:
@@ -240,18 +244,15 @@ class Chronology:
         return lost
 
     def children(self, state: State) -> list[State]:
-        """The states at the next event, one for each choice of jobs to start now."""
-        found: list[State] = []
-        self._choose(state, self.free_at(state), 0, found)
-        return found
-
-    def _choose(self, state: State, free: int, since: int, found: list[State]) -> None:
+        """The states one decision further: one more job started now, or on to the next event."""
+        free = self.free_at(state)
+        found = [
+            self.started(state, kind)
+            for kind in range(state.since, len(state.left))
+            if state.left[kind] and self.startable(kind, state, free)
+        ]
         later = self.later(state, free)
-        if later is not None:
-            found.append(later)
-        for kind in range(since, len(state.left)):
-            if state.left[kind] and self.startable(kind, state, free):
-                self._choose(self.started(state, kind), free - self.sizes[kind], kind, found)
+        return found if later is None else [*found, later]
 
     # --- depth first -----------------------------------------------------------------------------
 
@@ -262,7 +263,11 @@ class Chronology:
         self._limit = self.nodes + limit
         self._budget = self.allowance(guide)
         try:
-            self._arrive(state, self.spent(state, guide))
+            spent = self.spent(state, guide)
+            if state.since:
+                self._start(state, self.free_at(state), spent)
+            else:
+                self._arrive(state, spent)
         except Spent:
             return False
         return True
@@ -301,16 +306,16 @@ class Chronology:
         for other_value, other_total, other in seen:
             if (other_value, other_total) <= (value, total) and uses_less(other, running):
                 return
-        self._start(state, self.free_at(state), 0, spent)
+        self._start(state, self.free_at(state), spent)
         # Only what has been searched to the end may rule out others: entered on the way back.
         if len(seen) < KEPT:
             seen.append((value, total, running))
         else:
             seen[self.nodes % KEPT] = (value, total, running)
 
-    def _start(self, state: State, free: int, since: int, spent: int) -> None:
-        """Start any jobs of groups from ``since`` on, in every way that may beat ``best``; then
-        go on."""
+    def _start(self, state: State, free: int, spent: int) -> None:
+        """Start any jobs of groups that are not decided yet, in every way that may beat ``best``;
+        then go on."""
         self.nodes += 1
         if self.nodes > self._limit:
             raise Spent
@@ -326,7 +331,7 @@ class Chronology:
             if number:
                 least += number * cost
         options = []
-        for kind in range(since, len(left)):
+        for kind in range(state.since, len(left)):
             if left[kind] and self.startable(kind, state, free):
                 extra = guide.excess[kind].get(state.time, NEVER)
                 if spent + least - rest[kind] + extra <= self._budget:
@@ -334,7 +339,7 @@ class Chronology:
         options.sort()
         for extra, kind in options:
             grown = self.started(state, kind)
-            self._start(grown, free - self.sizes[kind], kind, spent + extra)
+            self._start(grown, free - self.sizes[kind], spent + extra)
         later = self.later(state, free)
         if later is not None:
             self._pass(later, spent + self.idle(state, later, guide))

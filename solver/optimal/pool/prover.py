@@ -167,7 +167,7 @@ class Root:
             if not done:
                 for child in tree.children(state):
                     reached = max(least, tree.bound(child, guide))
-                    if reached < tree.best and any(child.left):
+                    if reached < tree.best:
                         number += 1
                         heapq.heappush(queue, (reached, number, child, guide))
         self.board.raise_bound(self.board.value)
