@@ -18,19 +18,23 @@ def run(
     *,
     seconds: float,
     effort: float,
-    presolve: bool = True,
+    feasibility: bool = False,
 ) -> tuple[str, cp_model.CpSolver]:
     """Solve within the smaller of the budget and this call's own limits.
 
     seconds: wall limit of the call; effort: its deterministic limit. Returns the status name
     (OPTIMAL, FEASIBLE, INFEASIBLE, UNKNOWN) and the solver that holds the values. The budget's
-    cancellation stops the search within a tenth of a second.
+    cancellation stops the search within a tenth of a second. feasibility: for many small models
+    without an objective: a full linear relaxation (it is what refutes them) and a short presolve.
     """
     solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.num_workers = budget.workers
     parameters.random_seed = 1
-    parameters.cp_model_presolve = presolve
+    if feasibility:
+        parameters.linearization_level = 2
+        parameters.cp_model_probing_level = 0
+        parameters.symmetry_level = 0
     parameters.max_memory_in_mb = MEMORY_MB
     parameters.catch_sigint_signal = False
     if budget.effort is not None:

@@ -67,7 +67,7 @@ class JointPlacement:
         if self.hopeless:
             return "INFEASIBLE", {}
         self._hint(hint or {})
-        status, solver = run(self.model, budget, seconds=seconds, effort=effort, presolve=False)
+        status, solver = run(self.model, budget, seconds=seconds, effort=effort, feasibility=True)
         if status not in ("OPTIMAL", "FEASIBLE"):
             return status, {}
         found: dict[str, Start] = {}
