@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,8 +38,7 @@ SLACK = 1e-6
 UNBOUND = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One phase of one use over [begin, end); where is the host index, 0 for a pool."""
 
     where: int
@@ -240,11 +239,11 @@ class Profile:
 
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         usage = self._usage(use.index)
-        capacity = self.table.host_resources[use.index].capacity
+        capacity, per = self.table.host_resources[use.index].capacity, use.per
         for host, slots in allocation.items():
-            times = {Per.SLOT: float(slots), Per.WHOLE: float(capacity[host])}.get(use.per, 1.0)
-            usage.add(host, start, end, use, times)
-            if use.per is Per.JOB:
+            times = float(slots) if per is Per.SLOT else 1.0
+            usage.add(host, start, end, use, float(capacity[host]) if per is Per.WHOLE else times)
+            if per is Per.JOB:
                 break
 
     def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
@@ -256,7 +255,9 @@ class Profile:
         self._pool(use.index).add(0, start, end, use, times)
 
     def _usage(self, index: int) -> Usage:
-        return self._host_usage.setdefault(index, Usage(self.hosts))
+        if index not in self._host_usage:
+            self._host_usage[index] = Usage(self.hosts)
+        return self._host_usage[index]
 
     def _pool(self, index: int) -> Usage:
         return self._pool_usage.setdefault(index, Usage(1))

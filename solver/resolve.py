@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Resolver:
     hosts: HostTable
     reserving: bool = True
     honour_windows: bool = False
+    _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
+    _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -73,29 +75,42 @@ class Resolver:
         took their slots in the order of the allocation.
         """
         job = running.job
-        queue = self.instance.queue(job.queue)
-        requirement = effective_requirement(self.instance, job).requirement
-        if isinstance(requirement, Compound):
-            rest = job.slots - sum(term.count or 0 for term in requirement.terms)
-            counts = [_count(term, rest) for term in requirement.terms]
-            simple = [term.requirement for term in requirement.terms]
-            parts = list(zip(simple, _cut(allocation, counts), strict=True))
-        else:
-            parts = [(requirement, allocation)]
-        found: list[tuple[Alternative, Allocation]] = []
-        for position, (simple_requirement, part) in enumerate(parts):
+        requirement = self._requirement(job)
+        if not isinstance(requirement, Compound):
+            return [(self._running_use(running, requirement, 0), allocation)]
+        rest = job.slots - sum(term.count or 0 for term in requirement.terms)
+        counts = [_count(term, rest) for term in requirement.terms]
+        parts = zip(requirement.terms, _cut(allocation, counts), strict=True)
+        return [
+            (self._running_use(running, term.requirement, position), part)
+            for position, (term, part) in enumerate(parts)
+        ]
+
+    def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
+        """What the term at `position` holds, looked up once for equal jobs."""
+        job = running.job
+        kind = (job.res_req, job.queue, job.application, job.user, job.project, job.exclusive)
+        key = (*kind, running.alternative, position)
+        if key not in self._running_uses:
             held: tuple[Reservation, ...] = ()
-            if simple_requirement.rusage is not None:
-                held = simple_requirement.rusage.reservations(running.alternative)
-            use = self.table.alternative(
+            if simple.rusage is not None:
+                held = simple.rusage.reservations(running.alternative)
+            queue = self.instance.queue(job.queue)
+            self._running_uses[key] = self.table.alternative(
                 job, queue, held, exclusive=job.exclusive, first=position == 0
             )
-            found.append((use, part))
-        return found
+        return self._running_uses[key]
+
+    def _requirement(self, job: Job) -> Requirement:
+        """The effective requirement of a job, looked up once for equal jobs."""
+        key = (job.res_req, job.queue, job.application, job.slots, job.most_slots)
+        if key not in self._requirements:
+            self._requirements[key] = effective_requirement(self.instance, job).requirement
+        return self._requirements[key]
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
-        requirement = effective_requirement(self.instance, job).requirement
+        requirement = self._requirement(job)
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
             return set()
         unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))
