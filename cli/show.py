@@ -38,14 +38,14 @@ def show(
     format: FormatOption = "text",
 ) -> None:
     """Show partitions, queues or user groups with their shares, as of the instance's now."""
-    from . import share_views
+    from . import queue_views, share_views
 
     instance = read_instance(file, example)
     _check_names(instance, view, name or [])
     asked = share_views.Asked(tuple(name or ()), long or recursive, recursive)
     render = {
         "bhpart": share_views.bhpart,
-        "bqueues": share_views.bqueues,
+        "bqueues": queue_views.bqueues,
         "bugroup": share_views.bugroup,
     }[view]
     sys.stdout.write(render(instance, asked, format))

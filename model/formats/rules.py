@@ -16,7 +16,7 @@ from .requirements import check_requirements
 
 def check(instance: Instance) -> list[Finding]:
     """Everything that does not fit together, at its place in a document of this instance."""
-    found = [
+    return [
         *_names(instance),
         *_units(instance),
         *_resources(instance),
@@ -26,8 +26,8 @@ def check(instance: Instance) -> list[Finding]:
         *_reservations(instance),
         *check_jobs(instance),
         *check_requirements(instance),
+        *_shares(instance),
     ]
-    return found + _shares(instance, broken=any(not finding.warning for finding in found))
 
 
 def _names(instance: Instance) -> Iterator[Finding]:
@@ -167,18 +167,15 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
-def _shares(instance: Instance, *, broken: bool) -> list[Finding]:
-    """Rules of fairshare and of pools (FSH-07 … FSH-13, QBF-01), where nothing else is wrong."""
-    from ..fairshare import share_problems, share_warnings
+def _shares(instance: Instance) -> Iterator[Finding]:
+    """Rules of fairshare and of pools (FSH-01 … FSH-13, QBF-01)."""
+    from ..share_rules import share_problems, share_warnings
 
-    if broken:
-        return []
     places = _job_places(instance)
-    found = [
-        Finding(_place(problem, places), problem.message) for problem in share_problems(instance)
-    ]
-    warnings = [Finding(("queues",), text, warning=True) for text in share_warnings(instance)]
-    return found + warnings
+    for problem in share_problems(instance):
+        yield Finding(_place(problem, places), problem.message)
+    for problem in share_warnings(instance):
+        yield Finding(_place(problem, places), problem.message, warning=True)
 
 
 def _place(problem: Problem, jobs: dict[str, Location]) -> Location:

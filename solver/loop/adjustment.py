@@ -10,14 +10,14 @@ FAIRSHARE_ADJUSTMENT_FACTOR. In a package of your own::
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from ...model.errors import InputError, nearest
+from ...model.errors import InputError
+from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from .priority import Usage
-
-GROUP = "slotwise.fairshare_adjustment"
 
 
 class FairshareAdjustment(Protocol):
@@ -47,15 +47,53 @@ class MemoryAdjustment:
 memory_adjustment = MemoryAdjustment()
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledAdjustment:
+    """A plug-in by name: what it gets wrong is told as an InputError, not as a traceback."""
+
+    name: str
+    plugin: FairshareAdjustment
+
+    def __call__(self, usage: Usage, /) -> float:
+        """The adjustment of one account; InputError where the plug-in fails."""
+        try:
+            value = float(self.plugin(usage))
+        except Exception as error:
+            raise InputError(
+                f"fairshare adjustment '{self.name}' failed: {type(error).__name__}: {error}"
+            ) from error
+        if not math.isfinite(value):
+            raise InputError(
+                f"fairshare adjustment '{self.name}' gave {value}: it must give a finite number"
+            )
+        return value
+
+
 def load_adjustment(name: str) -> FairshareAdjustment | None:
-    """The plug-in of that name, None for "". Raises InputError when none is registered so."""
+    """The plug-in of that name, None for "".
+
+    Raises InputError where none, or more than one, is registered so, or it cannot be loaded.
+    """
     if not name:
         return None
-    for point in entry_points(group=GROUP, name=name):
-        plugin: FairshareAdjustment = point.load()
-        return plugin
-    known = entry_points(group=GROUP).names
-    raise InputError(
-        f"no fairshare adjustment '{name}' is installed{nearest(name, known)}: "
-        f"known are {', '.join(sorted(known)) or 'none'}"
-    )
+    points = {point.value: point for point in entry_points(group=ADJUSTMENTS, name=name)}
+    if not points:
+        raise InputError(unknown_adjustment(name))
+    if len(points) > 1:
+        raise InputError(
+            f"fairshare adjustment '{name}' is installed more than once "
+            f"({', '.join(sorted(points))}): remove all but one"
+        )
+    (point,) = points.values()
+    try:
+        plugin = point.load()
+    except Exception as error:
+        raise InputError(
+            f"fairshare adjustment '{name}' cannot be loaded from {point.value}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not callable(plugin):
+        raise InputError(
+            f"fairshare adjustment '{name}' is not a function: {point.value} is {plugin!r}"
+        )
+    return InstalledAdjustment(name, plugin)

@@ -41,7 +41,7 @@ def run(cycle: Cycle) -> None:
         if lenders > failed.get(shape.number, 0) and not cycle.barred(state, offer):
             start = _try(cycle, state, offer, estimates[-lenders])
             if start is not None:
-                cycle.start(state, start, backfilled=True, offer=offer)
+                cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
                 if not _any_free(cycle):
                     return

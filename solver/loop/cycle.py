@@ -40,7 +40,7 @@ class CycleRecord:
     """What one cycle did; times in seconds, hosts by name.
 
     started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
-    why: for a job that a policy chose (fairshare, a slot pool), why it was its turn.
+    why: where fairshare or slot pools are at work, why it was the turn of each job that started.
     """
 
     time: int
@@ -159,11 +159,18 @@ class Cycle:
             self.note(state, reason)
             return False
         closed = self.gates.closed(state.job.queue, offer.hosts)
-        key = (shape.number, offer.hosts, offer.max_slots, self._span(state))
+        # Only partitions bring a job up again in a cycle, which may hold slots by then.
+        holds = bool(self.instance.partitions) and self._holds(state)
+        key = (shape.number, offer.hosts, offer.max_slots, self._span(state), holds)
         if key not in self._failed:
-            start = self.try_start(shape, self.beside(closed, state), offer.max_slots)
+            view = self.beside(closed, state)
+            if holds:
+                view.held = self._sum_held(self._others(state))
+            start = self.try_start(shape, view, offer.max_slots)
             if start is not None:
                 self.start(state, start, offer=offer)
+                if holds:
+                    self._give_up(state)
                 return True
             self._failed.add(key)
         if not state.reason:
@@ -191,7 +198,26 @@ class Cycle:
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
-        self.reservations = [held for held in self.reservations if held.state is not state]
+        self.reservations = self._others(state)
+
+    def _holds(self, state: JobState) -> bool:
+        return any(held.state is state for held in self.reservations)
+
+    def _others(self, state: JobState) -> list[Held]:
+        """The reservations of other jobs."""
+        return [held for held in self.reservations if held.state is not state]
+
+    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+        total, beside = HeldBack(), self.beside(None)
+        for held in reservations:
+            held.enter(total, beside)
+        return total
+
+    def _give_up(self, state: JobState) -> None:
+        """A job gives back what it has reserved in this cycle."""
+        self.reservations = self._others(state)
+        self.held = self._sum_held(self.reservations)
+        self.drop_future()
 
     def _span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
@@ -256,16 +282,18 @@ class Cycle:
         *,
         backfilled: bool = False,
         offer: Offer | None = None,
+        why: str = "",
     ) -> None:
-        """Carry a start out; offer: the turn that the job had."""
+        """Carry a start out; offer: the turn that the job had; why: what else led to it."""
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.gates.accepted()
         state.backfilled = backfilled
         self.record.started.append(state.job.id)
         if backfilled:
             self.record.backfilled.append(state.job.id)
-        if offer is not None and offer.by_policy:
-            self.record.why[state.job.id] = offer.why
+        if not isinstance(self.world.order, FirstCome):
+            turn = offer.why if offer is not None else ""
+            self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
         self._recount = True
         if self._future is not None:
             demand = self.shape(state).demand
@@ -282,13 +310,8 @@ class Cycle:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
         if any(item is held for item in self.reservations):
             return
-        others = [item for item in self.reservations if item.state is not held.state]
-        if len(others) < len(self.reservations):
-            self.reservations = others
-            self.held = HeldBack()
-            for item in others:
-                item.enter(self.held, self.beside(None))
-            self.drop_future()
+        if self._holds(held.state):
+            self._give_up(held.state)
         held.enter(self.held, self.beside(None))
         self.reservations.append(held)
         self._recount = True

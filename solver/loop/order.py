@@ -62,15 +62,18 @@ def order_policy(
 
     state: of :meth:`DispatchOrder.to_state`, to go on from a checkpoint; instance.running are then
     the jobs that ran at that time. cpu_per_slot: CPU seconds a second and slot assumed of jobs
-    that do not say their CPU time. memory: MB that running jobs hold, by job id.
-    Raises InputError when the adjustment plug-in is not installed.
+    that do not say their CPU time. memory: MB that running jobs hold, by job id; None: what they
+    reserve, where an adjustment plug-in wants to know.
+    Raises InputError when the adjustment plug-in is not installed or cannot be loaded.
     """
     order = DispatchOrder(instance, cpu_per_slot)
     if state is not None:
         order.load_state(state, {running.job.id: running.job for running in instance.running})
         return order
+    if memory is None:
+        memory = _reserved_memory(instance)
     for running in sorted(instance.running, key=lambda item: item.start):
-        held = (memory or {}).get(running.job.id, 0.0)
+        held = memory.get(running.job.id, 0.0)
         order.started(running.job, running.allocation, running.start, held)
         if running.job.cpu_time is not None and running.job.run_time is None:
             order.cpu_used(running.job.id, running.job.cpu_time, instance.now)
@@ -367,6 +370,7 @@ class DispatchOrder:
             account_path(stage.tree, account),
             stage.tree.priority(account, self.now),
             most,
+            contests=stage.walk.contests(),
         )
 
     def _answered(self, job: Job) -> None:
@@ -409,6 +413,14 @@ class DispatchOrder:
         for tree, account in (*before, *self.ledger.charged(job)):
             if self._stage.tree is tree:
                 self._stage.walk.update(account)
+
+
+def _reserved_memory(instance: Instance) -> dict[str, float]:
+    if not instance.params.fairshare_adjustment:
+        return {}
+    from .memory import held_memory
+
+    return held_memory(instance)
 
 
 def _trees(instance: Instance) -> dict[str, ShareTree]:

@@ -18,6 +18,7 @@ from ..timebased import plan_time_based
 from . import reserving
 from .requests import Shape
 from .reservations import Held
+from .stages import Offer
 from .state import JobState
 
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Top:
-    """One of the jobs that are planned together."""
+    """One of the jobs that are planned together. offer: the turn that brought it in."""
 
     state: JobState
     shape: Shape
     closed: BoolArray | None
     demand: Demand
+    offer: Offer
 
 
 def plan_top(cycle: Cycle) -> None:
@@ -87,7 +89,7 @@ def _choose(cycle: Cycle) -> list[_Top]:
             closed = cycle.gates.closed(state.job.queue, offer.hosts)
             demand = reserving.open_part(cycle, state, closed)
             if all(term.candidates.size for term in demand.terms):
-                _enter(cycle, chosen, _Top(state, shape, closed, demand))
+                _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
         order.skipped(offer.job)
     return chosen
 
@@ -152,7 +154,7 @@ def _start(cycle: Cycle, item: _Top, planned: Start) -> bool:
         start = cycle.try_start(item.shape, beside)
     if start is None:
         return False
-    cycle.start(item.state, start)
+    cycle.start(item.state, start, offer=item.offer, why="planned for now")
     return True
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..resources import SLOTS
+from .stages import Offer
 from .state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
 if TYPE_CHECKING:
@@ -54,15 +55,15 @@ def run(cycle: Cycle) -> None:
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
         preemptive = cycle.queues[state.job.queue].preemptive is not None
-        if not preemptive or cycle.barred(state, offer) or not _preempt(cycle, state, offer.hosts):
+        if not preemptive or cycle.barred(state, offer) or not _preempt(cycle, state, offer):
             order.skipped(offer.job)
 
 
-def _preempt(cycle: Cycle, state: JobState, hosts: frozenset[str] | None) -> bool:
+def _preempt(cycle: Cycle, state: JobState, offer: Offer) -> bool:
     """Start one job in the place of others; whether that was possible."""
     world = cycle.world
     shape = cycle.shape(state)
-    closed = cycle.gates.closed(state.job.queue, hosts)
+    closed = cycle.gates.closed(state.job.queue, offer.hosts)
     trial = world.present.copy()
     chosen: list[JobState] = []
     beside = cycle.beside(closed, state)
@@ -92,7 +93,8 @@ def _preempt(cycle: Cycle, state: JobState, hosts: frozenset[str] | None) -> boo
         world.preempt(victim, state.job.id, world.now)
         cycle.record.preempted.append(victim.job.id)
     cycle.drop_future()
-    cycle.start(state, start)
+    names = " ".join(victim.job.id for victim in chosen)
+    cycle.start(state, start, offer=offer, why=f"preempts {names}")
     cycle.forget(state)
     return True
 

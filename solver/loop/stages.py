@@ -17,7 +17,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from .fairshare import Account, ShareTree
 from .pools import PoolUse
-from .walks import Walk
+from .walks import Contest, Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class Offer:
     None for all its own. max_slots: the most slots it may take (a pool's limit), None for no bound.
     withheld: why it may not start in this cycle at all, "" if it may; a plan for later is allowed.
     policy, account, priority: of the fairshare that chose it, "" and None where none did.
+    contests: the comparisons that led to the account, from the top of the share tree down.
     """
 
     job: Job
@@ -83,11 +84,7 @@ class Offer:
     priority: float | None = None
     max_slots: int | None = None
     withheld: str = ""
-
-    @property
-    def by_policy(self) -> bool:
-        """Whether fairshare or a pool chose it, not the mere order of the queue."""
-        return self.priority is not None or self.max_slots is not None
+    contests: tuple[Contest, ...] = ()
 
     @property
     def why(self) -> str:
@@ -98,6 +95,7 @@ class Offer:
             reason = f"first in order of queue {self.job.queue}"
         else:
             reason = f"first job of {self.account}, dynamic priority {self.priority:.3f}"
+            reason += f" ({', '.join(map(str, self.contests))})" if self.contests else ""
         if self.max_slots is not None:
             reason += f", its queue may take {self.max_slots} more slots of the pool"
         return reason

@@ -9,11 +9,35 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from .fairshare import Account, ShareTree
 
 #: Priorities that agree to this many decimals are equal: rounding noise must not decide an order.
 DECIMALS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """One level of a share tree: which account was chosen there, and which would have been next.
+
+    rival: "" where no other account at the level has a job left. Priorities are dynamic ones.
+    """
+
+    account: str
+    priority: float
+    rival: str = ""
+    rival_priority: float = 0.0
+
+    def __str__(self) -> str:
+        """``User4 75.000 before User3 25.000``."""
+        text = f"{self.account} {self.priority:.3f}"
+        if not self.rival:
+            return f"{text} alone"
+        # Equal to all decimals that count: the one whose job comes first in the queue.
+        tie = round(self.priority, DECIMALS) == round(self.rival_priority, DECIMALS)
+        word = "level with" if tie else "before"
+        return f"{text} {word} {self.rival} {self.rival_priority:.3f}"
 
 
 class QueueWalk:
@@ -38,6 +62,10 @@ class QueueWalk:
         """The account that the first job would be charged to: none here."""
         return None
 
+    def contests(self) -> tuple[Contest, ...]:
+        """Nothing is compared here."""
+        return ()
+
     def done(self, rank: int) -> None:
         """Take a rank away."""
         self._done.add(rank)
@@ -61,6 +89,24 @@ class _Place:
         self.best: int | None = None
         self.key = 0.0
         self.entry: tuple[float, int, int] | None = None
+
+    def second(self) -> _Place | None:
+        """The place that comes after the first one in the heap; entries that are void are passed.
+
+        A search from the top of the heap: it looks at void entries and few others.
+        """
+        heap = self.heap
+        open_ = [(heap[at], at) for at in (1, 2) if at < len(heap)]
+        heapq.heapify(open_)
+        while open_:
+            entry, at = heapq.heappop(open_)
+            place = self.places[entry[2]]
+            if place.entry is entry:
+                return place
+            for child in (2 * at + 1, 2 * at + 2):
+                if child < len(heap):
+                    heapq.heappush(open_, (heap[child], child))
+        return None
 
 
 class TreeWalk:
@@ -103,6 +149,22 @@ class TreeWalk:
         while place.heap:
             place = place.places[place.heap[0][2]]
         return place.account
+
+    def contests(self) -> tuple[Contest, ...]:
+        """What was compared to come to that account, from the top down."""
+        found: list[Contest] = []
+        place = self._root
+        while place.heap:
+            rival = place.second()
+            chosen = place.places[place.heap[0][2]]
+            if rival is None:
+                found.append(Contest(chosen.account.name, -chosen.key))
+            else:
+                found.append(
+                    Contest(chosen.account.name, -chosen.key, rival.account.name, -rival.key)
+                )
+            place = chosen
+        return tuple(found)
 
     def done(self, rank: int) -> None:
         """Take a rank away, from every account that has it."""

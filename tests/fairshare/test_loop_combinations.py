@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
-from slotwise.model.fairshare import share_problems
 from slotwise.model.instance import Instance
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.loop.priority import Factors, Usage, dynamic_priority
 from slotwise.solver.loop.saving import load, save
@@ -22,13 +22,19 @@ from slotwise.solver.loop.simulation import Session, simulate
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")
-GROUPS = (UserGroup("g", ("ann", "cat"), (("ann", 2), ("default", 1))),)
+GROUPS = (
+    UserGroup("g", ("ann", "cat"), (("ann", 2), ("default", 1))),
+    UserGroup("top", ("g", "bob"), (("g", 4), ("others", 1))),
+)
 LISTS = (
     (("default", 1),),
     (("ann", 7), ("others", 1)),
     (("g", 3), ("bob", 1)),
     (("g@", 2), ("default", 3)),
+    (("top", 5), ("ann", 2)),
 )
+#: Lists under which -G g names an account.
+WITH_G = LISTS[2:]
 
 
 @st.composite
@@ -60,7 +66,12 @@ def fair_workloads(draw, modes=MODES) -> Instance:
         run_time_in_slots=draw(st.booleans()),
     )
     users = draw(st.lists(st.sampled_from(["ann", "bob", "cat"]), min_size=8, max_size=8))
-    future = tuple(replace(job, user=user) for job, user in zip(base.future, users, strict=False))
+    chosen = draw(st.lists(st.booleans(), min_size=8, max_size=8))
+    by_group = shares in WITH_G and mode != "all hosts"
+    future = tuple(
+        replace(job, user=user, group="g" if by_group and asks and user != "bob" else "")
+        for job, user, asks in zip(base.future, users, chosen, strict=False)
+    )
     running = tuple(replace(r, job=replace(r.job, user=users[-1])) for r in base.running)
     limits = base.limits
     if draw(st.booleans()):
@@ -94,22 +105,31 @@ def test_no_rule_is_broken_and_no_job_lost(instance, method):
             assert record.status == "done"
 
 
-@pytest.mark.behaviour("FSH-06")
+PRIORITY = re.compile(r"first job of \S+/\S+, dynamic priority (\d+\.\d{3}) \((.+)\)")
+CONTEST = re.compile(r"\S+ (\d+\.\d{3})(?: (before|level with) \S+ (\d+\.\d{3})| alone)")
+
+
+@pytest.mark.behaviour("FSH-06", "FSH-11")
 @quick
-@given(fair_workloads(modes=("queue", "cross", "ordered", "all hosts")), st.sampled_from(METHODS))
+@given(fair_workloads(), st.sampled_from(METHODS))
 def test_every_dispatch_is_explained(instance, method):
-    """Each start that a share tree decided names account and priority."""
+    """Each start says why; one that a share tree decided, what it compared at each level."""
     fair = {"default"} if instance.queues[0].user_shares else set()
-    if instance.queues[0].fairshare_queues or instance.partitions:
+    if instance.queues[0].fairshare_queues or "all" in str(instance.partitions):
         fair = {"default", "high"}
+    queue_of = {job.id: job.queue for job in jobs_of(instance)}
     for entry in simulate(instance, reservation=method, keep_log=True).log:
         planned = {item["job"] for item in entry["reservations"]}
+        assert set(entry.get("why", {})) == set(entry.get("started", ()))
         for name in entry.get("started", ()):
-            job = next(job for job in jobs_of(instance) if job.id == name)
-            if job.queue in fair and (method != "optimal" or name in entry.get("why", {})):
-                assert re.fullmatch(
-                    r"first job of \S+/\S+, dynamic priority \d+\.\d{3}", entry["why"][name]
-                )
+            why = entry["why"][name]
+            chosen = PRIORITY.search(why)
+            assert chosen or (queue_of[name] not in fair and "first in order of queue" in why)
+            for contest in chosen[2].split(", ") if chosen else ():
+                first, word, second = CONTEST.fullmatch(contest).groups()
+                assert word is None or float(first) >= float(second)
+                assert word != "level with" or first == second
+            assert why.startswith("backfilled: ") == (name in entry.get("backfilled", ()))
             assert name not in planned
 
 
@@ -142,7 +162,7 @@ def test_the_priority_given_is_that_of_the_raw_history(base, history):
             user = records[name].user
             usage = _usage(records, user, now, earlier, factors)
             expected = dynamic_priority(shares[user], usage, factors)
-            printed = float(entry["why"][name].rsplit(" ", 1)[1])
+            printed = float(PRIORITY.search(entry["why"][name])[1])
             assert printed == pytest.approx(expected, abs=0.0006)
             earlier.add(name)
 

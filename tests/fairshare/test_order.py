@@ -315,12 +315,35 @@ def test_a_job_of_several_accounts_is_charged_once():
     assert order.trees["q"].account(("g",)).slots == 1
 
 
+@pytest.mark.behaviour("FSH-06", "FSH-11")
+def test_a_dispatch_says_what_was_compared_at_each_level():
+    """Priorities of the chosen and of the runner-up, from the top of the tree down."""
+    order = order_policy(engineering(s1=30, x1=9))
+    order.begin(0, jobs("User1 User3 User4 User2 x1", "q"))
+    assert order.next().why == (
+        "first job of q/Research/ChipY/User4, dynamic priority 75.000 "
+        "(Research 3.000 before Development 1.613, ChipY 20.000 before ChipX 8.000, "
+        "User4 75.000 before User3 25.000)"
+    )
+
+
+@pytest.mark.behaviour("FSH-06")
+def test_a_tie_is_said_to_be_one():
+    order = order_policy(instance(Queue("default", user_shares=(("a", 2), ("b", 2), ("c", 1)))))
+    order.begin(0, jobs("b a c"))
+    contests = []
+    while (offer := order.next()) is not None:
+        contests.append(str(offer.contests[0]))
+        order.started(offer.job, {"h1": 1}, 0)
+    assert contests == ["b 2.000 level with a 2.000", "a 2.000 before c 1.000", "c 1.000 alone"]
+
+
 def test_every_dispatch_says_why():
     order = order_policy(instance(Queue("default", user_shares=(("a", 3),)), Queue("x", 9)))
     order.begin(0, [*jobs("a"), Job("7", queue="x")])
     assert order.next().why == "first in order of queue x"
     order.skipped(order.next().job)
-    assert order.next().why == "first job of default/a, dynamic priority 3.000"
+    assert order.next().why == "first job of default/a, dynamic priority 3.000 (a 3.000 alone)"
 
 
 def test_a_job_that_starts_out_of_turn_is_not_offered_again():

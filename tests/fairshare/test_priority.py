@@ -5,10 +5,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.errors import InputError
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.adjustment import MemoryAdjustment, load_adjustment
 from slotwise.solver.loop.priority import HOUR, Factors, Meter, Usage, dynamic_priority
 
 DEFAULTS = Factors()
@@ -121,22 +119,3 @@ def test_a_meter_is_the_sum_of_small_steps(steps, hist_hours):
         plain += add
         rate += change
     assert meter.at(now, decay) == pytest.approx(plain, rel=1e-4, abs=1e-2)
-
-
-@pytest.mark.behaviour("FSH-05")
-def test_the_memory_adjustment_of_the_documents():
-    adjust = MemoryAdjustment(threshold=0.5)
-    usage = Usage(slots=4, memory=8000, slot_memory=1000)
-    assert adjust(usage) == pytest.approx((1 + 4) * ((8000 / 4) / (1000 * 0.5)))
-    assert adjust(Usage(slots=0, slot_memory=1000)) == 0
-    assert adjust(Usage(slots=3, memory=500)) == 0
-
-
-@pytest.mark.behaviour("FSH-05")
-def test_adjustments_are_found_by_entry_point():
-    assert load_adjustment("") is None
-    plugin = load_adjustment("memory")
-    assert plugin is not None
-    assert plugin(Usage(slots=1, memory=100, slot_memory=50)) == pytest.approx(4)
-    with pytest.raises(InputError, match=r"no fairshare adjustment 'memori'.*mean 'memory'"):
-        load_adjustment("memori")

@@ -109,7 +109,7 @@ def test_bqueues_long_shows_limits_policies_and_pools(tmp_path):
 @pytest.mark.behaviour("VEW-05")
 def test_bugroup():
     text = shown("bugroup", "--example", "fairshare-groups", "-l", "--name", "group1")
-    assert text == "GROUP_NAME: group1\nUSERS:  group3/ user6\nSHARES: [group3, 3] [user6, 1]\n"
+    assert text == "GROUP_NAME: group1\nUSERS:  group3/ user6\nSHARES: [group3,3] [user6,1]\n"
     short = shown("bugroup", "--example", "fairshare-groups").splitlines()
     assert short[1].split() == ["group3", "user1", "user5"]
 

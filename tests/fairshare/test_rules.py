@@ -5,11 +5,15 @@ from dataclasses import replace
 import pytest
 from fairshare.lab import cluster
 from slotwise.model.cluster import Cluster, Host, HostGroup
-from slotwise.model.fairshare import partition_hosts, share_problems, share_warnings
+from slotwise.model.errors import InputError
+from slotwise.model.fairshare import partition_hosts
+from slotwise.model.formats import load
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
+from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.model.share_rules import share_problems, share_warnings
 from slotwise.model.user import HostPartition, UserGroup
 
 ALL = (("default", 1),)
@@ -21,6 +25,10 @@ def instance(*queues: Queue, **fields) -> Instance:
 
 def messages(problem: Instance) -> list[str]:
     return [str(found) for found in share_problems(problem)]
+
+
+def warnings(problem: Instance) -> list[str]:
+    return [str(found) for found in share_warnings(problem)]
 
 
 def only(problem: Instance) -> str:
@@ -154,8 +162,10 @@ def test_fairshare_of_a_listed_queue_is_ignored_with_a_warning():
         Queue("short", 2, user_shares=(("ann", 5),)),
     )
     assert messages(problem) == []
-    (warning,) = share_warnings(problem)
-    assert warning == "queue short: its own FAIRSHARE is ignored, it inherits the one of normal"
+    assert warnings(problem) == [
+        "queues[1].FAIRSHARE: queue short: its own FAIRSHARE is ignored, "
+        "it inherits the one of normal"
+    ]
 
 
 @pytest.mark.behaviour("FSH-01", "FSH-10", "CFG-02")
@@ -249,9 +259,10 @@ def test_what_a_pool_refuses(queues, expected):
 @pytest.mark.behaviour("QBF-01")
 def test_what_a_pool_allows():
     assert messages(instance(pool("a", 100), pool("b", 100, user_shares=ALL), pool("c", 0.5))) == []
-    (warning,) = share_warnings(instance(pool("a", slot_reserve=5)))
-    assert warning == "queue a: SLOT_RESERVE should not be used in slot pool P"
-    (warning,) = share_warnings(instance(pool("a"), pool("b", max_slots_in_pool=3)))
+    assert warnings(instance(pool("a", slot_reserve=5))) == [
+        "queues[0].SLOT_RESERVE: queue a: SLOT_RESERVE should not be used in slot pool P"
+    ]
+    (warning,) = warnings(instance(pool("a"), pool("b", max_slots_in_pool=3)))
     assert "count only in the first queue of slot pool P" in warning
 
 
@@ -262,3 +273,92 @@ def test_each_host_of_a_pool_needs_a_slot_limit():
     assert "host h1 of slot pool P has no slot limit: set MXJ, or SLOTS in a Limit" in only(bare)
     limited = Limit("L", {"slots": 4}, hosts=Scope(("h1",), each=True))
     assert messages(replace(bare, limits=(limited,))) == []
+
+
+@pytest.mark.behaviour("FSH-02", "CFG-02")
+def test_factors_out_of_range():
+    problem = instance(
+        Queue("q", user_shares=ALL, factors={"COMMITTED_RUN_TIME_FACTOR": 2.0, "HIST_HOURS": 1.0}),
+        params=Params(cpu_time_factor=-1, run_job_factor=0, committed_run_time_factor=0.5),
+    )
+    assert messages(problem) == [
+        "params.CPU_TIME_FACTOR: CPU_TIME_FACTOR must not be negative, not -1",
+        "queues[0].COMMITTED_RUN_TIME_FACTOR: COMMITTED_RUN_TIME_FACTOR must be between 0 and 1, "
+        "not 2",
+    ]
+
+
+@pytest.mark.behaviour("FSH-02", "FSH-05", "FSH-09", "CFG-02")
+def test_factors_without_effect_are_warned_of():
+    master = Queue("m", 1, user_shares=ALL, fairshare_queues=("s",), factors={"HIST_HOURS": 9.0})
+    listed = Queue("s", 2, factors={"RUN_JOB_FACTOR": 1.0, "HIST_HOURS": 1.0})
+    plain = Queue("p", 9, factors={"CPU_TIME_FACTOR": 0.0})
+    assert warnings(instance(master, listed, plain)) == [
+        "queues[1].RUN_JOB_FACTOR: queue s: RUN_JOB_FACTOR, HIST_HOURS has no effect, its "
+        "priorities are those of m",
+        "queues[2].CPU_TIME_FACTOR: queue p: CPU_TIME_FACTOR has no effect, it has no FAIRSHARE",
+    ]
+    assert warnings(instance(params=Params(fairshare_adjustment_factor=2))) == [
+        "params.FAIRSHARE_ADJUSTMENT_FACTOR: FAIRSHARE_ADJUSTMENT_FACTOR has no effect: "
+        "fairshare_adjustment names no plug-in"
+    ]
+    assert warnings(instance(params=Params(fairshare_adjustment="memory"))) == [
+        "params.fairshare_adjustment: adjustment 'memory' has no effect: "
+        "FAIRSHARE_ADJUSTMENT_FACTOR is 0"
+    ]
+    rising = Params(committed_run_time_factor=0.9)
+    (warning,) = warnings(instance(params=rising))
+    assert warning.startswith(
+        "params.COMMITTED_RUN_TIME_FACTOR: COMMITTED_RUN_TIME_FACTOR is above RUN_TIME_FACTOR"
+    )
+    assert warnings(instance(params=replace(rising, run_time_factor=0.9))) == []
+
+
+SLIPS = """\
+format: slotwise/1
+params:
+  COMMITTED_RUN_TIME_FACTOR: 7
+  fairshare_adjustment: memroy
+hosts:
+  - {name: "host[A-C]", slots: 2}
+user_groups:
+  - {name: outer, members: ann inner}
+  - {name: inner, members: bob, USER_SHARES: "[cat, 1]"}
+queues:
+  - {name: normal, PRIORITY: 30, FAIRSHARE: "USER_SHARES[[ann, 3]]", FAIRSHARE_QUEUES: shrt}
+  - {name: short, PRIORITY: 40, HOSTS: hostX}
+  - {name: one, SLOT_SHARE: 120, SLOT_POOL: P}
+  - {name: two, SLOT_SHARE: 20, SLOT_POOL: P, HOSTS: hostA, PREEMPTION: PREEMPTIVE}
+host_partitions:
+  - {name: part, HOSTS: hostB, USER_SHARES: "[default, 1]"}
+pending:
+  - {id: "1", queue: short, run_limit: 1h, user: dan, group: outer}
+"""
+
+
+@pytest.mark.behaviour("FSH-08", "FSH-09", "FSH-10", "QBF-01", "CFG-02")
+def test_a_file_with_many_slips_is_told_all_of_them_by_line(tmp_path):
+    file = tmp_path / "slips.yaml"
+    file.write_text(SLIPS)
+    with pytest.raises(InputError) as caught:
+        load(file)
+    found = [(p.line, p.path, p.message.split(":")[0]) for p in caught.value.problems]
+    assert found == [
+        (3, "params.COMMITTED_RUN_TIME_FACTOR",
+         "COMMITTED_RUN_TIME_FACTOR must be between 0 and 1, not 7"),
+        (4, "params.fairshare_adjustment",
+         "no fairshare adjustment 'memroy' is installed (did you mean 'memory'?)"),
+        (8, "user_groups[0].members",
+         "group 'inner' must be defined before 'outer', which has it as a member"),
+        (9, "user_groups[1].USER_SHARES", "'cat' is not a member of the group"),
+        (11, "queues[0].FAIRSHARE",
+         "queue normal has FAIRSHARE and host partition part is defined"),
+        (11, "queues[0].FAIRSHARE_QUEUES", "unknown queue 'shrt' (did you mean 'short'?)"),
+        (12, "queues[1].HOSTS", "unknown host or host group 'hostX' (did you mean 'hostC'?)"),
+        (13, "queues[2].SLOT_SHARE",
+         "SLOT_SHARE 120 of queue one must be above 0 and at most 100"),
+        (14, "queues[3]", "queue two of slot pool P cannot be preemptive or preemptable"),
+        (14, "queues[3].HOSTS", "queue two uses other hosts than the first queue of slot pool P"),
+        (15, "host_partitions",
+         "host hostB of slot pool P is in host partition part"),
+    ]  # fmt: skip

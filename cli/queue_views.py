@@ -1,0 +1,225 @@
+"""Queues in the words and columns of LSF's ``bqueues`` (VEW-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ..model.cluster import BUILTIN_INDICES
+from ..model.fairshare import QueueSet, queue_sets
+from ..model.windows import open_periods
+from ..solver.loop.order import order_policy
+from ..solver.loop.share_report import ShareLevel, queue_levels
+from .plain_tables import csv_rows, dashed, json_records, plain_table
+from .share_views import Asked, share_csv, share_table, shares_text
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..model.queue import Queue
+
+COLUMNS = (
+    *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
+    *("NJOBS", "PEND", "RUN", "SUSP"),
+)
+LONG_COLUMNS = (
+    *("PRIO", "NICE", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
+    *("NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "RSV"),
+)
+
+
+def bqueues(instance: Instance, asked: Asked, format: str) -> str:
+    """Queues: one line each, or everything about each."""
+    order = order_policy(instance)
+    queues = [queue for queue in instance.queues if asked.wants(queue.name)]
+    levels = {
+        queue.name: queue_levels(
+            instance, order, queue.name, instance.now, recursive=asked.recursive
+        )
+        for queue in queues
+    }
+    sets = {name: policy for policy in queue_sets(instance) for name in policy.queues}
+    if format == "json":
+        return json_records(
+            _numbers(instance, queue)
+            | _record(instance, queue, sets.get(queue.name))
+            | {"levels": [asdict(level) for level in levels[queue.name]]}
+            for queue in queues
+        )
+    if format == "csv" and asked.long:
+        return share_csv(level for queue in queues for level in levels[queue.name])
+    rows = [[_numbers(instance, queue)[name] for name in COLUMNS] for queue in queues]
+    if format == "csv":
+        return csv_rows([column.lower() for column in COLUMNS], rows)
+    if not asked.long:
+        return plain_table(COLUMNS, rows, "<><>>>>>>>>")
+    return ("\n" + "-" * 78 + "\n\n").join(
+        _text(instance, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
+    )
+
+
+def _numbers(instance: Instance, queue: Queue) -> dict[str, Any]:
+    """What the tables have in columns; counts are slots.
+
+    An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job, and
+    nothing is reserved before a cycle.
+    """
+    running = [item for item in instance.running if item.job.queue == queue.name]
+    pending = sum(job.slots for job in instance.pending if job.queue == queue.name)
+    run = sum(item.slots for item in running if not item.suspended)
+    suspended = sum(item.slots for item in running if item.suspended)
+    return {
+        "QUEUE_NAME": queue.name,
+        "PRIO": queue.priority,
+        "NICE": 0,
+        "STATUS": _status(instance, queue),
+        "MAX": queue.queue_slots,
+        "JL/U": queue.user_slots,
+        "JL/P": queue.processor_slots,
+        "JL/H": queue.host_slots,
+        "NJOBS": pending + run + suspended,
+        "PEND": pending,
+        "RUN": run,
+        "SUSP": suspended,
+        "SSUSP": 0,
+        "USUSP": suspended,
+        "RSV": 0,
+    }
+
+
+def _status(instance: Instance, queue: Queue) -> str:
+    now = instance.now
+    windows = (queue.dispatch_window, queue.run_window)
+    active = all(open_periods(text, instance.origin, now, now + 1) for text in windows)
+    return "Open:Active" if active else "Open:Inact_Win"
+
+
+def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[str, Any]:
+    """Policies and pools as plain data; times in seconds."""
+    return {
+        "policies": _policies(queue, policy),
+        "user_shares": None if policy is None else dict(policy.shares),
+        "fairshare_queues": list(policy.queues) if policy and len(policy.queues) > 1 else None,
+        "dispatch_order": "QUEUE" if policy and policy.ordered else None,
+        "slot_share": queue.slot_share,
+        "slot_pool": queue.slot_pool or None,
+        "max_reservation_time": _longest_reservation(instance, queue),
+    }
+
+
+def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
+    unit = queue.exclusive.removeprefix("CU[").removesuffix("]")
+    used = {
+        "FAIRSHARE": policy is not None,
+        "BACKFILL": queue.backfill,
+        "EXCLUSIVE": queue.exclusive == "Y",
+        f"EXCLUSIVE(CU[{unit}])": queue.exclusive.startswith("CU"),
+        "PREEMPTIVE": queue.preemptive is not None,
+        "PREEMPTABLE": queue.preemptable is not None,
+    }
+    return [name for name, is_used in used.items() if is_used]
+
+
+def _longest_reservation(instance: Instance, queue: Queue) -> int | None:
+    cycles = queue.reserve_cycles
+    return None if cycles is None else cycles * instance.params.mbd_sleep_time
+
+
+def _text(
+    instance: Instance, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
+) -> str:
+    numbers = _numbers(instance, queue)
+    row = [numbers[name] for name in LONG_COLUMNS]
+    blocks = [
+        f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
+        "PARAMETERS/STATISTICS\n"
+        + plain_table(LONG_COLUMNS, [row], ">><" + ">" * len(LONG_COLUMNS[3:]))
+        + _lines(_limit_lines(instance, queue)),
+        "SCHEDULING PARAMETERS\n" + _thresholds(queue),
+        _lines(_policy_lines(instance, queue, policy)),
+        *(share_table(level, adjust=True) for level in levels),
+        _lines(_member_lines(instance, queue)),
+    ]
+    return "\n".join(block for block in blocks if block)
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _limit_lines(instance: Instance, queue: Queue) -> list[str]:
+    lines = []
+    if queue.job_accept_interval is not None:
+        seconds = queue.job_accept_interval * instance.params.mbd_sleep_time
+        lines.append(f"Interval for a host to accept two jobs is {seconds} seconds")
+    if queue.run_limit is not None:
+        lines.append(f"RUNLIMIT: {_minutes(queue.run_limit)} min (default)")
+    if queue.run_limit_max is not None:
+        lines.append(f"RUNLIMIT: {_minutes(queue.run_limit_max)} min (maximum)")
+    if queue.slots is not None:
+        lines.append("PROCLIMIT: " + " ".join(str(n) for n in queue.slots if n is not None))
+    return lines
+
+
+def _thresholds(queue: Queue) -> str:
+    """The built-in load indices, then those of the site that the queue has a threshold for."""
+    sched, stop = queue.thresholds.sched, queue.thresholds.stop
+    own = tuple(name for name in {**sched, **stop} if name not in BUILTIN_INDICES)
+    return "\n".join(
+        plain_table(
+            ("", *names),
+            [_load_row("loadSched", names, sched), _load_row("loadStop", names, stop)],
+            "<" + ">" * len(names),
+        )
+        for names in (BUILTIN_INDICES, own)
+        if names
+    )
+
+
+def _load_row(
+    title: str, names: Sequence[str], values: Mapping[str, float]
+) -> tuple[str | float | None, ...]:
+    return (title, *(values.get(name) for name in names))
+
+
+def _policy_lines(instance: Instance, queue: Queue, policy: QueueSet | None) -> list[str]:
+    chosen = _policies(queue, policy)
+    lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
+    if policy is not None and len(policy.queues) > 1:
+        lines.append("FAIRSHARE_QUEUES:  " + " ".join(policy.queues))
+        if policy.ordered and queue.name == policy.master:
+            lines.append("DISPATCH_ORDER:  QUEUE")
+    if policy is not None:
+        lines.append("USER_SHARES:  " + shares_text(policy.shares))
+    seconds = _longest_reservation(instance, queue)
+    if seconds is not None:
+        kind = "slot" if queue.resource_reserve is None else "resource"
+        lines.append(f"Maximum {kind} reservation time: {seconds} seconds")
+    return lines
+
+
+def _member_lines(instance: Instance, queue: Queue) -> list[str]:
+    groups = {group.name for group in instance.cluster.groups}
+    hosts = [
+        request.name
+        + "/" * (request.name in groups)
+        + "!" * request.first
+        + (f"+{request.preference}" if request.preference else "")
+        for request in queue.hosts
+    ]
+    hosts += [f"~{name}" + "/" * (name in groups) for name in queue.excluded_hosts]
+    lines = [f"USERS: {' '.join(queue.users) or 'all users'}", f"HOSTS: {' '.join(hosts) or 'all'}"]
+    if queue.res_req:
+        lines.append(f"RES_REQ:  {queue.res_req}")
+    if queue.slot_pool:
+        lines.append(f"SLOT_SHARE: {dashed(queue.slot_share)}%")
+        lines.append(f"SLOT_POOL: {queue.slot_pool}")
+    if queue.max_slots_in_pool is not None:
+        lines.append(f"MAX_SLOTS_IN_POOL: {queue.max_slots_in_pool}")
+    if queue.use_priority_in_pool:
+        lines.append("USE_PRIORITY_IN_POOL: Y")
+    return lines
+
+
+def _minutes(seconds: int) -> str:
+    return f"{seconds / 60:g}"

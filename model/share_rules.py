@@ -1,0 +1,415 @@
+"""Rules of shares, groups, partitions, pools and priorities (FSH-01 … FSH-13, QBF-01)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+
+from .errors import Problem, nearest
+from .fairshare import expand_hosts, partition_hosts, pools, queue_hosts, queue_sets
+from .instance import Instance
+from .job import Job
+from .queue import Queue
+from .shares import DEFAULT, EVERYONE, OTHERS, Assignments, Groups, ShareLookup, share_tree
+
+#: Entry-point group of the fairshare adjustments.
+ADJUSTMENTS = "slotwise.fairshare_adjustment"
+
+
+#: Weights of the dynamic priority, by their names in lsb.params, and what each may be at most.
+FACTORS = {
+    "CPU_TIME_FACTOR": math.inf,
+    "RUN_TIME_FACTOR": math.inf,
+    "COMMITTED_RUN_TIME_FACTOR": 1.0,
+    "RUN_JOB_FACTOR": math.inf,
+    "FAIRSHARE_ADJUSTMENT_FACTOR": math.inf,
+    "HIST_HOURS": math.inf,
+}
+
+
+def share_problems(instance: Instance) -> list[Problem]:
+    """Everything about shares, groups, partitions, pools and priorities that is not allowed.
+
+    All problems are found, in the order: groups, queues, cross-queue sets, parameters, partitions,
+    pools, jobs. Jobs are looked at only where the share lists make sense.
+    """
+    groups = Groups(instance.groups)
+    lists = [*_group_problems(instance, groups), *_queue_problems(instance, groups)]
+    lists += _set_problems(instance)
+    found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
+    found += _pool_problems(instance)
+    return found if lists else [*found, *_job_problems(instance, groups)]
+
+
+def share_warnings(instance: Instance) -> list[Problem]:
+    """What is allowed but has no effect, or is advised against (FSH-02, FSH-09, QBF-01)."""
+    return [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
+
+
+def _queue_warnings(instance: Instance) -> Iterator[Problem]:
+    policies = {policy.master for policy in queue_sets(instance)}
+    for index, queue in enumerate(instance.queues):
+        masters = [other.name for other in instance.queues if queue.name in other.fairshare_queues]
+        if masters and queue.user_shares:
+            yield Problem(
+                f"queue {queue.name}: its own FAIRSHARE is ignored, "
+                f"it inherits the one of {masters[0]}",
+                path=f"queues[{index}].FAIRSHARE",
+            )
+        if queue.factors and queue.name not in policies:
+            whose = (
+                f"its priorities are those of {masters[0]}" if masters else "it has no FAIRSHARE"
+            )
+            yield Problem(
+                f"queue {queue.name}: {', '.join(queue.factors)} has no effect, {whose}",
+                path=f"queues[{index}].{next(iter(queue.factors))}",
+            )
+
+
+def _pool_warnings(instance: Instance) -> Iterator[Problem]:
+    first: set[str] = set()
+    for index, queue in enumerate(instance.queues):
+        if not queue.slot_pool:
+            continue
+        if queue.slot_reserve is not None:
+            yield Problem(
+                f"queue {queue.name}: SLOT_RESERVE should not be used in slot pool "
+                f"{queue.slot_pool}",
+                path=f"queues[{index}].SLOT_RESERVE",
+            )
+        own = queue.max_slots_in_pool is not None or queue.use_priority_in_pool
+        if queue.slot_pool in first and own:
+            yield Problem(
+                f"queue {queue.name}: MAX_SLOTS_IN_POOL and USE_PRIORITY_IN_POOL count only in "
+                f"the first queue of slot pool {queue.slot_pool}",
+                path=f"queues[{index}]",
+            )
+        first.add(queue.slot_pool)
+
+
+def _factors(instance: Instance) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """The weights that are set, with their path: of the cluster, then of each queue."""
+    yield "params", {name: float(getattr(instance.params, name.lower())) for name in FACTORS}
+    for index, queue in enumerate(instance.queues):
+        yield f"queues[{index}]", queue.factors
+
+
+def _factor_problems(instance: Instance) -> Iterator[Problem]:
+    """Weights out of range, and an adjustment that nobody has installed (FSH-02, FSH-05)."""
+    for section, weights in _factors(instance):
+        for name, value in weights.items():
+            most = FACTORS.get(name, math.inf)
+            if not 0 <= value <= most:
+                right = "not be negative" if most == math.inf else f"be between 0 and {most:g}"
+                yield Problem(f"{name} must {right}, not {value:g}", path=f"{section}.{name}")
+    name = instance.params.fairshare_adjustment
+    if name and not entry_points(group=ADJUSTMENTS, name=name):
+        yield Problem(unknown_adjustment(name), path="params.fairshare_adjustment")
+
+
+def unknown_adjustment(name: str) -> str:
+    """That no adjustment of this name is installed, and which are."""
+    known = sorted(entry_points(group=ADJUSTMENTS).names)
+    return (
+        f"no fairshare adjustment '{name}' is installed{nearest(name, known)}: "
+        f"known are {', '.join(known) or 'none'}"
+    )
+
+
+def _factor_warnings(instance: Instance) -> Iterator[Problem]:
+    name = instance.params.fairshare_adjustment
+    factors = list(_factors(instance))
+    weighed = [section for section, own in factors if own.get("FAIRSHARE_ADJUSTMENT_FACTOR")]
+    if weighed and not name:
+        yield Problem(
+            "FAIRSHARE_ADJUSTMENT_FACTOR has no effect: fairshare_adjustment names no plug-in",
+            path=f"{weighed[0]}.FAIRSHARE_ADJUSTMENT_FACTOR",
+        )
+    if name and not weighed:
+        yield Problem(
+            f"adjustment '{name}' has no effect: FAIRSHARE_ADJUSTMENT_FACTOR is 0",
+            path="params.fairshare_adjustment",
+        )
+    common = factors[0][1]
+    for section, own in factors:
+        weights = {**common, **own}
+        rises = weights["COMMITTED_RUN_TIME_FACTOR"] > weights["RUN_TIME_FACTOR"]
+        if rises and {"COMMITTED_RUN_TIME_FACTOR", "RUN_TIME_FACTOR"} & set(own):
+            yield Problem(
+                "COMMITTED_RUN_TIME_FACTOR is above RUN_TIME_FACTOR: priorities rise while jobs "
+                "run; set RUN_TIME_FACTOR to as much at least",
+                path=f"{section}.COMMITTED_RUN_TIME_FACTOR",
+            )
+
+
+def _assignment_problems(
+    assignments: Assignments, groups: Groups, path: str, members: tuple[str, ...] | None
+) -> Iterator[Problem]:
+    """Rules of one USER_SHARES list; members: of the group it divides, None at the top."""
+    seen: set[str] = set()
+    for name, shares in assignments:
+        if name in seen:
+            yield Problem(f"'{name}' has two share assignments: keep one", path=path)
+        seen.add(name)
+        if shares < 1:
+            yield Problem(
+                f"'{name}' has {shares} shares: number_shares must be a positive integer", path=path
+            )
+        bare = name.removesuffix("@")
+        if name != bare and bare not in groups:
+            hint = nearest(bare, groups.by_name)
+            yield Problem(f"'{name}' needs a user group '{bare}'{hint}", path=path)
+        elif (
+            members is not None
+            and EVERYONE not in members
+            and name not in (DEFAULT, OTHERS)
+            and bare not in members
+        ):
+            yield Problem(
+                f"'{bare}' is not a member of the group{nearest(bare, members)}", path=path
+            )
+    if DEFAULT in seen and OTHERS in seen:
+        yield Problem(
+            "'default' and 'others' both stand for the users who are left: keep one", path=path
+        )
+
+
+def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+    defined: set[str] = set()
+    for index, group in enumerate(instance.groups):
+        path = f"user_groups[{index}]"
+        if group.name in defined:
+            yield Problem(f"user group '{group.name}' is defined twice", path=path)
+        for member in group.members:
+            if member in groups and member not in defined:
+                yield Problem(
+                    f"group '{member}' must be defined before '{group.name}', which has it "
+                    "as a member",
+                    path=f"{path}.members",
+                )
+        defined.add(group.name)
+        yield from _assignment_problems(
+            group.user_shares, groups, f"{path}.USER_SHARES", group.members
+        )
+
+
+def _queue_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+    for index, queue in enumerate(instance.queues):
+        path = f"queues[{index}]"
+        if queue.user_shares is not None:
+            if not queue.user_shares:
+                yield Problem(
+                    f"FAIRSHARE of queue {queue.name} needs at least one share assignment",
+                    path=f"{path}.FAIRSHARE",
+                )
+            yield from _assignment_problems(queue.user_shares, groups, f"{path}.FAIRSHARE", None)
+            if instance.partitions:
+                yield Problem(
+                    f"queue {queue.name} has FAIRSHARE and host partition "
+                    f"{instance.partitions[0].name} is defined: a cluster uses either "
+                    "queue-level or host-partition fairshare",
+                    path=f"{path}.FAIRSHARE",
+                )
+        if queue.dispatch_order and queue.dispatch_order.upper() != "QUEUE":
+            yield Problem(
+                f"DISPATCH_ORDER={queue.dispatch_order} is unknown: it is QUEUE or left out",
+                path=f"{path}.DISPATCH_ORDER",
+            )
+
+
+def _set_problems(instance: Instance) -> Iterator[Problem]:
+    """Cross-queue sets: membership, masters and the priority range (FSH-09)."""
+    by_name = {queue.name: queue for queue in instance.queues}
+    set_of: dict[str, str] = {}
+    for index, master in enumerate(instance.queues):
+        if not master.fairshare_queues:
+            continue
+        path = f"queues[{index}].FAIRSHARE_QUEUES"
+        if not master.user_shares:
+            yield Problem(
+                f"queue {master.name} has FAIRSHARE_QUEUES but no FAIRSHARE: "
+                "the master queue defines the shares",
+                path=path,
+            )
+        for name in (master.name, *master.fairshare_queues):
+            if name not in by_name:
+                yield Problem(f"unknown queue '{name}'{nearest(name, by_name)}", path=path)
+            elif name in set_of:
+                yield Problem(
+                    f"queue {name} is in the cross-queue set of {set_of[name]} already: "
+                    "a queue belongs to one set",
+                    path=path,
+                )
+            else:
+                set_of[name] = master.name
+        if not master.dispatch_order:
+            yield from _range_problems(instance, master, path)
+
+
+def _range_problems(instance: Instance, master: Queue, path: str) -> Iterator[Problem]:
+    members = {master.name, *master.fairshare_queues}
+    priorities = [queue.priority for queue in instance.queues if queue.name in members]
+    low, high = min(priorities), max(priorities)
+    for queue in instance.queues:
+        if queue.name not in members and low <= queue.priority <= high:
+            yield Problem(
+                f"priority {queue.priority} of queue {queue.name} falls inside {low}-{high}, the "
+                f"range of the cross-queue set of {master.name}: move it outside or set "
+                "DISPATCH_ORDER=QUEUE",
+                path=path,
+            )
+
+
+def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+    owner: dict[str, str] = {}
+    for index, partition in enumerate(instance.partitions):
+        path = f"host_partitions[{index}]"
+        if not partition.user_shares:
+            yield Problem(
+                f"host partition {partition.name} needs at least one share assignment",
+                path=f"{path}.USER_SHARES",
+            )
+        yield from _assignment_problems(partition.user_shares, groups, f"{path}.USER_SHARES", None)
+        for name in partition.hosts:
+            if instance.cluster.expand(name.removeprefix("~")) is None:
+                known = [host.name for host in instance.cluster.hosts]
+                known += [group.name for group in instance.cluster.groups]
+                hint = nearest(name.removeprefix("~"), known)
+                yield Problem(f"unknown host or host group '{name}'{hint}", path=f"{path}.HOSTS")
+        for host in partition_hosts(instance.cluster, partition):
+            if host in owner:
+                yield Problem(
+                    f"host {host} is in partition {owner[host]} already: "
+                    "a host belongs to one partition",
+                    path=f"{path}.HOSTS",
+                )
+            owner.setdefault(host, partition.name)
+    for pool in pools(instance):
+        for host in pool.hosts:
+            if host in owner:
+                yield Problem(
+                    f"host {host} of slot pool {pool.name} is in host partition {owner[host]}: "
+                    "hosts of queue-based fairshare belong to none",
+                    path="host_partitions",
+                )
+
+
+def _pool_problems(instance: Instance) -> Iterator[Problem]:
+    for index, queue in enumerate(instance.queues):
+        path = f"queues[{index}]"
+        if queue.slot_share is not None and not 0 < queue.slot_share <= 100:
+            yield Problem(
+                f"SLOT_SHARE {queue.slot_share:g} of queue {queue.name} must be above 0 and at "
+                "most 100",
+                path=f"{path}.SLOT_SHARE",
+            )
+        if bool(queue.slot_pool) != (queue.slot_share is not None):
+            missing = "SLOT_SHARE" if queue.slot_pool else "SLOT_POOL"
+            yield Problem(
+                f"queue {queue.name} needs {missing} too: queue-based fairshare takes both",
+                path=path,
+            )
+        if len(queue.slot_pool.split()) > 1:
+            yield Problem(
+                f"queue {queue.name} names the pools {queue.slot_pool}: a queue belongs to one",
+                path=f"{path}.SLOT_POOL",
+            )
+        if queue.slot_pool:
+            yield from _pool_member_problems(instance, queue, path)
+    for pool in pools(instance):
+        for index, queue in enumerate(instance.queues):
+            if queue.name not in pool.queues:
+                continue
+            if queue_hosts(instance.cluster, queue) != pool.hosts:
+                yield Problem(
+                    f"queue {queue.name} uses other hosts than the first queue of slot pool "
+                    f"{pool.name}: all queues of a pool have the same hosts",
+                    path=f"queues[{index}].HOSTS",
+                )
+        for host in instance.cluster.hosts:
+            if host.name in pool.hosts and not _has_slot_limit(instance, host.name):
+                yield Problem(
+                    f"host {host.name} of slot pool {pool.name} has no slot limit: "
+                    "set MXJ, or SLOTS in a Limit section",
+                    path="queues",
+                )
+
+
+def _pool_member_problems(instance: Instance, queue: Queue, path: str) -> Iterator[Problem]:
+    preempted = any(queue.name in (other.preemptive or ()) for other in instance.queues)
+    if queue.preemptive is not None or queue.preemptable is not None or preempted:
+        yield Problem(
+            f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
+            "preemptable",
+            path=path,
+        )
+    listed = any(queue.name in other.fairshare_queues for other in instance.queues)
+    if queue.fairshare_queues or listed:
+        yield Problem(
+            f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in cross-queue "
+            "fairshare",
+            path=f"{path}.SLOT_POOL",
+        )
+
+
+def _has_slot_limit(instance: Instance, host: str) -> bool:
+    """Whether MXJ or a Limit section bounds the slots of a host."""
+    if any(item.name == host and item.mxj_defined for item in instance.cluster.hosts):
+        return True
+    return any(
+        limit.hosts is not None
+        and ("slots" in limit.amounts or limit.slots_per_processor is not None)
+        and host in expand_hosts(instance.cluster, limit.hosts.names)
+        and host not in limit.hosts.excluded
+        for limit in instance.limits
+    )
+
+
+def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
+    """Jobs whose user has no share, or whose -G is not allowed (FSH-07, FSH-13)."""
+    lookups = {
+        name: (policy.master, ShareLookup(share_tree(policy.master, policy.shares, groups)))
+        for policy in queue_sets(instance)
+        for name in policy.queues
+    }
+    checked: set[tuple[str, str, str]] = set()
+    for path, job in _jobs(instance):
+        key = (job.queue, job.user, job.group)
+        if key in checked:
+            continue
+        checked.add(key)
+        wrong = _group_choice_problem(job, groups)
+        if not wrong and job.queue in lookups:
+            master, lookup = lookups[job.queue]
+            if not lookup.accounts(job.user, job.group):
+                whose = f"group {job.group}" if job.group else job.user
+                wrong = (
+                    f"{whose} has no share in the fairshare policy of queue {master}: "
+                    f"add [{job.group or job.user}, number_shares]"
+                )
+        if wrong:
+            yield Problem(wrong, path=path)
+
+
+def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:
+    """Every job with its path."""
+    for index, running in enumerate(instance.running):
+        yield f"running[{index}]", running.job
+    for section, jobs in (("pending", instance.pending), ("future", instance.future)):
+        for index, job in enumerate(jobs):
+            yield f"{section}[{index}]", job
+
+
+def _group_choice_problem(job: Job, groups: Groups) -> str:
+    """What is wrong with ``bsub -G``, "" if nothing; unchecked where no groups are defined."""
+    if not job.group or not groups.by_name:
+        return ""
+    if job.group not in groups:
+        return f"unknown user group '{job.group}'{nearest(job.group, groups.by_name)}"
+    if not groups.contains_user(job.group, job.user):
+        return f"user {job.user} is not a member of group {job.group} that -G names"
+    if groups.subgroups(job.group):
+        inner = ", ".join(groups.subgroups(job.group))
+        return f"-G {job.group} has subgroups ({inner}): name one that has none"
+    return ""
