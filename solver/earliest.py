@@ -135,7 +135,7 @@ def earliest_start(
         first = _first_fit(profile, demand, times, hint)
         return None if first is None else start_at(profile, demand, times[first])
     if demand.calendar is None:
-        stretches = profile.stretches(times, demand.duration, one_by_one=not _constant(demand))
+        stretches = profile.stretches(times, demand.duration, one_by_one=not is_constant(demand))
     else:
         times = profile.with_openings(demand, times)
         stretches = [(position, position + 1) for position in range(len(times))]
@@ -147,7 +147,7 @@ def earliest_start(
     return None
 
 
-def _constant(demand: Demand) -> bool:
+def is_constant(demand: Demand) -> bool:
     """Whether the job holds as much at its end as at its start."""
     return not any(
         use.reservation.drops()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..demand import Allocation, Demand
-from ..earliest import Start, earliest_start, hold_start, start_at
+from ..earliest import Start, earliest_start, hold_start, is_constant, start_at
 from ..problem import PlanningProblem
 from ..profile import FOREVER, Profile
 from ..resources import SLOTS
@@ -64,6 +64,25 @@ class _Settled:
 
 
 @dataclass(slots=True)
+class _Looked:
+    """What the search for one job's start has so far.
+
+    bound: the first instant that is not refuted; why: what kept it from an answer. found: the
+    earliest feasible instant seen, with the placements of all jobs there.
+    """
+
+    bound: int
+    why: str = ""
+    found: int | None = None
+    placed: dict[str, Start] = field(default_factory=dict)
+
+    def leave_open(self, time: int, why: str) -> None:
+        """Note that `time` was neither refuted nor shown to be feasible."""
+        if time < self.bound:
+            self.bound, self.why = time, why
+
+
+@dataclass(slots=True)
 class _Search:
     problem: PlanningProblem
     budget: Budget
@@ -79,33 +98,63 @@ class _Search:
             return False
         incumbent = self._incumbent(demand, alone)
         first, last = alone.time, FOREVER if incumbent is None else incumbent.time
-        bound, why = last, ""
-        instants: list[int] = []
+        looked = _Looked(last)
         if first < last and self.budget.exhausted():
-            bound, why = first, "the limit of the search"
+            looked.leave_open(first, "the limit of the search")
         elif first < last:
-            instants = self._instants(demand, first, last)
-        for time in instants:
-            if self.budget.exhausted():
-                bound, why = min(bound, time), why or "the limit of the search"
-                break
-            status = self._probe(demand, time)
-            if status == "FEASIBLE":
-                self._unless_refuted(bound, time, why)
-                return True
-            if status == "UNKNOWN" and bound == last:
-                bound, why = time, "the limit of one step of the search"
+            for times in self._stretches(demand, first, last):
+                self._look(demand, times, looked)
+                if looked.found is not None:
+                    break
+        if looked.found is not None:
+            self._take(demand, looked)
+            return True
         if incumbent is None:
             return False
         hold_start(self.profile(), demand, incumbent)
-        self.settled.append(_Settled(demand, incumbent, bound, why if bound < last else ""))
+        self.settled.append(_Settled(demand, incumbent, looked.bound, looked.why))
         self._leave_warm(demand, incumbent)
         return True
 
-    def _unless_refuted(self, bound: int, time: int, why: str) -> None:
-        """Note on the job just settled at `time` that an earlier instant was left open."""
-        last = self.settled[-1]
-        last.bound, last.why = min(bound, time), why if bound < time else ""
+    def _look(self, demand: Demand, times: list[int], looked: _Looked) -> None:
+        """Find the first feasible instant of a stretch, by bisection.
+
+        Within a stretch whatever is feasible stays feasible: the window reaches over the same
+        starts, and at its own start ever more is free. So a refuted instant refutes those before.
+        """
+        low, high = 0, len(times) - 1  # refuted: before low; feasible or not looked at: high
+        middle = high
+        while low <= high:
+            if self.budget.exhausted():
+                looked.leave_open(times[low], "the limit of the search")
+                return
+            status, placed = self._probe(demand, times[middle])
+            if status == "FEASIBLE":
+                looked.found, looked.placed = times[middle], placed
+                high = middle - 1
+            else:
+                if status == "UNKNOWN":
+                    looked.leave_open(times[low], "the limit of one step of the search")
+                low = middle + 1
+            middle = (low + high) // 2
+
+    def _take(self, demand: Demand, looked: _Looked) -> None:
+        """Settle the job at the instant found, with the placements of all jobs found there."""
+        for item in self.settled:
+            item.start = looked.placed.get(item.demand.job.id, item.start)
+        bound, time = looked.bound, looked.found
+        assert time is not None
+        open_before = bound < time
+        self.settled.append(
+            _Settled(
+                demand,
+                looked.placed[demand.job.id],
+                min(bound, time),
+                looked.why if open_before else "",
+            )
+        )
+        self.same_as_warm = False
+        self._profile = None
 
     def _incumbent(self, demand: Demand, alone: Start) -> Start | None:
         """Where the job fits beside the placements chosen so far; the warm start if still valid."""
@@ -130,11 +179,16 @@ class _Search:
                 hold_start(self._profile, item.demand, item.start)
         return self._profile
 
-    def _instants(self, demand: Demand, first: int, last: int) -> list[int]:
+    def _stretches(self, demand: Demand, first: int, last: int) -> list[list[int]]:
+        """The instants from first up to last, in ranges within which the job only fits better."""
         profile = self.profile()
         times = {*profile.candidate_times(demand.earliest), *self._other_drops()}
         opened = profile.with_openings(demand, sorted(t for t in times if t >= demand.earliest))
-        return [time for time in opened if first <= time < last]
+        instants = [time for time in opened if first <= time < last]
+        if not instants or demand.calendar is not None:
+            return [[time] for time in instants]
+        edges = profile.stretches(instants, demand.duration, one_by_one=not is_constant(demand))
+        return [instants[begin:end] for begin, end in edges]
 
     def _other_drops(self) -> set[int]:
         """When settled jobs would give amounts back under the rusage alternatives not taken."""
@@ -151,22 +205,15 @@ class _Search:
 
     # --- one instant --------------------------------------------------------------------------
 
-    def _probe(self, demand: Demand, time: int) -> str:
-        """Try to place everything with `demand` at `time`; on success the placements are taken."""
+    def _probe(self, demand: Demand, time: int) -> tuple[str, dict[str, Start]]:
+        """Try to place everything with `demand` at `time`: status, and the placements if any."""
         if start_at(self.problem.base, demand, time) is None or self._too_full(demand, time):
-            return "INFEASIBLE"
+            return "INFEASIBLE", {}
         group = self._overlapping(demand, time)
         if not group:
-            return "INFEASIBLE" if self.settled else "UNKNOWN"
+            return ("INFEASIBLE" if self.settled else "UNKNOWN"), {}
         placed = self._by_order(demand, time, group) or self._by_model(demand, time, group)
-        if isinstance(placed, str):
-            return placed
-        for item in self.settled:
-            item.start = placed.get(item.demand.job.id, item.start)
-        self.settled.append(_Settled(demand, placed[demand.job.id], time))
-        self.same_as_warm = False
-        self._profile = None
-        return "FEASIBLE"
+        return (placed, {}) if isinstance(placed, str) else ("FEASIBLE", placed)
 
     def _too_full(self, demand: Demand, time: int) -> bool:
         """Whether the slots of all jobs so far exceed what is free at some checkpoint."""
