@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,7 +26,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
         except BaseException:
-            os.unlink(name)
+            with suppress(FileNotFoundError):  # an interrupt may come once it has its place
+                os.unlink(name)
             raise
     except OSError as error:
         reason = f"cannot be written: {error.strerror or error}"

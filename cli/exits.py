@@ -6,9 +6,14 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """DONE; FAILED: a check failed, or infeasible under --strict; BAD_INPUT; STOPPED: partial."""
+    """What a command's exit code says.
+
+    DONE. FAILED: a check failed, or infeasible under --strict. BAD_INPUT. STOPPED: early, with a
+    partial answer. INTERRUPTED: by Ctrl-C before there was any answer (128 + SIGINT, as shells do).
+    """
 
     DONE = 0
     FAILED = 1
     BAD_INPUT = 2
     STOPPED = 3
+    INTERRUPTED = 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -65,12 +65,22 @@ def main() -> None:
         _complain(str(error))
         sys.exit(Exit.FAILED)
     except KeyboardInterrupt:
-        _complain("stopped")
-        sys.exit(Exit.STOPPED)
+        _interrupted()
+    except SystemExit as leaving:
+        # Typer turns Ctrl-C into this code and says nothing.
+        if leaving.code == Exit.INTERRUPTED:
+            _interrupted()
+        raise
     except BrokenPipeError:
         # The reader of our output has gone (`| head`): nothing more to say to it.
         sys.stderr.close()
         sys.exit(Exit.DONE)
+
+
+def _interrupted() -> NoReturn:
+    """Leave after a Ctrl-C that no search was there to answer."""
+    _complain("stopped before there was an answer")
+    sys.exit(Exit.INTERRUPTED)
 
 
 def _complain(text: str) -> None:

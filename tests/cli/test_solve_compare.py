@@ -217,8 +217,8 @@ def interrupted(*arguments: str) -> tuple[dict[str, Any], float]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     ended = time.time()
     assert done.returncode == 3, done.stderr
-    word, stamp = done.stderr.split()
-    assert word == "INTERRUPTED"
+    stamp, message = done.stderr.removeprefix("INTERRUPTED ").splitlines()
+    assert message == "slotwise: stopping with what there is so far (once more: at once)"
     return json.loads(done.stdout), ended - float(stamp)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
+from slotwise.cli import start
 
 HEAVY = ("ortools", "pulp", "highspy", "pandas", "pydantic", "lark", "yaml", "numpy", "dask")
 SCRIPT = """
@@ -59,3 +62,47 @@ def test_the_library_loads_only_what_is_used() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+class Interrupted(ModuleType):
+    """A module during whose loading Ctrl-C is pressed."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("module", ["slotwise.cli.main", "slotwise.model.formats"])
+def test_ctrl_c_while_something_loads_is_one_line_and_code_130(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, module, Interrupted(module))
+    monkeypatch.setattr(sys, "argv", ["slotwise", "solve", "--example", "headline"])
+    with pytest.raises(SystemExit) as caught:
+        start.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr() == ("", "slotwise: stopped before there was an answer\n")
+
+
+def test_ctrl_c_while_writing_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The interrupt comes when all is written and only the file's name is missing."""
+
+    def replace(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", replace)
+    target = tmp_path / "random.json"
+    argv = ["slotwise", "generate", "--hosts", "3", "--running", "2", "-o", str(target)]
+    monkeypatch.setattr(sys, "argv", argv)
+    with pytest.raises(SystemExit) as caught:
+        start.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "slotwise: stopped before there was an answer\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_package_is_a_command_too() -> None:
+    command = [sys.executable, "-m", "slotwise", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("slotwise ")
