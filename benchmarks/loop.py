@@ -74,9 +74,9 @@ def main() -> None:
         profiler = cProfile.Profile()
         if asked.profile:
             profiler.enable()
-        begun = time.perf_counter()
+        begun = time.process_time()
         result = simulate(instance, reservation=method)
-        seconds = time.perf_counter() - begun
+        seconds = time.process_time() - begun
         profiler.disable()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         count = len(result.starts)

@@ -31,7 +31,10 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            text = "Parquet needs the package pyarrow, which is not installed: take .csv or .json"
+            text = (
+                "Parquet needs the package pyarrow, which is not installed: "
+                "pip install 'slotwise[parquet]', or take .csv or .json"
+            )
             raise InputError([Problem(text, str(path))]) from None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .exits import Exit
+from .job_records import check_path, write_records
 from .options import Format, FormatOption
 from .simulate_loop import LoopOptions, run_loop, wants_loop
 
@@ -39,7 +40,7 @@ def simulate(
     jobs: Annotated[
         Path | None,
         typer.Option(
-            help="Write one record a job: .csv, .csv.gz or .json (loop: .parquet too).",
+            help="Write one record a job: .csv, .json (both also .gz) or .parquet.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +70,10 @@ def simulate(
         int | None,
         typer.Option(min=0, help="Loop: seconds between cycles, 0 for one at every event."),
     ] = None,
-    until: Annotated[int | None, typer.Option(help="Loop: stop at this second.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(help="Loop: stop at this second, or after a time (7d, 12h).", metavar="TIME"),
+    ] = None,
     cluster: Annotated[
         Path | None,
         typer.Option(help="Loop: instance whose hosts and queues run the log.", show_default=False),
@@ -118,7 +122,7 @@ def simulate(
         run_loop(log, options)
         return
     if jobs is not None:
-        _check_jobs_path(jobs)
+        check_path(jobs)
     with stop_on_signal() as stopped:
         workload = _read(log, keep_going)
         if resume is None:
@@ -135,7 +139,7 @@ def simulate(
             _stop(session, checkpoint)
         metrics = measure(result)
         if jobs is not None:
-            _write_jobs(result, jobs)
+            write_records(_records(result), jobs)
     typer.echo(_render(result, metrics, format))
 
 
@@ -240,34 +244,10 @@ def _progress(session: Replay) -> Iterator[Any]:
         yield show
 
 
-def _check_jobs_path(path: Path) -> None:
-    from ..model.errors import InputError, Problem
-
-    if not path.name.endswith((".csv", ".csv.gz", ".json")):
-        raise InputError([Problem("--jobs takes a name in .csv, .csv.gz or .json", str(path))])
-    if not path.parent.is_dir():
-        raise InputError([Problem("cannot be written: no such folder", str(path))])
-
-
-def _write_jobs(result: ReplayResult, path: Path) -> None:
-    """One record a job in the order of the log, in the format that the name asks for."""
-    import gzip
-    import json
-
-    from .atomic import whole_file
-
+def _records(result: ReplayResult) -> list[dict[str, Any]]:
+    """One record a job in the order of the log."""
     columns = {name: column.tolist() for name, column in result.columns().items()}
-    rows = zip(*columns.values(), strict=True)
-    if path.name.endswith(".json"):
-        text = json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=0) + "\n"
-    else:
-        lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
-        text = "\n".join(lines) + "\n"
-    content = text.encode()
-    if path.name.endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
-    with whole_file(path) as file:
-        file.write(content)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:

@@ -32,7 +32,7 @@ class LoopOptions:
     reservation: str | None = None
     top: int | None = None
     cycle: int | None = None
-    until: int | None = None
+    until: str | None = None
     cluster: Path | None = None
     hosts: int | None = None
     log: Path | None = None
@@ -51,13 +51,15 @@ class LoopOptions:
 
 
 def is_acct(path: Path) -> bool:
-    """Whether a file is named as LSF names its accounting records."""
-    return path.name.startswith("lsb.acct")
+    """Whether a file is named as LSF names its accounting records, or begins as they do."""
+    from ..model.formats.acct import looks_like_acct
+
+    return path.name.startswith("lsb.acct") or looks_like_acct(path)
 
 
 def wants_loop(path: Path, options: LoopOptions) -> bool:
     """Whether a workload is for the loop over hosts and not for the pool of processors."""
-    return path.suffix.lower() in INSTANCE_SUFFIXES or is_acct(path) or options.given
+    return path.suffix.lower() in INSTANCE_SUFFIXES or options.given or is_acct(path)
 
 
 def run_loop(path: Path, options: LoopOptions) -> None:
@@ -150,19 +152,51 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 def _session(instance: Instance, options: LoopOptions) -> Session:
     from ..solver.loop.saving import load
     from ..solver.loop.settings import Settings
-    from ..solver.loop.simulation import Session
+    from ..solver.loop.simulation import Session, horizon
 
     if options.resume is not None:
-        return load(_text(options.resume), instance, source=str(options.resume))
+        session = load(_text(options.resume), instance, source=str(options.resume))
+        _no_contradiction(session, options)
+        return session
     settings = Settings.of(
         instance,
         reservation=options.reservation or "configured",
         top=options.top,
         cycle=options.cycle,
     )
-    session = Session(instance, settings, until=options.until, keep_log=options.log is not None)
+    session = Session(
+        instance,
+        settings,
+        until=horizon(instance, options.until),
+        keep_log=options.log is not None,
+    )
     session.begin()
     return session
+
+
+def _no_contradiction(session: Session, options: LoopOptions) -> None:
+    """InputError where an option says otherwise than the checkpoint, which decides."""
+    from ..model.errors import InputError, Problem
+    from ..solver.loop.simulation import horizon
+
+    settings = session.settings
+    asked = options.reservation if options.reservation != "configured" else None
+    pairs = {
+        "reservation": (asked, settings.reservation),
+        "top": (options.top, settings.top),
+        "cycle": (options.cycle, settings.cycle),
+        "until": (horizon(session.source, options.until), session.until),
+    }
+    wrong = [
+        f"made with {'no ' if had is None else ''}--{name}{'' if had is None else f' {had}'}, "
+        f"not {wanted}"
+        for name, (wanted, had) in pairs.items()
+        if wanted is not None and wanted != had
+    ]
+    if options.log is not None and not session.keep_log:
+        wrong.append("made without --cycle-log: the cycles before it would be missing")
+    if wrong:
+        raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
 def _text(path: Path) -> str:
@@ -236,9 +270,10 @@ def _render(path: Path, result: Simulation, metrics: dict[str, Any], format: str
 def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in metrics.items():
-        if name == "predictions":
+        if name.startswith("predictions"):
+            when = name.removeprefix("predictions")
             for method, numbers in value.items():
-                flat |= {f"{method}_{key}": number for key, number in numbers.items()}
+                flat |= {f"{method}{when}_{key}": number for key, number in numbers.items()}
         else:
             flat[name] = value
     return flat

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .records import JobRecord, Simulation
+from .state import FUTURE
 
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
 SHORT = 10
@@ -41,6 +42,9 @@ class LoopMetrics:
     fragmentation: share of the free slots that lie on hosts with a job, over time.
     big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
     big_mean_wait, big_max_wait: of those; starvation: their mean wait over that of the others.
+    predictions: by method, of the first estimate that a job was given.
+    predictions_at_submission: the same, of those alone that it was given by the first cycle after
+    its submission.
     """
 
     jobs: int
@@ -70,6 +74,7 @@ class LoopMetrics:
     big_max_wait: float | None
     starvation: float | None
     predictions: dict[str, Prediction]
+    predictions_at_submission: dict[str, Prediction]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; predictions by method."""
@@ -79,7 +84,8 @@ class LoopMetrics:
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
     before = len(result.instance.running)
-    records = result.jobs[before:]
+    records = [record for record in result.jobs[before:] if record.status != FUTURE]
+    tolerance = max(1, result.settings.cycle)
     started = [record for record in records if record.wait is not None]
     waits = np.array([record.wait for record in started], dtype=float)
     ended = [record for record in started if record.run_time is not None]
@@ -115,7 +121,8 @@ def measure(result: Simulation) -> LoopMetrics:
         big_mean_wait=_mean(big),
         big_max_wait=float(big.max()) if big.size else None,
         starvation=_ratio(_mean(big), _mean(small)),
-        predictions=predictions(records, max(1, result.settings.cycle)),
+        predictions=predictions(records, tolerance),
+        predictions_at_submission=predictions(_told_at_once(result, records), tolerance),
     )
 
 
@@ -140,6 +147,17 @@ def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Predi
     return found
 
 
+def _told_at_once(result: Simulation, records: Iterable[JobRecord]) -> list[JobRecord]:
+    """Jobs that had an estimate after the first cycle that saw them."""
+    step, first = max(1, result.settings.cycle), result.instance.now
+    return [
+        record
+        for record in records
+        if record.estimated_at is not None
+        and record.estimated_at <= first + -(-max(0, record.submit - first) // step) * step
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Use:
     begin: int
@@ -156,8 +174,10 @@ def _use(result: Simulation) -> _Use:
     begin = min((record.submit for record in result.jobs), default=0)
     begin = max(begin, result.instance.now)
     end = max([result.time, *(r.end for r in result.jobs if r.end is not None)])
-    events: list[tuple[int, int, JobRecord]] = []
+    events: list[tuple[int, int, JobRecord | None]] = [(end, 4, None)]  # nothing but the end
     for record in result.jobs:
+        if record.status == FUTURE:
+            continue
         if record.start is None:
             events.append((max(begin, record.submit), 0, record))
             continue
@@ -173,7 +193,7 @@ def _use(result: Simulation) -> _Use:
     busy = waiting = partly = 0
     busy_time = idle_waiting = free_time = broken_time = 0
     last = begin
-    for time, kind, record in events:
+    for time, kind, who in events:
         span = max(0, time - last)
         if span:
             free = total - busy
@@ -182,11 +202,13 @@ def _use(result: Simulation) -> _Use:
             broken_time += span * partly
             idle_waiting += span * free if waiting > 0 else 0
             last = time
+        if who is None:
+            continue
         if kind < 2:
             waiting += 1 - 2 * kind
             continue
         sign = 5 - 2 * kind
-        for name, slots in record.hosts.items():
+        for name, slots in who.hosts.items():
             host = hosts[name]
             if used[host] > 0:
                 partly -= capacity[host] - used[host]

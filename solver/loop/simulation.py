@@ -259,6 +259,26 @@ class Session:
         )
 
 
+def horizon(instance: Instance, until: int | str | None) -> int | None:
+    """The last second of a simulation: `until` as it is, or a text: a second, or "7d" from now on.
+
+    Raises InputError for a text that is neither, and for a second before the instance's now.
+    """
+    if isinstance(until, str) and until.strip().isdecimal():
+        until = int(until)
+    elif isinstance(until, str):
+        try:
+            until = instance.now + parse_duration(until)
+        except ValueError as error:
+            raise InputError(f"until: {error}") from error
+    if until is not None and until < instance.now:
+        raise InputError(
+            f"until second {until}: the simulation begins at second {instance.now}; "
+            "a time like 7d counts from there"
+        )
+    return until
+
+
 def simulate(
     instance: Instance,
     *,
@@ -289,9 +309,13 @@ def simulate(
         effort=effort,
         skip_idle=skip_idle,
     )
-    horizon = instance.now + parse_duration(until) if isinstance(until, str) else until
     session = Session(
-        instance, settings, changes=changes, until=horizon, keep_log=keep_log, recorder=recorder
+        instance,
+        settings,
+        changes=changes,
+        until=horizon(instance, until),
+        keep_log=keep_log,
+        recorder=recorder,
     )
     session.begin()
     while session.advance():

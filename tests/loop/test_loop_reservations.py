@@ -138,50 +138,6 @@ def test_host_order_changes_the_allocation_but_not_the_start() -> None:
     assert one["job2"].estimate == other["job2"].estimate == HOUR
 
 
-LIMITED = {
-    "SLOTS": {"limits": (Limit("l", {"slots": 4.0}),)},
-    "PER_USER": {"limits": (Limit("l", {"slots": 4.0}, users=Scope(("all",), each=True)),)},
-    "PER_QUEUE": {"limits": (Limit("l", {"slots": 4.0}, queues=Scope(("all",), each=True)),)},
-    "PER_PROJECT": {"limits": (Limit("l", {"slots": 4.0}, projects=Scope(("all",), each=True)),)},
-    "PER_HOST": {"limits": (Limit("l", {"slots": 2.0}, hosts=Scope(("all",), each=True)),)},
-    "SLOTS_PER_PROCESSOR": {
-        "limits": (Limit("l", slots_per_processor=0.5, hosts=Scope(("all",), each=True)),)
-    },
-    "JOBS": {"limits": (Limit("l", {"jobs": 1.0}),)},
-    "QJOB_LIMIT": {"queues": (replace(RESERVE, queue_slots=4),)},
-    "UJOB_LIMIT": {"queues": (replace(RESERVE, user_slots=4),)},
-    "HJOB_LIMIT": {"queues": (replace(RESERVE, host_slots=2),)},
-    "PJOB_LIMIT": {"queues": (replace(RESERVE, processor_slots=0.5),)},
-    "JL/U": {"cluster": cluster(host("A", 4, user_slots=2), host("B", 4, user_slots=2))},
-    "MXJ": {"cluster": cluster(host("A", 2), host("B", 2))},
-}
-
-
-@pytest.mark.behaviour("TBR-10", "LOP-03")
-@pytest.mark.parametrize("kind", LIMITED)
-def test_limits_hold_now_and_in_the_future(kind: str) -> None:
-    """Each lets two jobs of two slots run at most, or one of them: the next waits for their end."""
-    settings = {"queues": (RESERVE,), "cluster": cluster(host("A", 4), host("B", 4))}
-    settings |= LIMITED[kind]
-    problem = instance(
-        running=(running("r", {"A": 2}, 60),),
-        pending=(job("p1", 3, minutes=30),),
-        **settings,
-    )
-    result = run(problem, "time-based")
-    assert result["p1"].start == HOUR
-    assert result["p1"].estimate == HOUR
-    free = run(
-        instance(
-            cluster=cluster(host("A", 4), host("B", 4)),
-            queues=(RESERVE,),
-            running=problem.running,
-            pending=problem.pending,
-        )
-    )
-    assert free["p1"].start == 0
-
-
 @pytest.mark.behaviour("TBR-11")
 def test_a_compound_requirement_starts_with_its_last_term() -> None:
     problem = instance(

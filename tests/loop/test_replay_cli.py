@@ -97,7 +97,7 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
 
 
 def test_bad_files_are_refused_before_any_work(small, tmp_path):
-    assert ".csv, .csv.gz or .json" in refused(small, "--jobs", tmp_path / "out.txt")
+    assert "ends in one of .csv, .csv.gz, .json" in refused(small, "--jobs", tmp_path / "out.txt")
     assert "no such folder" in refused(small, "--jobs", tmp_path / "no" / "out.csv")
     assert "cannot be read" in refused(tmp_path / "none.swf")
     assert "cannot be read" in refused(small, "--resume", tmp_path / "none.json")
