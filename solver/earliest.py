@@ -9,11 +9,14 @@ later ones: these stretches are searched one after another (`docs/semantics.md`,
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .demand import Allocation, Demand
+import numpy as np
+
+from .demand import Allocation, Alternative, Demand, TermDemand
 from .placement import fits, place
 from .profile import Profile
+from .resources import SLOTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,28 @@ def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
     term = demand.terms[0]
     for number, alternative in enumerate(term.alternatives):
         if not alternative.missing:
-            room = profile.room(demand, term, alternative, time)
-            allocation = place(term, room)
+            allocation = _placed(profile, demand, term, alternative, time)
             if allocation is not None:
                 return Start(time, (allocation,), number)
     return None
+
+
+def _placed(
+    profile: Profile, demand: Demand, term: TermDemand, alternative: Alternative, time: int
+) -> Allocation | None:
+    """A placement of one term, or None.
+
+    cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
+    by the configuration's order of the units (TBR-13).
+    """
+    room = profile.room(demand, term, alternative, time)
+    if term.unit is not None and term.unit.pref != "config":
+        if time > profile.now:
+            term = replace(term, unit=replace(term.unit, pref="config"))
+        elif room.free_now is None:
+            free = np.maximum(profile.free(SLOTS, time), 0).astype(np.int64)
+            room = replace(room, free_now=free)
+    return place(term, room)
 
 
 def can_start(profile: Profile, demand: Demand, time: int) -> bool:
@@ -88,7 +108,7 @@ def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, 
         alternative = term.alternatives[0]
         if alternative.missing:
             return None
-        allocation = place(term, scratch.room(demand, term, alternative, time))
+        allocation = _placed(scratch, demand, term, alternative, time)
         if allocation is None:
             return None
         scratch.hold(alternative, allocation, time, end)

@@ -37,7 +37,7 @@ class PlanningProblem:
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
         reservations (TBR-19).
         """
-        resolver = Resolver.of(instance, honour_windows=not as_lsf)
+        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf)
         base = resolver.profile()
         if not as_lsf:
             close_reserved_slots(instance, base)

@@ -76,8 +76,9 @@ def test_the_optimum_uses_the_phases_of_running_jobs() -> None:
     [
         pytest.param("cu-balance-64", "job2", [22, 21, 21], marks=pytest.mark.behaviour("PLC-10")),
         pytest.param("cu-balance-uneven", "job3", [4, 5, 5], marks=pytest.mark.behaviour("PLC-09")),
-        pytest.param("cu-preference", "job3", [5, 0], marks=pytest.mark.behaviour("PLC-09")),
-        pytest.param("cu-preference", "job4", [0, 5], marks=pytest.mark.behaviour("PLC-09")),
+        pytest.param("cu-preference", "job3", [0, 5], marks=pytest.mark.behaviour("PLC-09")),
+        pytest.param("cu-preference", "job4", [5, 0], marks=pytest.mark.behaviour("PLC-09")),
+        pytest.param("cu-preference", "job5", [20, 0], marks=pytest.mark.behaviour("TBR-13")),
     ],
 )
 def test_slots_of_each_unit(name: str, job: str, units: list[int]) -> None:

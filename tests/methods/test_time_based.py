@@ -298,6 +298,22 @@ def test_reservation_takes_units_in_configuration_order_whatever_is_preferred(pr
     assert (planned.start, planned.allocation) == (100, {"r1a": 4})
 
 
+@pytest.mark.behaviour("PLC-06", "PLC-09")
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+@pytest.mark.parametrize("balance", ["", ":balance"])
+@pytest.mark.parametrize(("pref", "unit"), [("config", 1), ("maxavail", 3), ("minavail", 2)])
+def test_what_starts_now_takes_units_as_it_prefers(
+    method: str, balance: str, pref: str, unit: int
+) -> None:
+    """Nothing is reserved for it: r1 has eight free slots, r2 five, r3 twelve."""
+    busy = running("r", {"r1a": 4, "r2a": 4, "r2b": 3}, run_limit=999)
+    wanted = job("j", 5, f"cu[pref={pref}{balance}]")
+    instance = problem(wanted, cluster=racks(r1=3, r2=3, r3=3), running=(busy,))
+    planned = plan(instance, method)["j"]
+    assert planned.start == 0
+    assert {host[:2] for host in planned.allocation} == {f"r{unit}"}
+
+
 @pytest.mark.behaviour("TBR-14")
 def test_a_resized_running_job_frees_what_it_holds_now() -> None:
     """It asked for 2 to 8 slots and grew to 6; a wish to grow further is no job to be planned."""
