@@ -1,7 +1,7 @@
 """Under saturation the slot-seconds of each account come near its shares, in every mode.
 
 48 slots, every user always has jobs waiting, run times of 5 to 25 minutes, 8 hours after 4 of
-warming up. The formula itself keeps the parts off the shares by little: its 1 + slots favours small
+warming up. The formula itself keeps the parts off the shares by little: its 1 + slots favours large
 accounts (at most 3 % here with default factors); without that term they agree within 2 %.
 """
 
