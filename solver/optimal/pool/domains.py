@@ -8,14 +8,9 @@ one of few origins plus a sum of durations of different jobs.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-from .problem import Ints, PoolProblem
-
-Bools: TypeAlias = npt.NDArray[np.bool_]
+from .problem import Bools, Ints, PoolProblem
 
 
 def achievable_starts(problem: PoolProblem, horizon: int, limit: int) -> Ints | None:

@@ -150,7 +150,7 @@ class Prices:
     def window(self, size: int, duration: int, starts: Ints) -> Ints:
         """The price of [s, s+duration) for a job of that size, for each start."""
         row = self.market.row(size)
-        return self._upto(row, starts + duration) - self._upto(row, starts)
+        return self.upto(row, starts + duration) - self.upto(row, starts)
 
     def until(self, instant: int) -> tuple[int, dict[int, int]]:
         """From 0 to the instant: the worth of all supply, and the price of running, by size."""
@@ -170,7 +170,15 @@ class Prices:
         np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
         return paid
 
-    def _upto(self, row: int, instants: Ints) -> Ints:
+    def supplied(self, instants: Ints) -> Ints:
+        """The worth of all supply from 0 to each instant."""
+        points, rates, areas = (np.array(column) for column in self._supply)
+        step = np.searchsorted(points, instants, side="right") - 1
+        worth: Ints = areas[step] + np.append(rates, 0)[step] * (instants - points[step])
+        return worth
+
+    def upto(self, row: int, instants: Ints) -> Ints:
+        """The price of running from 0 to each instant, for the size of that row."""
         grid, paid = self.market.grid, self._paid[row]
         bucket = np.searchsorted(grid, instants, side="right") - 1
         inside = bucket < len(grid) - 1

@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+SmallInts: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
+Bools: TypeAlias = npt.NDArray[np.bool_]
 Objective: TypeAlias = Literal["starts", "makespan"]
 Status: TypeAlias = Literal["proved", "gap"]
 

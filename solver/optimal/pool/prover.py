@@ -16,9 +16,11 @@ import numpy as np
 from .board import Board
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
+from .layers import LayeredSearch
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
 from .relax import Bound
+from .tariff import Tariff
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -27,6 +29,9 @@ LARGE = Fineness(buckets=120, rounds=20, gain=1e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
+FIRST_WIDTH = 400
+GROWTH = 8
+MOST_STATES = 1_000_000
 
 
 def prove(board: Board) -> Iterator[None]:
@@ -47,8 +52,13 @@ def prove(board: Board) -> Iterator[None]:
         return
     root = Root(board, _within(problem, every, latest))
     yield from root.tighten(QUICK)
-    yield from root.try_at_once()
-    yield from root.tighten(FINE)
+    if LayeredSearch.suits(problem):
+        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH)
+        yield from root.tighten(FINE)
+        yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
+    else:
+        yield from root.try_at_once()
+        yield from root.tighten(FINE)
     yield from root.branch()
 
 
@@ -124,6 +134,28 @@ class Root:
             if done:
                 self.board.raise_bound(self.board.value)
             yield
+
+    def widen(self, width: int, most: int) -> Iterator[None]:
+        """Search in layers, with ever more states in each, up to ``most`` or what memory holds."""
+        tariff: Tariff | None = None
+        spare = 0
+        while self.bound is not None and not self.board.proved:
+            value = self.board.value
+            before, spare = spare, (value - 1) * self.bound.prices.scale - self.bound.floor
+            if tariff is None or spare != before:
+                tariff = Tariff.of(self.bound, spare)
+                yield
+            if tariff is None:
+                return
+            search = LayeredSearch(self.problem, tariff, value)
+            most = min(most, search.widest)
+            proved = yield from search.run(min(width, most))
+            if search.found is not None:
+                self.board.offer(search.found)
+            self.board.raise_bound(proved)
+            if width >= most:
+                return
+            width *= GROWTH
 
     def _strike(self, bound: Bound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
