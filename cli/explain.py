@@ -80,6 +80,7 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(instance: Instance, found: Explanation) -> str:
     from ..model.time_text import clock_text, duration_text
+    from ..solver.waiting import counted
     from .tables import hosts_text, new_table, table_text
 
     lines = [placed_text(instance, found.outlook.job.id, found.outlook, found.method)]
@@ -99,7 +100,7 @@ def _text(instance: Instance, found: Explanation) -> str:
             shown.add_row(clock_text(instance, change.start), gain, change.change, where)
         lines.append(table_text(shown))
     elif found.outlook.start != instance.now:
-        lines.append(f"nothing that was tried starts it sooner ({found.tried} changes)")
+        lines.append(f"nothing that was tried starts it sooner ({counted(found.tried, 'change')})")
     return "\n".join(line.rstrip("\n") for line in lines) + "\n"
 
 

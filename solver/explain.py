@@ -155,7 +155,7 @@ def _reason(view: View, demand: Demand, base: Profile, time: int) -> tuple[bool,
 
 
 #: The numbers of a reason that change from instant to instant.
-_HAS = re.compile(r"(\bhas |\blacks |more than |\bleaves |other job, |\()(\d+)")
+_HAS = re.compile(r"(\bhas |\blacks |more than |\bleaves |free slots: )(\d+)")
 
 
 def _spread(texts: list[str]) -> str:

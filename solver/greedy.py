@@ -19,7 +19,7 @@ from .earliest import hold_start, start_at
 from .problem import PlanningProblem
 from .profile import Profile
 from .resources import SLOTS, FloatArray
-from .waiting import reason_unplaced
+from .waiting import counted, reason_unplaced
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ def reserve_greedily(
         method="greedy",
         estimate=estimate,
         reserved=problem.named(taken),
-        waits_for=f"{demand.slots} slots",
+        waits_for=counted(demand.slots, "slot"),
         fallback=fallback,
     )
 

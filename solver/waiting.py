@@ -69,6 +69,12 @@ def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob
     return f"; waits for the end of {_some(enders)}" if enders else ""
 
 
+def counted(number: int, noun: str, more: str = "") -> str:
+    """``1 slot``, ``2 slots``; more: words behind the noun."""
+    text = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{text} {more}" if more else text
+
+
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
@@ -109,7 +115,10 @@ def _term_shortage(
             and group.slots < term.slots
             and not (room.caps[~group.mask].any())
         ):
-            return f"needs {term.slots} slots under {group.reason}, which leaves {group.slots}"
+            return (
+                f"needs {counted(term.slots, 'slot')} under {group.reason}, "
+                f"which leaves {group.slots}"
+            )
     for use in alternative.pool_uses:
         pool = problem.resolver.table.pools[use.index]
         if profile.free_in_pool(use.index, instant) < use.reservation.initial:
@@ -128,29 +137,31 @@ def _host_shortage(
     free = np.maximum(profile.free(SLOTS, instant), 0)
     alternative = term.alternatives[number]
     lacking = _binding_beside_slots(problem, term, alternative, profile, instant)
-    with_what = " ".join(["free slots", *lacking])
+    also = " ".join(lacking)
+    wanted = counted(term.slots, "free slot", also)
     if term.one_host:
         best = int(room.caps.max(initial=0))
-        return f"needs one host with {term.slots} {with_what}, the best has {best}"
+        return f"needs one host with {wanted}, the best has {best}"
     if alternative.host_uses[0].per is Per.WHOLE:
         idle = int((room.caps > 0).sum())
-        return f"needs hosts without any other job, {idle} are free of them"
+        return f"needs hosts without any other job, has {idle}"
     if term.ptile is not None and term.candidates.size:
-        tile = int(term.ptile[term.candidates].max())
+        tile = min(int(term.ptile[term.candidates].max()), term.slots)
         need = -(-term.slots // tile)
-        have = int((room.caps[term.candidates] >= np.minimum(tile, term.slots)).sum())
+        have = int((room.caps[term.candidates] >= tile).sum())
         if have < need:
-            return f"needs {need} hosts with {tile} {with_what}, has {have}"
+            each = counted(tile, "free slot", also)
+            return f"needs {counted(need, 'host')} with {each}, has {have}"
     total = int(np.minimum(room.caps, UNBOUND).sum())
     if total < term.slots:
-        counted = int(free[term.candidates].sum()) if lacking else total
-        extra = f" ({counted} slots are free)" if lacking and counted > total else ""
-        return f"needs {term.slots} {with_what}, has {total}{extra}"
+        open_slots = int(free[term.candidates].sum()) if lacking else total
+        extra = f" (free slots: {open_slots})" if open_slots > total else ""
+        return f"needs {wanted}, has {total}{extra}"
     if term.unit is not None:
         return _unit_shortage(term, room)
     if term.same:
-        return f"needs {term.slots} {with_what} on hosts that agree in same[]"
-    return f"needs {term.slots} {with_what} in the shape it asks for"
+        return f"needs {wanted} on hosts that agree in same[]"
+    return f"needs {wanted} in the shape it asks for"
 
 
 def _binding_beside_slots(
@@ -199,7 +210,7 @@ def _unit_shortage(term: TermDemand, room: Room) -> str:
     have = int(totals[best])
     lacks = f" and lacks {term.slots - have}" if unit.maxcus == 1 and have < term.slots else ""
     return (
-        f"needs {term.slots} slots under cu[{':'.join(wishes)}]; "
+        f"needs {counted(term.slots, 'slot')} under cu[{':'.join(wishes)}]; "
         f"the fullest choice, {unit.names[best]}, has {have}{lacks}"
     )
 

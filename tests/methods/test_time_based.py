@@ -68,7 +68,7 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
     literal = plan(instance, "time-based")
     assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 0)
     assert literal["job2"].waits_for == (
-        "needs 1 free slots and mem available, has 0 (3 slots are free); waits for the end of job1"
+        "needs 1 free slot and mem available, has 0 (free slots: 3); waits for the end of job1"
     )
     exact = plan(instance, "optimal", effort=10)
     assert (exact["job2"].start, exact["job3"].start) == (10 * MINUTE, 25 * MINUTE)
