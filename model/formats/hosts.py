@@ -19,6 +19,7 @@ from ..errors import nearest
 from . import document as d
 from .fields import MOST
 from .finding import Finding, Location
+from .known import unknown_unit_type
 from .names import names
 
 
@@ -195,7 +196,8 @@ class HostBuilder:
         for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):
             place: Location = ("compute_units", index, "members")
             if entry.type not in types:
-                self._unknown_type(index, entry.type, types)
+                place: Location = ("compute_units", index, "type")
+                self._problem(place, unknown_unit_type(entry.type, types))
             inner = [word for word in names(entry.members) if word in entries]
             if entry.name in cyclic:
                 self._units[entry.name] = ()
@@ -211,15 +213,6 @@ class HostBuilder:
             ComputeUnit(name, entry.type, self._units[name], parents.get(name))
             for name, (_, entry) in entries.items()
         )
-
-    def _unknown_type(self, index: int, name: str, types: tuple[str, ...]) -> None:
-        place: Location = ("compute_units", index, "type")
-        known = (
-            f"COMPUTE_UNIT_TYPES has {', '.join(types)}"
-            if types
-            else "COMPUTE_UNIT_TYPES is not set"
-        )
-        self._problem(place, f"unknown compute unit type {name!r}: {known}{nearest(name, types)}")
 
     def _one_type(
         self, place: Location, entry: d.UnitEntry, inner: list[str], known: dict[str, str]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..cluster import Cluster
 from ..errors import nearest
 
@@ -16,3 +18,11 @@ def host_names(cluster: Cluster) -> list[str]:
 def unknown_host(cluster: Cluster, name: str) -> str:
     """The message for a name that stands for no host."""
     return f"unknown host or host group {name!r}{nearest(name, host_names(cluster))}"
+
+
+def unknown_unit_type(name: str, types: Sequence[str]) -> str:
+    """The message for a compute unit type that COMPUTE_UNIT_TYPES does not have."""
+    have = (
+        f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
+    )
+    return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,16 @@ _DEFINING = frozenset(
 _NEEDED = frozenset(
     {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
 ) | frozenset({"start", "end", "allocation"})
+#: Complaints that a name has no definition.
+_UNDEFINED = re.compile(
+    r"unknown |gives shares to unknown|no resource is called|nobody is called|mixes units and hosts"
+    r"|cu\[\] needs compute units|group .* must be defined"
+)
+
+
+def rests_on_definitions(finding: Finding) -> bool:
+    """Whether it says that a name is not defined: no proof where a definition cannot be read."""
+    return _UNDEFINED.match(finding.message) is not None
 
 
 def explain(error: ValidationError) -> list[Finding]:
@@ -86,7 +97,7 @@ class Rest:
     """A document without its broken parts, so that the remainder can still be checked.
 
     removed: entries of a section that had to go whole. defining: whether other parts may have
-    referred to one of them, so that a missing name would prove nothing.
+    referred to what is gone, so that a missing name proves nothing.
     """
 
     data: Any
@@ -119,7 +130,7 @@ def rest(data: Any, error: ValidationError) -> Rest:
             defining |= place[0] in _DEFINING
         elif whole:
             _remove(data, place)
-            defining |= place[0] in _DEFINING if place else True
+            defining |= len(place) < 2 or place[0] in _DEFINING
         else:
             _remove(data, place[:3])
     unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}

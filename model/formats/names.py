@@ -14,7 +14,7 @@ from ..job import HostRequest
 MOST_NAMES = 200_000
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _GROUPING = re.compile(r"[,(\[]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")

@@ -45,6 +45,7 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
         raise InputError(
             [Problem("must be a snapshot: an object with procs, running, queue", source)]
         )
+    reader.snapshot(data)
     processors = reader.number(data, "procs", 1)
     running = [
         RunningJob(
@@ -100,14 +101,24 @@ class _Reader:
     def _problem(self, path: str, message: str) -> None:
         self._problems.append(Problem(message, self._source, path=path))
 
+    def snapshot(self, data: Mapping[str, Any]) -> None:
+        """InputError for data that is no snapshot at all."""
+        if "format" in data and "hosts" in data:
+            self._problem("", "is an instance already, no snapshot: use it as it is")
+        else:
+            for key in ("procs", "running", "queue"):
+                if key not in data:
+                    self._problem(key, "is missing: a snapshot has procs, running and queue")
+        self.finish()
+
     def number(self, data: Mapping[str, Any], key: str, least: int, place: str = "") -> int:
         """A whole number of `least` or more; `least` where it is wrong."""
         value = data.get(key)
         if type(value) is int and least <= value < 10**12:
             return value
-        path = f"{place}.{key}" if place else key
-        given = "it is missing" if key not in data else f"not {value!r}"
-        self._problem(path, f"must be a whole number of {least} or more, {given}")
+        wanted = f"must be a whole number of {least} or more"
+        message = f"is missing: {wanted}" if key not in data else f"{wanted}, not {value!r}"
+        self._problem(f"{place}.{key}" if place else key, message)
         return least
 
     def identity(self, entry: Mapping[str, Any], place: str) -> str:
@@ -136,7 +147,9 @@ class _Reader:
         return found
 
     def capacity(self, data: Mapping[str, Any], processors: int, used: int) -> None:
-        """Running jobs and free processors make up the machine."""
+        """Running jobs and free processors make up the machine, if they could be read."""
+        if self._problems:
+            return
         free = data.get("free", processors - used)
         if used > processors:
             self._problem("running", f"uses {used} of {processors} processors")

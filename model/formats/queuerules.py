@@ -8,7 +8,7 @@ from ..errors import nearest
 from ..instance import Instance
 from ..queue import Queue
 from .finding import Finding, Location
-from .known import unknown_host
+from .known import unknown_host, unknown_unit_type
 from .text import SHARE_KEYWORDS
 
 
@@ -41,10 +41,8 @@ def _references(
             yield Finding((*place, "PREEMPTION"), message)
     unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
     if queue.exclusive.startswith("CU") and unit_type not in cluster.unit_types:
-        have = ", ".join(cluster.unit_types)
-        known_types = f"COMPUTE_UNIT_TYPES has {have}" if have else "COMPUTE_UNIT_TYPES is not set"
-        message = f"unknown compute unit type {unit_type!r}: {known_types}"
-        yield Finding((*place, "EXCLUSIVE"), message + nearest(unit_type, cluster.unit_types))
+        message = unknown_unit_type(unit_type, cluster.unit_types)
+        yield Finding((*place, "EXCLUSIVE"), message)
 
 
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:

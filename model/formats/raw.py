@@ -16,12 +16,17 @@ from ..errors import InputError, Problem
 from .finding import Finding, problems
 from .positions import compose, duplicates
 
+_STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
 #: Levels of lists and mappings; the format itself needs six.
 DEEPEST = 60
 
 
 class _DuplicateKeyError(Exception):
     """A key stands twice in one mapping."""
+
+
+class _NoNumberError(ValueError):
+    """NaN or Infinity, which JSON does not have."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -65,15 +70,18 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         where = {finding.place: line for finding, line in found if line}
         raise InputError(problems([finding for finding, _ in found], source, where)) from None
     except json.JSONDecodeError as error:
-        raise _broken(f"not JSON: {error.msg}", source, error.lineno) from None
+        message = f"not JSON: {error.msg} (column {error.colno})"
+        raise _broken(message, source, error.lineno) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        text = ", ".join(part for part in (error.context, error.problem) if part)
-        raise _broken(f"not YAML: {text}", source, mark.line + 1 if mark else None) from None
+        line = mark.line + 1 if mark else None
+        raise _broken(f"not YAML: {_complaint(error, text)}", source, line) from None
     except yaml.YAMLError as error:
         raise _broken(f"not YAML: {str(error).splitlines()[0]}", source, None) from None
     except RecursionError:
         raise _broken("nested too deeply", source, None) from None
+    except _NoNumberError as error:
+        raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
     except (ValueError, TypeError, OverflowError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
 
@@ -94,7 +102,26 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise _NoNumberError(name)
+
+
+def _line_of_constant(text: str) -> int:
+    """The line of the first NaN or Infinity that stands outside strings."""
+    words = _STRING_OR_CONSTANT.finditer(text)
+    start = next((word.start() for word in words if word[1]), 0)
+    return text.count("\n", 0, start) + 1
+
+
+def _complaint(error: yaml.MarkedYAMLError, text: str) -> str:
+    """PyYAML's words, and plainer ones for what happens most."""
+    mark = error.problem_mark
+    if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
+        rest = text.splitlines()[mark.line][mark.column :]
+        if rest.startswith("\t"):
+            return "a tab stands here: YAML indents with blanks"
+    if error.problem == "found unhashable key":
+        return "a list or mapping stands here as a key: keys are plain words"
+    return ", ".join(part for part in (error.context, error.problem) if part)
 
 
 def _parse_yaml(text: str, source: str) -> Any:

@@ -80,7 +80,7 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
 
     from .build import build
     from .document import Document
-    from .messages import explain, rest
+    from .messages import explain, rest, rests_on_definitions
 
     context = _context(data)
     if data is None:
@@ -91,14 +91,13 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
         found = explain(error)
         remainder = rest(data, error)
         with suppress(ValidationError):
-            document = Document.model_validate(remainder.data, context=context)
-            if not remainder.defining:
-                others = [remainder.original(finding) for finding in build(document)[1]]
-                # A complaint about a whole entry may only be due to the part that was left out.
-                broken = {
-                    place[:n] for place in (f.place for f in found) for n in range(len(place))
-                }
-                found += [finding for finding in others if finding.place not in broken]
+            others = build(Document.model_validate(remainder.data, context=context))[1]
+            if remainder.defining:
+                others = [finding for finding in others if not rests_on_definitions(finding)]
+            others = [remainder.original(finding) for finding in others]
+            # A complaint about a whole entry may only be due to the part that was left out.
+            broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
+            found += [finding for finding in others if finding.place not in broken]
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines)) from None
     if fatal := [finding for finding in found if not finding.warning]:

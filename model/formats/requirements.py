@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..errors import InputError, nearest
+from ..errors import InputError
 from ..instance import Instance
 from ..job import Job
 from ..queue import Queue
@@ -12,6 +12,7 @@ from ..resreq import Compound, Requirement, Vocabulary, effective_requirement
 from ..resreq.parser import Options, parse_with_notes
 from ..resreq.syntax import Cu
 from .finding import Finding, Location
+from .known import unknown_unit_type
 
 
 def check_requirements(instance: Instance) -> list[Finding]:
@@ -104,9 +105,7 @@ class _Reader:
         if wanted is None:
             yield "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
         elif wanted not in types:
-            have = ", ".join(types) or "none"
-            hint = nearest(wanted, types)
-            yield f"unknown compute unit type {wanted!r}: the types are {have}{hint}"
+            yield unknown_unit_type(wanted, types)
         else:
             yield from self._exclusive(cu, wanted, types, queue)
 

@@ -54,11 +54,9 @@ def test_the_shipped_queue_is_this_snapshot() -> None:
     [
         (
             {"procs": 0},
-            [
-                "procs: must be a whole number of 1 or more, not 0",
-                "running: uses 97 of 1 processors",
-            ],
+            ["procs: must be a whole number of 1 or more, not 0"],
         ),
+        ({"procs": 90}, ["running: uses 97 of 90 processors"]),
         ({"free": 4}, ["free: must be 3, what the running jobs leave, not 4"]),
         ({"queue": None}, ["queue: must be a list of jobs"]),
         ({"queue": [7]}, ["queue[0]: must be an object, not 7"]),
@@ -68,7 +66,7 @@ def test_the_shipped_queue_is_this_snapshot() -> None:
                 "queue[0].id: there is a job 17 already",
                 "queue[0].procs: must be a whole number of 1 or more, not -1",
                 "queue[0].req_s: must be a whole number of 1 or more, not 'x'",
-                "queue[0].waited_s: must be a whole number of 0 or more, it is missing",
+                "queue[0].waited_s: is missing: must be a whole number of 0 or more",
             ],
         ),
     ],
@@ -82,5 +80,10 @@ def test_broken_snapshots(change: dict[str, Any], problems: list[str]) -> None:
 def test_what_is_no_snapshot(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a snapshot"):
         from_snapshot([1])
+    with pytest.raises(InputError) as caught:
+        from_snapshot({"procs": 4})
+    assert [problem.path for problem in caught.value.problems] == ["running", "queue"]
+    with pytest.raises(InputError, match="is an instance already"):
+        load_pool(example("theta-queue-50"))
     with pytest.raises(InputError, match="No such file"):
         load_pool(tmp_path / "x.json")
