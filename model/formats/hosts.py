@@ -196,8 +196,8 @@ class HostBuilder:
         for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):
             place: Location = ("compute_units", index, "members")
             if entry.type not in types:
-                place: Location = ("compute_units", index, "type")
-                self._problem(place, unknown_unit_type(entry.type, types))
+                kind: Location = ("compute_units", index, "type")
+                self._problem(kind, unknown_unit_type(entry.type, types))
             inner = [word for word in names(entry.members) if word in entries]
             if entry.name in cyclic:
                 self._units[entry.name] = ()
