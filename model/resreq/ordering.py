@@ -51,19 +51,15 @@ def same_classes(
     """Groupings of hosts for a same section, shape (hosts,) each: a class per host, -1 for none.
 
     A job must lie inside one class of one grouping (PLC-04). Where every host in `mask` has every
-    resource there is one grouping: equal in all. Where hosts lack some, agreement in either will
-    do: the groupings then are "equal in all", "equal in what everybody has and in one of the
-    others", and "equal in what everybody has", in this order, from narrow to wide.
+    resource there is one grouping: equal in all. Where hosts lack some, agreement in any one will
+    do: the groupings then are "equal in all" and "equal in this one" for each resource.
     """
     candidates = np.ones(len(table), dtype=bool) if mask is None else mask
-    columns = {name: _codes(name, table) for name in names}
-    common = [name for name in names if (columns[name][candidates] >= 0).all()]
-    others = [name for name in names if name not in common]
-    sets = [list(names)]
-    if others:
-        sets += [[*common, name] for name in others] if len(others) > 1 or not common else []
-        sets += [common] if common else []
-    return [_labels([columns[name] for name in chosen]) for chosen in sets]
+    columns = [_codes(name, table) for name in names]
+    groupings = [columns]
+    if len(columns) > 1 and any((column[candidates] < 0).any() for column in columns):
+        groupings += [[column] for column in columns]
+    return [_labels(chosen) for chosen in groupings]
 
 
 def _codes(name: str, table: HostTable) -> IntArray:

@@ -247,8 +247,8 @@ def test_same_classes() -> None:
 
     assert groups("type") == [["abd", "c"]]
     assert groups("type", "os", among="abc") == [["a", "b", "c"]]
-    assert groups("os") == [["ac", "b"], ["ac", "b"]]
-    assert groups("type", "os") == [["a", "b", "c"], ["abd", "c"]]
+    assert groups("os") == [["ac", "b"]]
+    assert groups("type", "os") == [["a", "b", "c"], ["abd", "c"], ["ac", "b"]]
     assert groups("os", "rack") == [[], ["ac", "b"], []]
 
 
