@@ -13,6 +13,9 @@ from ..timebased import plan_time_based
 from .budget import Budget
 from .compound import TermsTogether
 
+#: Time to keep for the end of a search, in units of the time that the time-based plan took.
+WRITE_UP = 1.2
+
 
 def plan_optimal(
     problem: PlanningProblem,
@@ -27,7 +30,10 @@ def plan_optimal(
         from ..milp import plan_milp
 
         return plan_milp(problem, budget, objective, on_progress=on_progress)
+    begun = budget.elapsed()
     warm = plan_time_based(problem)
+    # What follows a search looks at every job again, about as often as this plan did.
+    budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
     together = TermsTogether(budget)
     problem = problem.placing_terms(together)
     if objective != "lexicographic":

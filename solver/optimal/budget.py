@@ -39,6 +39,11 @@ class Budget:
         """Wall seconds left; infinite without a time limit."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed()
 
+    def keep_back(self, seconds: float) -> None:
+        """Leave so many of the seconds left, half of them at most, for writing up the result."""
+        if self.time_limit is not None:
+            self.time_limit -= min(seconds, max(0.0, self.left()) / 2)
+
     def effort_left(self) -> float:
         """Deterministic units left; infinite without an effort."""
         return float("inf") if self.effort is None else self.effort - self.effort_spent

@@ -28,7 +28,7 @@ MOST_PAIRS = 24_000
 #: share of what is left.
 PROBE_SECONDS = 3.0
 PROBE_EFFORT = 3.0
-PROBE_SHARE = 0.4
+PROBE_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)

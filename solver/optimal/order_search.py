@@ -39,6 +39,7 @@ def search_orders(
     alone: dict[str, int],
     *,
     first: Starts,
+    enough: float,
     seconds: float,
     moves: int,
     seed: int = 0,
@@ -46,8 +47,9 @@ def search_orders(
 ) -> tuple[Starts, float]:
     """The best plan found from several priority rules and then by moving jobs in the order.
 
-    first: a known plan, the incumbent to beat. seconds and moves bound the search; with an effort
-    in the budget only `moves` does, so that the result does not depend on the machine.
+    first: a known plan, the incumbent to beat. enough: a value that ends the search. seconds and
+    moves bound the search; with an effort in the budget only `moves` does, so that the result does
+    not depend on the machine.
     """
     demands = {demand.job.id: demand for demand in problem.demands}
     movable = [demand for demand in problem.demands if demand.job.id in first]
@@ -57,7 +59,7 @@ def search_orders(
 
     def over() -> bool:
         timed_out = budget.effort is None and budget.elapsed() > deadline
-        return timed_out or budget.cancel.is_set() or budget.left() <= 0
+        return timed_out or value <= enough or budget.cancel.is_set() or budget.left() <= 0
 
     for rule in _rules(alone):
         if over():

@@ -23,6 +23,8 @@ from .pooled import solve_as_pool
 ORDER_SHARE = 0.25
 #: Moves of the order search under a deterministic effort, for each unit of it.
 MOVES_PER_EFFORT = 40
+#: Values that differ by no more are equal.
+NEAR = 1e-9
 
 
 def plan_weighted(
@@ -47,6 +49,8 @@ def plan_weighted(
             on_progress(Progress(len(first), len(demands), value, bound, budget.elapsed()))
 
     low = objective.value(demands, {job: alone[job] for job in first})
+    if value_of(first) <= low + NEAR:
+        return _as_plan(problem, name, first, value_of(first), low)
     placed = [demand for demand in problem.demands if demand.job.id in first]
     pooled, bound = solve_as_pool(problem, placed, objective, alone, budget, tell)
     low = max(low, bound)
@@ -63,12 +67,13 @@ def plan_weighted(
         budget,
         {job: alone[job] for job in first},
         first=first,
+        enough=low + NEAR,
         seconds=seconds,
         moves=moves if not exact else min(moves, 400),
         on_better=lambda better: tell(better, low),
     )
     tell(value, low)
-    if exact and value > low + 1e-9 and not budget.exhausted():
+    if exact and value > low + NEAR and not budget.exhausted():
         best, low = _prove(problem, objective, budget, alone, best, low)
         value = value_of(best)
         tell(value, low)
@@ -129,7 +134,7 @@ def _as_plan(
         for demand in problem.demands
         if demand.job.id not in best
     ]
-    proved = value <= low + 1e-9
+    proved = value <= low + NEAR
     profile = problem.base.copy()
     entries: dict[str, PlannedJob] = {}
     ordered = sorted(
