@@ -4,8 +4,9 @@
 
 `begin` is once a cycle (sorting the queue); `first` builds the walk and finds the first job; each
 `dispatch` takes the next job, books it on its account and all above, and restores the order; each
-`skip` leaves the accounts as they are. A dispatch costs O(log users): the last lines show it
-against the number of users. All times are CPU time.
+`skip` leaves the accounts as they are. A dispatch costs O(log users): the last table shows it
+against the number of users, in the tree and with all users in one list, and what ten times the
+users cost. All times are CPU time.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ from slotwise.solver.loop.order import DispatchOrder, order_policy
 DEPARTMENTS, SEED = 20, 1
 
 
-def problem(users: int, jobs: int) -> tuple[Instance, list[Job]]:
-    """Departments of projects of users, all with shares of their own, and their pending jobs."""
+def problem(users: int, jobs: int, *, flat: bool = False) -> tuple[Instance, list[Job]]:
+    """Departments of projects of users, all with shares of their own, and their pending jobs.
+
+    flat: all users in one list instead.
+    """
     draw = random.Random(SEED)
+    if flat:
+        queue = Queue("q", user_shares=tuple((f"u{n}", draw.randint(1, 100)) for n in range(users)))
+        return Instance(Cluster((Host("h", 1_000_000),)), (queue,)), _pending(draw, users, jobs)
     projects = max(1, users // (DEPARTMENTS * 25))
     groups: list[UserGroup] = []
     departments: list[str] = []
@@ -46,7 +53,12 @@ def problem(users: int, jobs: int) -> tuple[Instance, list[Job]]:
         )
         departments.append(department)
     queue = Queue("q", user_shares=tuple((name, draw.randint(1, 9)) for name in departments))
-    pending = [
+    instance = Instance(Cluster((Host("h", 1_000_000),)), (queue,), groups=tuple(groups))
+    return instance, _pending(draw, users, jobs)
+
+
+def _pending(draw: random.Random, users: int, jobs: int) -> list[Job]:
+    return [
         Job(
             str(n),
             draw.choice((1, 1, 2, 4)),
@@ -56,12 +68,11 @@ def problem(users: int, jobs: int) -> tuple[Instance, list[Job]]:
         )
         for n in range(jobs)
     ]
-    return Instance(Cluster((Host("h", 1_000_000),)), (queue,), groups=tuple(groups)), pending
 
 
-def measure(users: int, jobs: int, dispatches: int) -> dict[str, float]:
+def measure(users: int, jobs: int, dispatches: int, *, flat: bool = False) -> dict[str, float]:
     """CPU seconds of the parts of a cycle; microseconds of a dispatch and of a skip."""
-    instance, pending = problem(users, jobs)
+    instance, pending = problem(users, jobs, flat=flat)
     found: dict[str, float] = {}
     clock = time.process_time
     at = clock()
@@ -107,11 +118,21 @@ def main() -> None:
     print(f"{arguments.users} users in three levels, {arguments.jobs} pending jobs")
     for name, value in measure(arguments.users, arguments.jobs, dispatches).items():
         print(f"  {name:28}{value:10.3f}")
-    print("users    us a dispatch")
+    print("us a dispatch, and against a tenth of the users")
+    print("users       in the tree      in one list")
+    last = [0.0, 0.0]
     users = 100
     while users <= arguments.users:
-        found = measure(users, arguments.jobs, dispatches)
-        print(f"{users:<8}{found['dispatch (us)']:10.1f}")
+        row = [
+            measure(users, arguments.jobs, dispatches, flat=flat)["dispatch (us)"]
+            for flat in (False, True)
+        ]
+        cells = (
+            f"{now:10.1f} {f'x {now / before:.2f}' if before else '':6}"
+            for now, before in zip(row, last, strict=True)
+        )
+        print(f"{users:<8}{''.join(cells)}".rstrip())
+        last = row
         users *= 10
 
 

@@ -12,7 +12,7 @@ import typer
 
 from .exits import Exit
 from .job_records import check_path, write_records
-from .options import Format, FormatOption
+from .options import Example, Format, FormatOption
 from .simulate_loop import LoopOptions, run_loop, wants_loop
 
 if TYPE_CHECKING:
@@ -25,12 +25,13 @@ ReservationMethod = Literal["configured", "none", "greedy", "time-based", "optim
 
 def simulate(
     log: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="SWF log, instance file (YAML, JSON) or lsb.acct; logs plain or gzipped.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    example: Example = None,
     policy: Annotated[
         Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
     ] = None,
@@ -88,7 +89,8 @@ def simulate(
     shares: Annotated[
         Path | None,
         typer.Option(
-            help="Loop: write priorities and shares over time, as CSV.", show_default=False
+            help="Loop: write priorities and shares over time, in the same formats.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -102,6 +104,7 @@ def simulate(
     from ..solver.loop.replay import Replay, measure
     from .stopping import stop_on_signal
 
+    log = _input(log, example)
     options = LoopOptions(
         reservation=reservation,
         top=top,
@@ -141,6 +144,21 @@ def simulate(
         if jobs is not None:
             write_records(_records(result), jobs)
     typer.echo(_render(result, metrics, format))
+
+
+def _input(log: Path | None, example: str | None) -> Path:
+    """The one file that is meant."""
+    from ..instances import example as example_path
+    from ..model.errors import InputError
+
+    if (log is None) == (example is None):
+        raise InputError(
+            "give a log, an instance file or --example NAME (`slotwise examples` lists them)"
+        )
+    if example is not None:
+        return example_path(example)
+    assert log is not None
+    return log
 
 
 def _only_for_pool(**options: Any) -> None:

@@ -93,8 +93,7 @@ def run_loop(path: Path, options: LoopOptions) -> None:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
     if series is not None and options.shares is not None:
-        with whole_file(options.shares) as file:
-            file.write(series.to_csv().encode())
+        write_records(series.records(), options.shares)
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
     typer.echo(_render(path, result, metrics, options.format))
 
@@ -106,7 +105,7 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
     if options.shares is None:
         return None
-    check_path(options.shares, suffixes=(".csv",))
+    check_path(options.shares)
     if options.resume is not None:
         raise InputError("--shares does not go with --resume: its beginning would be missing")
     return ShareSeries()

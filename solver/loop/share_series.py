@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from .order import DispatchOrder
 from .ordering import DispatchPolicy, FirstCome
@@ -67,14 +70,21 @@ class ShareSeries:
                         targets[account],
                     )
 
+    def records(self) -> list[dict[str, Any]]:
+        """One record a point, numbers to six decimals."""
+        return [
+            {name: round(v, 6) if isinstance(v, float) else v for name, v in asdict(point).items()}
+            for point in self.points
+        ]
+
     def to_csv(self) -> str:
-        """Header and one line a point; numbers with what they need of 6 decimals."""
-        names = [field.name for field in fields(SharePoint)]
-        lines = [",".join(names)]
-        for point in self.points:
-            values = asdict(point).values()
-            lines.append(",".join(_plain(value) for value in values))
-        return "\n".join(lines) + "\n"
+        """Header and one line a point."""
+        text = io.StringIO()
+        columns = [field.name for field in fields(SharePoint)]
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.records())
+        return text.getvalue()
 
 
 def _pool_points(order: DispatchOrder, now: int) -> Iterator[SharePoint]:
@@ -91,7 +101,3 @@ def _pool_points(order: DispatchOrder, now: int) -> Iterator[SharePoint]:
                 use.in_use[queue] / total if total else 0.0,
                 share / shares,
             )
-
-
-def _plain(value: float | str) -> str:
-    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -13,6 +13,7 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, UserGroup
+from slotwise.solver.loop.fairshare import ShareTree
 from slotwise.solver.loop.order import order_policy
 
 GROUPS = (
@@ -128,6 +129,40 @@ def test_a_checkpoint_goes_on_as_the_run_would_have(problem, stop):
         part.cycle(now)
     assert part.starts == whole.starts
     assert part.order.to_state() == whole.order.to_state()
+
+
+@pytest.mark.behaviour("FSH-06", "FSH-10")
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_dispatch_looks_at_the_accounts_on_its_way_alone(monkeypatch, flat):
+    """Priorities worked out for a dispatch: as many as levels, whatever the number of users."""
+    calls = 0
+    priority = ShareTree.priority
+
+    def counted(self, account, now):
+        nonlocal calls
+        calls += 1
+        return priority(self, account, now)
+
+    monkeypatch.setattr(ShareTree, "priority", counted)
+    found = set()
+    for count in (20, 2000):
+        names = [f"u{number}" for number in range(count)]
+        halves = (names[: count // 2], names[count // 2 :])
+        groups = tuple(
+            UserGroup(f"g{n}", tuple(half), (("default", 1),)) for n, half in enumerate(halves)
+        )
+        top = (("default", 1),) if flat else (("g0", 2), ("g1", 1))
+        queue = Queue("default", user_shares=top)
+        order = order_policy(instance(queue, groups=() if flat else groups, slots=9999))
+        order.begin(0, jobs(" ".join(names)))
+        order.next()
+        calls = 0
+        for _ in range(10):
+            order.started(order.next().job, {"h1": 1}, 0)
+        order.next()
+        found.add(calls)
+    # One for each account that is weighed anew, one for the offer.
+    assert found == ({20} if flat else {30})
 
 
 @given(

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 import typer
@@ -190,12 +191,40 @@ def test_the_series_of_a_pool():
 @pytest.mark.behaviour("VEW-04")
 def test_simulate_writes_the_series(tmp_path):
     file = tmp_path / "shares.csv"
-    path = str(example("fairshare-chargeback"))
-    result = CliRunner().invoke(main_app, ["simulate", path, "--shares", str(file)])
-    assert result.exit_code == 0, result.output
+    also = tmp_path / "shares.json"
+    for name in (file, also):
+        command = ["simulate", "--example", "fairshare-chargeback", "--shares", str(name)]
+        result = CliRunner().invoke(main_app, command)
+        assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(file.open()))
     first = {row["account"]: row["slots"] for row in rows if row["time"] == "0"}
     assert first == {"big_servers/eng_users": "7", "big_servers/acct_users": "3"}
+    points = json.loads(also.read_text())
+    assert points[0] == {
+        "time": 0, "policy": "big_servers", "account": "big_servers/eng_users",
+        "priority": 0.291667, "slots": 7, "share": 0.7, "target": 0.7,
+    }  # fmt: skip
+    assert [list(map(str, point.values())) for point in points] == [
+        list(row.values()) for row in rows
+    ]
+
+
+@pytest.mark.behaviour("FSH-06")
+def test_the_cycle_log_says_why_as_the_guide_prints_it(tmp_path):
+    guide = (Path(__file__).parents[2] / "docs" / "fairshare.md").read_text().splitlines()
+    file = tmp_path / "log.jsonl"
+    for name, job in (("fairshare-groups", "job5"), ("fairshare-pool", "r1")):
+        command = ["simulate", "--example", name, "--cycle-log", str(file)]
+        assert CliRunner().invoke(main_app, command).exit_code == 0
+        first = json.loads(file.read_text().splitlines()[0])
+        assert first["started"][0] == job
+        assert first["why"][job] in guide
+
+
+@pytest.mark.parametrize("arguments", [[], ["x.yaml", "--example", "fairshare-pool"]])
+def test_simulate_takes_a_file_or_an_example(arguments):
+    result = CliRunner().invoke(main_app, ["simulate", *arguments])
+    assert str(result.exception).startswith("give a log, an instance file or --example NAME")
 
 
 @pytest.mark.parametrize(
