@@ -43,11 +43,13 @@ class Use:
     """A use of one host resource or pool, by index into the profile's lists.
 
     reservation: amounts over the life of the job; the amounts are counted once per `per`.
+    once: counted once a job (on each host, in a pool) however many of its terms have the use.
     """
 
     index: int
     per: Per
     reservation: Reservation
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ later ones: these stretches are searched one after another (`docs/semantics.md`,
 from __future__ import annotations
 
 import bisect
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .demand import Allocation, Alternative, Demand, TermDemand
+from .once import counted_once, room_beside
 from .placement import fits, place
 from .profile import Profile
 from .resources import SLOTS
@@ -61,14 +63,22 @@ def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
 
 
 def _placed(
-    profile: Profile, demand: Demand, term: TermDemand, alternative: Alternative, time: int
+    profile: Profile,
+    demand: Demand,
+    term: TermDemand,
+    alternative: Alternative,
+    time: int,
+    before: Collection[int] = (),
 ) -> Allocation | None:
-    """A placement of one term, or None.
+    """A placement of one term, or None. before: hosts of the earlier terms.
 
     cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
     by the configuration's order of the units (TBR-13).
     """
-    room = profile.room(demand, term, alternative, time)
+    if before:
+        room = room_beside(profile, demand, term, alternative, time, before)
+    else:
+        room = profile.room(demand, term, alternative, time)
     if term.unit is not None and term.unit.pref != "config":
         if time > profile.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
@@ -108,29 +118,30 @@ def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, 
         alternative = term.alternatives[0]
         if alternative.missing:
             return None
-        allocation = _placed(scratch, demand, term, alternative, time)
+        before = {host for part in placed for host in part}
+        allocation = _placed(scratch, demand, term, alternative, time, before)
         if allocation is None:
             return None
-        scratch.hold(alternative, allocation, time, end)
+        for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
+            scratch.hold(uses, hosts, time, end)
         placed.append(allocation)
     return tuple(placed)
 
 
 def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
     """Enter a planned start into the profile."""
+    before: set[int] = set()
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         blocked: set[int] = set()
         if term.unit is not None and term.unit.excl:
             used = {int(term.unit.unit_of[host]) for host in allocation}
             members = [h for h, unit in enumerate(term.unit.unit_of) if int(unit) in used]
             blocked = {*members}
-        profile.hold(
-            term.alternatives[start.alternative],
-            allocation,
-            start.time,
-            start.finish(demand),
-            whole_hosts=blocked,
-        )
+        alternative = term.alternatives[start.alternative]
+        for uses, hosts in counted_once(alternative, allocation, before, profile.table.pools):
+            profile.hold(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
+            blocked = set()
+        before |= set(allocation)
 
 
 def earliest_start(
@@ -192,12 +203,12 @@ def _first_fit(
     low, high = -1, len(times)
     if hint is not None and times[0] <= hint <= times[-1]:
         likely = bisect.bisect_left(times, hint)
-        if not can_start(profile, demand, times[likely]):
-            low = likely
-        elif likely == 0 or not can_start(profile, demand, times[likely - 1]):
+        if likely and can_start(profile, demand, times[likely - 1]):
+            high = likely - 1
+        elif can_start(profile, demand, times[likely]):
             return likely
         else:
-            high = likely - 1
+            low = likely
     if high == len(times):
         high -= 1
         if low == high or not can_start(profile, demand, times[high]):

@@ -23,6 +23,7 @@ from ..model.resreq import (
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
 from .calendar import Calendar
 from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
+from .once import counted_once
 from .profile import Profile
 from .resources import ResourceTable
 
@@ -80,11 +81,14 @@ class Resolver:
             return [(self._running_use(running, requirement, 0), allocation)]
         rest = job.slots - sum(term.count or 0 for term in requirement.terms)
         counts = [_count(term, rest) for term in requirement.terms]
+        found: list[tuple[Alternative, Allocation]] = []
+        before: set[int] = set()
         parts = zip(requirement.terms, _cut(allocation, counts), strict=True)
-        return [
-            (self._running_use(running, term.requirement, position), part)
-            for position, (term, part) in enumerate(parts)
-        ]
+        for position, (term, part) in enumerate(parts):
+            alternative = self._running_use(running, term.requirement, position)
+            found += counted_once(alternative, part, before, self.table.pools)
+            before |= set(part)
+        return found
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""

@@ -174,7 +174,7 @@ class ResourceTable:
                 elif resource != "slots" and resource not in held:
                     continue
                 index = self._limit_index(limit, resource, amount, key)
-                (hosts if each else pools).append(Use(index, per, item))
+                (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools
 
     def _limit_amounts(self, limit: Limit) -> list[tuple[str, float]]:

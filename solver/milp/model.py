@@ -23,6 +23,8 @@ from .shape import Program, TermVariables, Variable, total
 
 #: (job, variable, amount per unit, largest value of the variable)
 Parts = list[tuple[str, Variable, float, int]]
+#: Variables and their weights in a sum.
+Weighted = list[tuple[Variable, float]]
 
 
 @dataclass(slots=True)
@@ -169,6 +171,7 @@ class PlacementModel:
                         self._on_hosts(option, variables, use, point, hosts)
                     for use in variables.term.alternatives[option.number].pool_uses:
                         self._in_pool(option, variables, use, point, pools)
+                self._once(option, hosts, pools)
             for (index, host), parts in sorted(hosts.items()):
                 self._at_most(parts, float(self.base.free(index, point)[host]))
             for index, parts in sorted(pools.items()):
@@ -194,7 +197,7 @@ class PlacementModel:
         hosts: dict[tuple[int, int], Parts],
     ) -> None:
         amount = use.reservation.planned_at(point - option.time)
-        if amount <= 0:
+        if amount <= 0 or (use.once and len(option.terms) > 1):
             return
         job, unit = option.demand.job.id, variables.term.unit
         capacity = self.base.table.host_resources[use.index].capacity
@@ -226,7 +229,7 @@ class PlacementModel:
         amount = use.reservation.planned_at(point - option.time)
         mask = self.base.table.pools[use.index].mask
         inside = [host for host in variables.used if mask[host]]
-        if amount <= 0 or not inside:
+        if amount <= 0 or not inside or (use.once and len(option.terms) > 1):
             return
         job, here = option.demand.job.id, pools[use.index]
         if use.per in (Per.SLOT, Per.HOST):
@@ -234,10 +237,39 @@ class PlacementModel:
             for host in inside:
                 here += _parts(job, counted[host], amount)
             return
-        touched = self.program.binary()
-        for host in inside:
-            self.program.add(total([*variables.used[host], (touched, -1)]) <= 0)
+        touched = self._touched([variables.used[host] for host in inside])
         here.append((job, touched, amount, 1))
+
+    def _once(
+        self, option: Option, hosts: dict[tuple[int, int], Parts], pools: dict[int, Parts]
+    ) -> None:
+        """Limits that count a job once, on a host or in all, whichever of its terms is there."""
+        if len(option.terms) < 2:
+            return
+        on_hosts: dict[tuple[int, int], list[Weighted]] = defaultdict(list)
+        in_pools: dict[int, list[Weighted]] = defaultdict(list)
+        for variables in option.terms:
+            alternative = variables.term.alternatives[option.number]
+            for use in alternative.host_uses:
+                for host in variables.used if use.once else ():
+                    on_hosts[use.index, host].append(variables.used[host])
+            for use in alternative.pool_uses:
+                mask = self.base.table.pools[use.index].mask
+                inside = [host for host in variables.used if use.once and mask[host]]
+                in_pools[use.index] += [variables.used[host] for host in inside]
+        job = option.demand.job.id
+        for key, used in on_hosts.items():
+            hosts[key].append((job, self._touched(used), 1, 1))
+        for index, used in in_pools.items():
+            if used:
+                pools[index].append((job, self._touched(used), 1, 1))
+
+    def _touched(self, used: list[Weighted]) -> Variable:
+        """One where any of the hosts is used."""
+        touched = self.program.binary()
+        for host in used:
+            self.program.add(total([*host, (touched, -1)]) <= 0)
+        return touched
 
 
 def _parts(job: str, parts: list[tuple[Variable, float]], amount: float) -> Parts:

@@ -19,6 +19,7 @@ from ortools.sat.python import cp_model
 
 from ..demand import Demand, Per, Use
 from ..earliest import Start
+from ..once import counts_once
 from ..problem import PlanningProblem
 from ..profile import SLACK
 from ..resources import SLOTS
@@ -75,6 +76,7 @@ class IntervalModel:
         """Whether the model is small enough, and able, to be built for these jobs."""
         pairs = sum(int(t.candidates.size) * len(t.alternatives) for d in demands for t in d.terms)
         known = all(d.duration is not None and d.calendar is None for d in demands)
+        known = known and not any(counts_once(demand) for demand in demands)
         return known and pairs <= MOST_PAIRS and hosts * len(demands) <= 4 * MOST_PAIRS
 
     def solve(

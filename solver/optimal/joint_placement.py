@@ -125,6 +125,7 @@ class JointPlacement:
                     if not alone:  # one job by itself keeps to the room it was given
                         self._host_terms(choice, shape, point, hosts)
                     self._pool_terms(choice, shape, point, pools)
+                self._terms_once(choice, hosts, pools)
             for index, by_host in hosts.items():
                 free = self.base.free(index, point)
                 for host, terms in by_host.items():
@@ -153,7 +154,7 @@ class JointPlacement:
         excl = shape.term.unit is not None and shape.term.unit.excl
         for use in shape.term.alternatives[choice.number].host_uses:
             held = _scaled(use, point - choice.time)
-            if held == 0:
+            if held == 0 or (use.once and len(choice.terms) > 1):
                 continue
             by_host = hosts[use.index]
             if use.index == SLOTS and excl:
@@ -192,7 +193,7 @@ class JointPlacement:
             held = _scaled(use, point - choice.time)
             mask = self.base.table.pools[use.index].mask
             inside = [host for host in shape.used if mask[host]]
-            if held == 0 or not inside:
+            if held == 0 or not inside or (use.once and len(choice.terms) > 1):
                 continue
             if use.per is Per.SLOT:
                 if len(inside) == len(shape.used):
@@ -203,9 +204,34 @@ class JointPlacement:
             elif use.per is Per.HOST:
                 pools[use.index] += [(shape.used[host], held, 1) for host in inside]
             else:
-                touched = self.model.new_bool_var("")
-                self.model.add_max_equality(touched, [shape.used[h] for h in inside])
-                pools[use.index].append((touched, held, 1))
+                pools[use.index].append((self._any([shape.used[h] for h in inside]), held, 1))
+
+    def _terms_once(
+        self, choice: _Choice, hosts: dict[int, dict[int, Terms]], pools: dict[int, Terms]
+    ) -> None:
+        """What counts a job once although several of its terms use it."""
+        if len(choice.terms) < 2:
+            return
+        on_hosts: dict[tuple[int, int], list[Literal]] = defaultdict(list)
+        in_pools: dict[int, list[Literal]] = defaultdict(list)
+        for shape in choice.terms:
+            alternative = shape.term.alternatives[choice.number]
+            for use in (use for use in alternative.host_uses if use.once):
+                for host, used in shape.used.items():
+                    on_hosts[use.index, host].append(used)
+            for use in (use for use in alternative.pool_uses if use.once):
+                mask = self.base.table.pools[use.index].mask
+                in_pools[use.index] += [used for host, used in shape.used.items() if mask[host]]
+        for (index, host), literals in on_hosts.items():
+            hosts[index][host].append((self._any(literals), SCALE, 1))
+        for index, literals in in_pools.items():
+            if literals:
+                pools[index].append((self._any(literals), SCALE, 1))
+
+    def _any(self, literals: list[Literal]) -> Literal:
+        found = self.model.new_bool_var("")
+        self.model.add_max_equality(found, literals)
+        return found
 
     # --- hint ---------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.limits import Limit
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.limits import Limit, Scope
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
 from slotwise.solver.compare import compare
@@ -112,3 +112,20 @@ def test_an_exclusive_unit_does_not_hide_other_refusals() -> None:
         replace(base, queues=(queue,), pending=(job,), params=Instance(base.cluster).params)
     )
     assert "PROCLIMIT" in found.unplaced[0].reason
+
+
+@pytest.mark.parametrize("hosts", [Scope(("all",), each=True), Scope(("a", "b"))])
+def test_a_limit_on_jobs_of_hosts_counts_a_compound_job_once(hosts: Scope) -> None:
+    """The second job shares no host with the first, and neither with one that runs."""
+    cluster = Cluster((Host("a", 3), Host("b", 3), Host("c", 3)))
+    text = ("1*{} + 2*{span[hosts=1]}",)
+    jobs = [Job(name, 3, res_req=text, run_limit=MINUTE) for name in ("p", "q", "r")]
+    limit = Limit("one", {"jobs": 1.0}, hosts=hosts)
+    running = (RunningJob(replace(jobs[2], id="s"), 0, {"c": 3}),)
+    instance = _pending(cluster, *jobs[:2], limits=(limit,), running=running)
+    later = 0 if hosts.each else MINUTE
+    for method in ("time-based", "optimal", "milp"):
+        found = plan(instance, method)
+        assert validate(instance, found) == []
+        assert [entry.start for entry in found] == [0, later], method
+        assert len(found["p"].allocation) == 1
