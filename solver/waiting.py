@@ -10,6 +10,7 @@ from ..model.plan import PlannedJob
 from .demand import Alternative, Demand, Per, Room, TermDemand
 from .earliest import Start, earliest_start
 from .placement import fits
+from .placement.supply import busy_units
 from .problem import PlanningProblem
 from .profile import SLACK, UNBOUND, Profile
 from .resources import SLOTS
@@ -66,7 +67,39 @@ def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob
             for item in problem.instance.advance_reservations
             if item.end == start.time and names & set(item.slots)
         ]
-    return f"; waits for the end of {_some(enders)}" if enders else ""
+    if enders:
+        return f"; waits for the end of {_some(enders)}"
+    givers = _givers(problem, start, names, planned)
+    return f"; waits for {_some(givers)} to hold less" if givers else ""
+
+
+def _givers(
+    problem: PlanningProblem, start: Start, names: set[str], planned: Sequence[PlannedJob]
+) -> list[str]:
+    """Jobs on these hosts one of whose reservations falls at the start: a phase or a decay."""
+    index = problem.instance.cluster.host_index()
+    demands = {demand.job.id: demand for demand in problem.demands}
+    held = [
+        (running.job.id, running.start, alternative)
+        for running in problem.instance.running
+        if names & set(running.allocation)
+        for alternative, _ in problem.resolver.running_uses(
+            running, {index[name]: slots for name, slots in running.allocation.items()}
+        )
+    ]
+    held += [
+        (item.job, item.start, term.alternatives[item.alternative])
+        for item in planned
+        if item.start is not None and names & set(item.allocation)
+        for term in demands[item.job].terms
+    ]
+    falling = [
+        job
+        for job, since, alternative in held
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+        if start.time - since in use.reservation.drops()
+    ]
+    return list(dict.fromkeys(falling))
 
 
 def counted(number: int, noun: str, more: str = "") -> str:
@@ -146,12 +179,9 @@ def _host_shortage(
         idle = int((room.caps > 0).sum())
         return f"needs hosts without any other job, has {idle}"
     if term.ptile is not None and term.candidates.size:
-        tile = min(int(term.ptile[term.candidates].max()), term.slots)
-        need = -(-term.slots // tile)
-        have = int((room.caps[term.candidates] >= tile).sum())
-        if have < need:
-            each = counted(tile, "free slot", also)
-            return f"needs {counted(need, 'host')} with {each}, has {have}"
+        text = _tile_shortage(term, room, also)
+        if text:
+            return text
     total = int(np.minimum(room.caps, UNBOUND).sum())
     if total < term.slots:
         open_slots = int(free[term.candidates].sum()) if lacking else total
@@ -162,6 +192,22 @@ def _host_shortage(
     if term.same:
         return f"needs {wanted} on hosts that agree in same[]"
     return f"needs {wanted} in the shape it asks for"
+
+
+def _tile_shortage(term: TermDemand, room: Room, also: str) -> str:
+    """Too few hosts with a whole block of span[ptile], or none for the rest; "" if there are."""
+    assert term.ptile is not None
+    tile = min(int(term.ptile[term.candidates].max()), term.slots)
+    blocks, rest = divmod(term.slots, tile)
+    caps = room.caps[term.candidates]
+    have = int((caps >= tile).sum())
+    text = f"needs {counted(blocks, 'host')} with {counted(tile, 'free slot', also)}"
+    if rest:
+        text += f" and one with {rest}"
+    if have < blocks:
+        return f"{text}, has {have}"
+    lone = rest and int((caps >= rest).sum()) == blocks
+    return f"{text}, has no other for the {rest}" if lone else ""
 
 
 def _binding_beside_slots(
@@ -191,12 +237,6 @@ def _binding_beside_slots(
 def _unit_shortage(term: TermDemand, room: Room) -> str:
     unit = term.unit
     assert unit is not None
-    totals = np.bincount(
-        unit.unit_of[unit.unit_of >= 0],
-        weights=room.caps[unit.unit_of >= 0],
-        minlength=len(unit.names),
-    )
-    best = int(totals.argmax())
     wishes = [
         text
         for text, asked in (
@@ -207,12 +247,21 @@ def _unit_shortage(term: TermDemand, room: Room) -> str:
         )
         if asked
     ]
-    have = int(totals[best])
-    lacks = f" and lacks {term.slots - have}" if unit.maxcus == 1 and have < term.slots else ""
-    return (
-        f"needs {counted(term.slots, 'slot')} under cu[{':'.join(wishes)}]; "
-        f"the fullest choice, {unit.names[best]}, has {have}{lacks}"
-    )
+    owned = unit.unit_of >= 0
+    totals = np.bincount(unit.unit_of[owned], weights=room.caps[owned], minlength=len(unit.names))
+    text = f"needs {counted(term.slots, 'slot')} under cu[{':'.join(wishes)}]; "
+    if unit.excl and room.idle is not None:
+        alone = ~busy_units(unit, room.idle)
+        slots = f", with {counted(int(totals[alone].sum()), 'slot')}" if alone.any() else ""
+        return text + f"{alone.sum()} of {len(alone)} units are without other jobs{slots}"
+    most = unit.maxcus or 1
+    best = np.argsort(-totals, kind="stable")[:most]
+    have = int(totals[best].sum())
+    short = unit.maxcus is not None and have < term.slots
+    lacks = f" and lack{'s' * (most == 1)} {term.slots - have}" if short else ""
+    if most > 1:
+        return text + f"the {most} fullest have {have}{lacks}"
+    return text + f"the fullest choice, {unit.names[best[0]]}, has {have}{lacks}"
 
 
 def amounts_short(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:

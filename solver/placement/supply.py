@@ -81,7 +81,7 @@ def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
         units = term.unit.unit_of[hosts]
         usable = units >= 0
         if term.unit.excl and room.idle is not None:
-            usable &= ~_busy_units(term.unit, room.idle)[units]
+            usable &= ~busy_units(term.unit, room.idle)[units]
         hosts, units = hosts[usable], units[usable]
     blocks: IntArray | None = None
     if term.one_host:
@@ -95,7 +95,7 @@ def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
     return Supply(hosts, room.caps[hosts], blocks, units, first)
 
 
-def _busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
+def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
     """Units with work on any of their hosts, candidates or not (PLC-11)."""
     owned = unit.unit_of[~idle & (unit.unit_of >= 0)]
     return np.bincount(owned, minlength=len(unit.names)) > 0
