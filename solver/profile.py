@@ -34,6 +34,8 @@ from .resources import SLOTS, FloatArray, ResourceTable, flat
 FOREVER = 1 << 60
 #: Amounts are compared with this slack (design §3: exact to 1e-6).
 SLACK = 1e-6
+#: From so many hosts on a use is held as columns, not row by row.
+MANY_HOSTS = 8
 #: A cap that does not bind, small enough to be summed over all hosts.
 UNBOUND = 1 << 30
 
@@ -83,6 +85,36 @@ class Block:
         block.amount, block.decaying = amount, decaying
         return block
 
+    @classmethod
+    def constant(cls, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> Block:
+        """One row a host for something held from start to finish."""
+        count = len(hosts)
+        return cls.of_columns(
+            hosts,
+            np.full(count, start, dtype=np.int64),
+            np.full(count, finish, dtype=np.int64),
+            amounts,
+            _NONE_DECAYING,
+        )
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """The rows of all of them; one at least."""
+        if len(blocks) == 1:
+            return blocks[0]
+        offsets = np.cumsum([0, *(len(block.where) for block in blocks[:-1])]).tolist()
+        falling = zip(blocks, offsets, strict=True)
+        return cls.of_columns(
+            np.concatenate([block.where for block in blocks]),
+            np.concatenate([block.begin for block in blocks]),
+            np.concatenate([block.end for block in blocks]),
+            np.concatenate([block.amount for block in blocks]),
+            (
+                np.concatenate([block.decaying[0] + offset for block, offset in falling]),
+                np.concatenate([block.decaying[1] for block in blocks]),
+            ),
+        )
+
     def at(self, time: int, size: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
         amount = self.amount
@@ -97,21 +129,23 @@ class Block:
         return counted.astype(float, copy=False)
 
 
+_NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
 class Usage:
     """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
 
-    Rows added before :meth:`freeze` (running jobs) are turned into columns once and shared by
-    copies; later ones (planned jobs) are few.
+    Rows added before :meth:`freeze` (running jobs) are shared by copies; later ones (planned jobs)
+    are few. recent: rows that are in no column yet.
     """
 
-    __slots__ = ("_base", "_recent", "recent", "rows", "size")
+    __slots__ = ("_added", "_base", "recent", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.rows: list[Row] = []
         self.recent: list[Row] = []
         self._base: Block | None = None
-        self._recent: Block | None = None
+        self._added: list[Block] = []
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -127,14 +161,24 @@ class Usage:
                 # Cut short: keep the slope by ending at the amount that the line reaches there.
                 floor = amount - (amount - floor) * (end - begin) / (full_end - begin)
             self.recent.append(Row(where, begin, end, amount, floor, decay))
-        self._recent = None
+
+    def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
+        """Add one row a host for something held from start to finish."""
+        self._added.append(Block.constant(hosts, start, finish, amounts))
+
+    def _later(self) -> list[Block]:
+        """Everything added since the freeze, as one block or none."""
+        if self.recent:
+            self._added.append(Block(self.recent))
+            self.recent = []
+        if len(self._added) > 1:
+            self._added = [Block.joined(self._added)]
+        return self._added
 
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
-        self.rows += self.recent
-        self.recent = []
-        self._recent = None
-        self._base = Block(self.rows)
+        self._base = Block.joined([self._base or Block(()), *self._later()])
+        self._added = []
 
     def at(self, time: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
@@ -142,10 +186,8 @@ class Usage:
             self.freeze()
         assert self._base is not None
         total = self._base.at(time, self.size)
-        if self.recent:
-            if self._recent is None:
-                self._recent = Block(self.recent)
-            total = total + self._recent.at(time, self.size)
+        for block in self._later():
+            total = total + block.at(time, self.size)
         return total
 
     @classmethod
@@ -160,9 +202,7 @@ class Usage:
         if self._base is None:
             self.freeze()
         twin = Usage(self.size)
-        twin.rows = self.rows
-        twin.recent = list(self.recent)
-        twin._base = self._base
+        twin._base, twin._added = self._base, list(self._later())
         return twin
 
 
@@ -240,6 +280,16 @@ class Profile:
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         usage = self._usage(use.index)
         capacity, per = self.table.host_resources[use.index].capacity, use.per
+        amount = _for_life(use)
+        many = len(allocation) >= MANY_HOSTS
+        if many and amount is not None and per is not Per.JOB and start < end:
+            hosts = np.fromiter(allocation, np.int64, len(allocation))
+            if per is Per.SLOT:
+                amounts = np.fromiter(allocation.values(), float, len(allocation)) * amount
+            else:
+                amounts = (capacity[hosts] if per is Per.WHOLE else np.ones(len(hosts))) * amount
+            usage.add_constant(hosts, start, end, amounts)
+            return
         for host, slots in allocation.items():
             times = float(slots) if per is Per.SLOT else 1.0
             usage.add(host, start, end, use, float(capacity[host]) if per is Per.WHOLE else times)
@@ -378,22 +428,25 @@ class Profile:
         """What one term of a job finds over its window from `start`."""
         duration = demand.duration
         points = self.checkpoints(start, duration)
-        caps = np.full(self.hosts, UNBOUND, dtype=float)
+        caps: FloatArray | None = None
         first: BoolArray | None = None
         for use in alternative.host_uses:
             for point in points:
                 held = use.reservation.planned_at(point - start)
-                if held > 0 and use.per is Per.JOB:
-                    enough = self._host_cap(use, held, point) > 0
-                    first = enough if first is None else first & enough
-                elif held > 0:
-                    np.minimum(caps, self._host_cap(use, held, point), out=caps)
-        mask = np.zeros(self.hosts, dtype=bool)
-        mask[term.candidates] = True
+                if held <= 0:
+                    continue
+                found = self._host_cap(use, held, point)
+                if use.per is Per.JOB:
+                    first = found > 0 if first is None else first & (found > 0)
+                else:
+                    caps = found if caps is None else np.minimum(caps, found, out=caps)
+        whole = np.zeros(self.hosts, dtype=np.int64)
+        inside = slice(None) if len(term.candidates) == self.hosts else term.candidates
+        bound = UNBOUND if caps is None else np.minimum(np.maximum(caps[inside], 0), UNBOUND)
+        whole[inside] = bound
         closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
         if closed is not None:
-            mask &= ~closed
-        whole = np.where(mask, np.maximum(caps, 0), 0).astype(np.int64)
+            whole[closed] = 0
         groups: list[GroupCap] = []
         for use in alternative.pool_uses:
             self._pool_cap(use, points, start, whole, groups)
@@ -436,6 +489,13 @@ class Profile:
         for point in points:
             found &= self.free(SLOTS, point) >= capacity
         return found
+
+
+def _for_life(use: Use) -> float | None:
+    """The amount that a use holds as long as the job runs, None if it changes."""
+    phases = use.reservation.phases
+    constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
+    return phases[0].amount if constant else None
 
 
 def _insert(times: list[int], time: int) -> None:

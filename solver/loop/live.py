@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..demand import Allocation, Alternative, BoolArray, IntArray, Per, Use
+from ..demand import Allocation, Alternative, BoolArray, IntArray, Use
 from ..profile import FOREVER, Block, Profile, Row, Usage
 from ..resources import SLOTS, FloatArray, ResourceTable
 
@@ -191,22 +191,6 @@ class LiveProfile(Profile):
         if index == SLOTS:
             self._sorted = found
         return found
-
-    def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
-        phases = use.reservation.phases
-        if len(phases) != 1 or phases[0].end is not None or phases[0].start or use.per is Per.JOB:
-            super()._hold_hosts(use, allocation, start, end)
-            return
-        hosts = np.fromiter(allocation, np.int64, len(allocation))
-        if use.per is Per.SLOT:
-            times = np.fromiter(allocation.values(), float, len(allocation))
-        elif use.per is Per.WHOLE:
-            times = self.table.host_resources[use.index].capacity[hosts]
-        else:
-            times = np.ones(len(hosts))
-        usage = self._usage(use.index)
-        assert isinstance(usage, LiveUsage)
-        usage.add_constant(hosts, start, end, times * phases[0].amount)
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)
