@@ -10,11 +10,15 @@ from typing import Annotated
 import typer
 
 from .exits import Exit
+from .options import read_source
 
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(help="Instance files, YAML or JSON.", show_default=False)
+        list[Path],
+        typer.Argument(
+            help="Instance files, YAML or JSON; - for standard input.", show_default=False
+        ),
     ],
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
@@ -22,17 +26,16 @@ def check(
     Exit codes: 0 all are right, 2 some are not.
     """
     from ..model.errors import InputError
-    from ..model.formats import load_with_warnings
 
     wrong = False
     for file in files:
         try:
-            instance, warnings = load_with_warnings(file)
+            instance = read_source(file)
         except InputError as error:
             wrong = True
-            _complain(error.problems, "")
+            for problem in error.problems:
+                typer.echo(f"slotwise: {problem}", err=True)
             continue
-        _complain(warnings, "warning: ")
         cluster = instance.cluster
         typer.echo(
             f"{file}: ok ({len(cluster.hosts)} hosts, {sum(host.slots for host in cluster.hosts)} "
@@ -40,11 +43,6 @@ def check(
         )
     if wrong:
         sys.exit(Exit.BAD_INPUT)
-
-
-def _complain(problems: tuple[object, ...], kind: str) -> None:
-    for problem in problems:
-        typer.echo(f"slotwise: {kind}{problem}", err=True)
 
 
 def schema() -> None:

@@ -54,14 +54,23 @@ def read_instance(file: Path | None, example: str | None) -> Instance:
     Raises InputError when neither or both are given, or the instance is bad.
     """
     from ..instances import example as example_path
-    from ..model.formats import load_with_warnings, loads_with_warnings
 
     if (file is None) == (example is None):
         raise InputError("give an instance file or --example NAME (`slotwise examples` lists them)")
     source = example_path(example) if example is not None else file
     assert source is not None
+    return read_source(source)
+
+
+def read_source(source: Path) -> Instance:
+    """The instance of a file, or of standard input for "-"; warnings go to stderr.
+
+    Raises InputError with everything that is wrong with it.
+    """
+    from ..model.formats import load_with_warnings, loads_with_warnings
+
     if str(source) == "-":
-        instance, warnings = loads_with_warnings(sys.stdin.read(), "<stdin>")
+        instance, warnings = loads_with_warnings(sys.stdin.buffer.read(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
     for warning in warnings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .exits import Exit
+from .options import read_source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -63,11 +64,14 @@ def resreq(
 
     Exit code 0 if it is valid, 2 if not. With --check-select 0 or 255.
     """
+    from ..model.errors import InputError
     from ..model.resreq import ResreqError
 
     if check_select:
-        raise typer.Exit(_check_select(text))
-    instance = _load(against)
+        raise typer.Exit(_check_select(text, output))
+    if submitted_from is not None and against is None:
+        raise InputError("--from names a host of an instance: give --against too")
+    instance = None if against is None else read_source(against)
     try:
         answer = _answer(text, instance, strict, lenient, submitted_from)
     except ResreqError as error:
@@ -82,20 +86,13 @@ def resreq(
     raise typer.Exit(Exit.DONE if answer.valid else Exit.BAD_INPUT)
 
 
-def _check_select(text: str) -> int:
+def _check_select(text: str, output: Format) -> int:
     from ..model.resreq.check import check_select
 
     valid, sentence = check_select(text)
-    typer.echo(sentence)
+    record = _record(Answer(valid, sentence, None, None, None))
+    typer.echo(sentence if output == "text" else json.dumps(record))
     return 0 if valid else 255
-
-
-def _load(path: Path | None) -> Instance | None:
-    if path is None:
-        return None
-    from ..model.formats import load
-
-    return load(path)
 
 
 def _answer(

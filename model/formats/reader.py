@@ -37,30 +37,37 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
     path = Path(source)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
     except OSError as error:
         raise InputError([Problem(error.strerror or str(error), str(source))]) from None
-    except UnicodeDecodeError as error:
-        problem = Problem(f"is not UTF-8 text (byte {error.start})", str(source))
-        raise InputError([problem]) from None
     except ValueError as error:
         raise InputError([Problem(str(error), str(source))]) from None
     suffix = path.suffix.lower()
     kind = "json" if suffix == ".json" else "yaml" if suffix in (".yaml", ".yml") else None
-    return loads_with_warnings(text, str(source), format=kind)
+    return loads_with_warnings(data, str(source), format=kind)
 
 
 def loads_with_warnings(
-    text: str, source: str = "", *, format: str | None = None
+    text: str | bytes, source: str = "", *, format: str | None = None
 ) -> tuple[Instance, tuple[Problem, ...]]:
-    """As :func:`loads`, with what is odd but no error."""
+    """As :func:`loads`, with what is odd but no error; bytes are taken for UTF-8."""
     from . import raw
     from .positions import compose, lines
 
+    if isinstance(text, bytes):
+        text = _decoded(text, source)
     json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
         data = raw.parse(text, source, json_text=json_text)
         return _interpret(data, source, lambda places: lines(compose(text), places))
+
+
+def _decoded(data: bytes, source: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = Problem(f"is not UTF-8 text (byte {error.start})", source)
+        raise InputError([problem]) from None
 
 
 @contextmanager

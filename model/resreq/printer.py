@@ -35,6 +35,7 @@ _LEVELS = {
     "*": 6,
     "/": 6,
 }
+_COMPARISONS = (3, 4)
 _UNARY = 7
 
 
@@ -100,10 +101,8 @@ def _binary(part: Binary) -> str:
     sign, own = part.operator, _LEVELS[part.operator]
     if sign in ("&&", "||"):
         return f" {sign} ".join(_expression(item, own + 1) for item in operands(part, sign))
-    if own in (
-        3,
-        4,
-    ):  # one comparison beside another is always in parentheses: strict has one level
+    if own in _COMPARISONS:
+        # Beside another one always in parentheses: strict syntax has one level of them.
         return f"{_expression(part.left, 5)}{sign}{_expression(part.right, 5)}"
     return f"{_expression(part.left, own)}{sign}{_expression(part.right, own + 1)}"
 
@@ -118,7 +117,8 @@ def print_rusage(rusage: Rusage) -> str:
 
 def _usage(usage: UsageString) -> str:
     parts = [_amount(amount) for amount in usage.amounts]
-    grouped = len(usage.durations) > 1 or len(usage.decays) > 1
+    phased = any(amount.phased for amount in usage.amounts)
+    grouped = phased or len(usage.durations) > 1 or len(usage.decays) > 1
     for name, values in (
         ("duration", [_duration(value) for value in usage.durations]),
         ("decay", [plain(value) for value in usage.decays]),

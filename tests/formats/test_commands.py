@@ -62,6 +62,13 @@ def test_check_reports_everything_and_goes_on(tmp_path: Path) -> None:
     assert len(messages) == 4
 
 
+def test_check_reads_standard_input() -> None:
+    run = CliRunner().invoke(app, ["check", "-"], input=example("headline").read_bytes())
+    assert run.stdout == "-: ok (4 hosts, 16 slots, 4 running, 1 pending jobs)\n"
+    run = CliRunner().invoke(app, ["check", "-"], input=b"\xff")
+    assert (run.exit_code, run.stderr) == (2, "slotwise: <stdin>: is not UTF-8 text (byte 0)\n")
+
+
 def test_schema_is_printed_as_json() -> None:
     assert json.loads(_run("schema").stdout) == json_schema()
 

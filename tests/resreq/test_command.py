@@ -149,3 +149,13 @@ def test_strict_lenient_and_a_leading_minus() -> None:
 def test_an_unknown_submission_host_is_refused(instance: str) -> None:
     result = run("cs", "--against", instance, "--from", "nohost")
     assert result.exit_code != 0
+    alone = run("cs", "--from", "hostA")
+    assert str(alone.exception) == "--from names a host of an instance: give --against too"
+
+
+@pytest.mark.behaviour("REQ-09")
+def test_the_check_of_the_selection_as_json() -> None:
+    result = run("mem >", "--check-select", "--format", "json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["valid"], found["hosts"]) == (255, False, None)
+    assert found["message"] == check_select("mem >")[1]

@@ -152,7 +152,7 @@ def test_options_that_do_not_go_together(strings: list[str], message: str) -> No
             "rusage[mem=(300 100):duration=(60)]",
             "",
             "rusage[mem=400:duration=20:lic=1]",
-            "rusage[mem=(300 100):duration=60,lic=1:duration=20]",
+            "rusage[mem=(300 100):duration=(60),lic=1:duration=20]",
         ),
     ],
 )
@@ -372,7 +372,7 @@ def test_an_application_left_aside_is_still_a_ceiling() -> None:
 @pytest.mark.behaviour("RSV-05")
 def test_phases_of_the_job_are_not_held_against_the_duration_of_the_queue() -> None:
     normal = merged("rusage[mem=(5 1):duration=(90)]", queue="rusage[mem=9:duration=10]")
-    assert normal == "rusage[mem=(5 1):duration=90]"
+    assert normal == "rusage[mem=(5 1):duration=(90)]"
 
 
 @pytest.mark.behaviour("RSV-06")

@@ -94,7 +94,7 @@ EXAMPLES = {
         "rusage[mem=20:app_lic_v201=1||mem=20:swp=50:app_lic_v15=1]"
     ),
     "rusage[mem=20:app_lic_v201=1 ||mem=(50 10):duration=(10),swp=50:app_lic_v15=1]": (
-        "rusage[mem=20:app_lic_v201=1||mem=(50 10):duration=10,swp=50:app_lic_v15=1]"
+        "rusage[mem=20:app_lic_v201=1||mem=(50 10):duration=(10),swp=50:app_lic_v15=1]"
     ),
     "rusage[r1m=0.5:mem=20:swp=40]": "rusage[r1m=0.5:mem=20:swp=40]",
     "rusage[swp=100,license=1]": "rusage[swp=100,license=1]",
