@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ..model.cluster import BUILTIN_INDICES
 from ..model.fairshare import QueueSet, queue_sets
 from ..model.windows import open_periods
-from ..solver.loop.order import order_policy
 from ..solver.loop.share_report import ShareLevel, queue_levels
+from .asked import Asked
 from .plain_tables import csv_rows, dashed, json_records, plain_table
-from .share_views import Asked, share_csv, share_table, shares_text
+from .share_views import share_csv, share_table, shares_text
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.queue import Queue
+    from ..solver.loop.moment import Moment
 
 COLUMNS = (
     *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
@@ -28,44 +29,46 @@ LONG_COLUMNS = (
 )
 
 
-def bqueues(instance: Instance, asked: Asked, format: str) -> str:
+def bqueues(moment: Moment, asked: Asked, format: str) -> str:
     """Queues: one line each, or everything about each."""
-    order = order_policy(instance)
+    instance = moment.instance
     queues = [queue for queue in instance.queues if asked.wants(queue.name)]
     levels = {
         queue.name: queue_levels(
-            instance, order, queue.name, instance.now, recursive=asked.recursive
+            instance, moment.order, queue.name, instance.now, recursive=asked.recursive
         )
         for queue in queues
     }
     sets = {name: policy for policy in queue_sets(instance) for name in policy.queues}
     if format == "json":
         return json_records(
-            _numbers(instance, queue)
+            _numbers(moment, queue)
             | _record(instance, queue, sets.get(queue.name))
             | {"levels": [asdict(level) for level in levels[queue.name]]}
             for queue in queues
         )
     if format == "csv" and asked.long:
         return share_csv(level for queue in queues for level in levels[queue.name])
-    rows = [[_numbers(instance, queue)[name] for name in COLUMNS] for queue in queues]
+    rows = [[_numbers(moment, queue)[name] for name in COLUMNS] for queue in queues]
     if format == "csv":
         return csv_rows([column.lower() for column in COLUMNS], rows)
     if not asked.long:
         return plain_table(COLUMNS, rows, "<><>>>>>>>>")
     return ("\n" + "-" * 78 + "\n\n").join(
-        _text(instance, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
+        _text(moment, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
     )
 
 
-def _numbers(instance: Instance, queue: Queue) -> dict[str, Any]:
-    """What the tables have in columns; counts are slots.
+def _numbers(moment: Moment, queue: Queue) -> dict[str, Any]:
+    """What the tables have in columns; counts are slots, reserved ones do not pend.
 
-    An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job, and
-    nothing is reserved before a cycle.
+    An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job.
     """
+    instance = moment.instance
     running = [item for item in instance.running if item.job.queue == queue.name]
-    pending = sum(job.slots for job in instance.pending if job.queue == queue.name)
+    jobs = [job for job in instance.pending if job.queue == queue.name]
+    reserved = sum(sum(moment.holds(job.id).values()) for job in jobs)
+    pending = sum(job.slots for job in jobs) - reserved
     run = sum(item.slots for item in running if not item.suspended)
     suspended = sum(item.slots for item in running if item.suspended)
     return {
@@ -77,13 +80,13 @@ def _numbers(instance: Instance, queue: Queue) -> dict[str, Any]:
         "JL/U": queue.user_slots,
         "JL/P": queue.processor_slots,
         "JL/H": queue.host_slots,
-        "NJOBS": pending + run + suspended,
+        "NJOBS": pending + run + suspended + reserved,
         "PEND": pending,
         "RUN": run,
         "SUSP": suspended,
         "SSUSP": 0,
         "USUSP": suspended,
-        "RSV": 0,
+        "RSV": reserved,
     }
 
 
@@ -116,6 +119,7 @@ def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
         f"EXCLUSIVE(CU[{unit}])": queue.exclusive.startswith("CU"),
         "PREEMPTIVE": queue.preemptive is not None,
         "PREEMPTABLE": queue.preemptable is not None,
+        "RESOURCE_RESERVE": queue.resource_reserve is not None,
     }
     return [name for name, is_used in used.items() if is_used]
 
@@ -126,17 +130,18 @@ def _longest_reservation(instance: Instance, queue: Queue) -> int | None:
 
 
 def _text(
-    instance: Instance, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
+    moment: Moment, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
 ) -> str:
-    numbers = _numbers(instance, queue)
+    instance = moment.instance
+    numbers = _numbers(moment, queue)
     row = [numbers[name] for name in LONG_COLUMNS]
     blocks = [
         f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
         "PARAMETERS/STATISTICS\n"
         + plain_table(LONG_COLUMNS, [row], ">><" + ">" * len(LONG_COLUMNS[3:]))
         + _lines(_limit_lines(instance, queue)),
-        "SCHEDULING PARAMETERS\n" + _thresholds(queue),
-        _lines(_policy_lines(instance, queue, policy)),
+        "SCHEDULING PARAMETERS\n" + thresholds_table(queue),
+        _lines(_policy_lines(queue, policy)),
         *(share_table(level, adjust=True) for level in levels),
         _lines(_member_lines(instance, queue)),
     ]
@@ -161,7 +166,7 @@ def _limit_lines(instance: Instance, queue: Queue) -> list[str]:
     return lines
 
 
-def _thresholds(queue: Queue) -> str:
+def thresholds_table(queue: Queue) -> str:
     """The built-in load indices, then those of the site that the queue has a threshold for."""
     sched, stop = queue.thresholds.sched, queue.thresholds.stop
     own = tuple(name for name in {**sched, **stop} if name not in BUILTIN_INDICES)
@@ -182,7 +187,7 @@ def _load_row(
     return (title, *(values.get(name) for name in names))
 
 
-def _policy_lines(instance: Instance, queue: Queue, policy: QueueSet | None) -> list[str]:
+def _policy_lines(queue: Queue, policy: QueueSet | None) -> list[str]:
     chosen = _policies(queue, policy)
     lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
     if policy is not None and len(policy.queues) > 1:
@@ -191,10 +196,6 @@ def _policy_lines(instance: Instance, queue: Queue, policy: QueueSet | None) -> 
             lines.append("DISPATCH_ORDER:  QUEUE")
     if policy is not None:
         lines.append("USER_SHARES:  " + shares_text(policy.shares))
-    seconds = _longest_reservation(instance, queue)
-    if seconds is not None:
-        kind = "slot" if queue.resource_reserve is None else "resource"
-        lines.append(f"Maximum {kind} reservation time: {seconds} seconds")
     return lines
 
 
@@ -211,6 +212,10 @@ def _member_lines(instance: Instance, queue: Queue) -> list[str]:
     lines = [f"USERS: {' '.join(queue.users) or 'all users'}", f"HOSTS: {' '.join(hosts) or 'all'}"]
     if queue.res_req:
         lines.append(f"RES_REQ:  {queue.res_req}")
+    seconds = _longest_reservation(instance, queue)
+    if seconds is not None:
+        kind = "slot" if queue.resource_reserve is None else "resource"
+        lines.append(f"Maximum {kind} reservation time: {seconds} seconds")
     if queue.slot_pool:
         lines.append(f"SLOT_SHARE: {dashed(queue.slot_share)}%")
         lines.append(f"SLOT_POOL: {queue.slot_pool}")

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..solver.loop.order import order_policy
 from ..solver.loop.share_report import ShareLevel, group_views, partition_views
+from .asked import Asked
 from .plain_tables import csv_rows, json_records, plain_table
 
 if TYPE_CHECKING:
-    from ..model.instance import Instance
+    from ..solver.loop.moment import Moment
 
 SHARE_COLUMNS = ("USER/GROUP", "SHARES", "PRIORITY", "STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """names: to show, () for all. long: everything about each. recursive: every share level."""
-
-    names: tuple[str, ...] = ()
-    long: bool = False
-    recursive: bool = False
-
-    def wants(self, name: str) -> bool:
-        """Whether something of this name is to be shown."""
-        return not self.names or name in self.names
-
-
-def bhpart(instance: Instance, asked: Asked, format: str) -> str:
+def bhpart(moment: Moment, asked: Asked, format: str) -> str:
     """Host partitions with their share accounts."""
-    order = order_policy(instance)
-    views = [
-        view
-        for view in partition_views(instance, order, instance.now, recursive=asked.recursive)
-        if asked.wants(view.name)
-    ]
+    instance = moment.instance
+    found = partition_views(instance, moment.order, instance.now, recursive=asked.recursive)
+    views = [view for view in found if asked.wants(view.name)]
     if format == "json":
         return json_records(asdict(view) for view in views)
     if format == "csv":
@@ -50,9 +34,9 @@ def bhpart(instance: Instance, asked: Asked, format: str) -> str:
     return "\n".join(blocks)
 
 
-def bugroup(instance: Instance, asked: Asked, format: str) -> str:
+def bugroup(moment: Moment, asked: Asked, format: str) -> str:
     """User groups with their members, and shares where asked for."""
-    views = [view for view in group_views(instance) if asked.wants(view.name)]
+    views = [view for view in group_views(moment.instance) if asked.wants(view.name)]
     if format == "json":
         return json_records(asdict(view) for view in views)
     if format == "csv":

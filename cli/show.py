@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .asked import Asked
 from .options import Example, FormatOption, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..solver.loop.moment import Moment
 
-View = Literal["bhpart", "bqueues", "bugroup"]
+View = Literal[
+    "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
+]  # fmt: skip
+Alloc = Literal["lsf", "rms"]
+#: Views of jobs and hosts are of the time after the cycle, the others of the time before.
+AFTER = ("bjobs", "bhosts")
 
 
 def show(
@@ -27,39 +34,68 @@ def show(
     example: Example = None,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="Only this partition, queue or group; may be repeated."),
+        typer.Option("--name", help="Only this job, host, queue, group, …; may be repeated."),
     ] = None,
     long: Annotated[
-        bool, typer.Option("-l", help="bqueues: all parameters and shares; bugroup: shares.")
+        bool,
+        typer.Option("-l", help="bjobs, bhosts, bqueues: all of each; bugroup: shares."),
     ] = False,
     recursive: Annotated[
         bool, typer.Option("-r", help="Share accounts of every level, not of the top alone.")
     ] = False,
+    pending: Annotated[bool, typer.Option("-p", help="bjobs: pending jobs alone.")] = False,
+    shared: Annotated[bool, typer.Option("-s", help="bhosts: shared resources.")] = False,
+    cycle: Annotated[
+        bool | None,
+        typer.Option(
+            "--cycle/--no-cycle",
+            help="After or before the scheduling cycle at the instance's now. "
+            "Default: after for bjobs and bhosts, before for the others.",
+            show_default=False,
+        ),
+    ] = None,
+    alloc: Annotated[
+        Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
+    ] = "lsf",
     format: FormatOption = "text",
 ) -> None:
-    """Show partitions, queues or user groups with their shares, as of the instance's now."""
-    from . import queue_views, share_views
+    """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
+    from ..solver.loop.moment import moment_of
+    from . import host_views, job_views, queue_views, share_views
 
     instance = read_instance(file, example)
-    _check_names(instance, view, name or [])
-    asked = share_views.Asked(tuple(name or ()), long or recursive, recursive)
+    _check_names(instance, view, name or [], shared=shared)
+    asked = Asked(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
+    after = view in AFTER if cycle is None else cycle
+    moment: Moment = moment_of(instance, after_cycle=after, hosts=view in AFTER)
     render = {
+        "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,
+        "bjobs": job_views.bjobs,
+        "bmgroup": host_views.bmgroup,
         "bqueues": queue_views.bqueues,
+        "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
     }[view]
-    sys.stdout.write(render(instance, asked, format))
+    sys.stdout.write(render(moment, asked, format))
 
 
-def _check_names(instance: Instance, view: View, names: list[str]) -> None:
+def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:
     from ..model.errors import InputError, Problem, nearest
 
-    known = {
-        "bhpart": [partition.name for partition in instance.partitions],
-        "bqueues": [queue.name for queue in instance.queues],
-        "bugroup": [group.name for group in instance.groups],
+    cluster = instance.cluster
+    jobs = [*(item.job.id for item in instance.running), *(job.id for job in instance.pending)]
+    kind, known = {
+        "bhosts": ("host", [host.name for host in cluster.hosts]),
+        "bhpart": ("host partition", [partition.name for partition in instance.partitions]),
+        "bjobs": ("unfinished job", jobs),
+        "bmgroup": ("host group", [group.name for group in cluster.groups]),
+        "bqueues": ("queue", [queue.name for queue in instance.queues]),
+        "bresources": ("reservation usage of", [u.resource for u in instance.reservation_usage]),
+        "bugroup": ("user group", [group.name for group in instance.groups]),
     }[view]
-    kind = {"bhpart": "host partition", "bqueues": "queue", "bugroup": "user group"}[view]
+    if view == "bhosts" and shared:
+        kind, known = "shared resource", [item.name for item in cluster.shared]
     problems = [
         Problem(f"there is no {kind} '{name}'{nearest(name, known)}")
         for name in names

@@ -180,10 +180,10 @@ class Gates:
             if resource.name == name and name in BUILTIN_AMOUNTS:
                 return self.world.present.host(index)
         reported = self.reported(name)
-        reserved = self._reserved_load(name)
+        reserved = self.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
 
-    def _reserved_load(self, name: str) -> FloatArray:
+    def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, which no table of amounts has."""
         total = np.zeros(len(self.world.names))
         for state in self.world.running.values():

@@ -94,7 +94,7 @@ def test_bqueues_long_shows_limits_policies_and_pools(tmp_path):
     text = shown("bqueues", str(file), "-l")
     for line in (
         "  -- long jobs\n",
-        "SCHEDULING POLICIES:  BACKFILL EXCLUSIVE\n",
+        "SCHEDULING POLICIES:  BACKFILL EXCLUSIVE RESOURCE_RESERVE\n",
         "Maximum resource reservation time: 600 seconds\n",
         "Maximum slot reservation time: 150 seconds\n",
         "RUNLIMIT: 30 min (default)\n",

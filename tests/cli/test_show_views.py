@@ -1,0 +1,238 @@
+"""``slotwise show bjobs|bhosts|bmgroup|bresources`` against what the documents print."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.instances import example
+from slotwise.model.allocation import FORMATTERS, lsf_allocation, rms_allocation
+from typer.testing import CliRunner
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["show", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "site.yaml"
+    file.write_text("format: slotwise/1\n" + text)
+    return str(file)
+
+
+LOAD = """
+ SCHEDULING PARAMETERS
+            r15s  r1m  r15m  ut  pg  io  ls  it  tmp  swp  mem
+ loadSched     -    -     -   -   -   -   -   -    -    -    -
+ loadStop      -    -     -   -   -   -   -   -    -    -    -
+"""
+
+
+@pytest.mark.behaviour("VEW-01", "TBR-06", "TBR-08")
+def test_bjobs_shows_a_future_allocation():
+    """Example 1: two slots held now, all six when the job of twelve hours ends."""
+    text = shown("bjobs", "--example", "qat-time-based", "-l", "-p")
+    assert text == (
+        "Job <11898>, User <user1>, Project <default>, Status <PEND>, Queue <qat>\n"
+        "Mon Jan 05 15:39:13: Submitted, 6 Processors Requested, "
+        "Requested Resources <span[ptile=2]>;\n"
+        " RUNLIMIT\n"
+        " 840.0 min\n"
+        "Mon Jan 05 15:39:13: Reserved <2> job slots on host(s) <2*qat26>;\n"
+        "Tue Jan 06 03:39:13: Estimated Job Start Time; alloc=2*qat24 2*qat25 2*qat26\n"
+        "\n"
+        " PENDING REASONS:\n"
+        " needs 3 hosts with 2 free slots, has 1;\n" + LOAD
+    )
+    guide = Path(__file__).parents[2] / "docs" / "views.md"
+    assert text.split("\n\n")[0] in guide.read_text()
+
+
+@pytest.mark.behaviour("VEW-01", "GRD-03")
+def test_bjobs_shows_that_a_greedy_estimate_is_no_promise(tmp_path):
+    """Example 3: the same, reserved greedily."""
+    text = example("qat-time-based").read_text()
+    file = tmp_path / "greedy.yaml"
+    file.write_text(text.replace("LSB_TIME_RESERVE_NUMJOBS: 4", "LSB_TIME_RESERVE_NUMJOBS: 0"))
+    lines = shown("bjobs", str(file), "-l", "--name", "11898").splitlines()
+    assert lines[4:6] == [
+        "Mon Jan 05 15:39:13: Reserved <2> job slots on host(s) <2*qat26>;",
+        "Tue Jan 06 01:39:13: Job will start no sooner than indicated time stamp;",
+    ]
+
+
+@pytest.mark.behaviour("VEW-01", "VEW-06", "TBR-06")
+def test_bjobs_writes_allocations_as_an_integration_does():
+    """Example 2, in the form of RMS."""
+    text = shown("bjobs", "--example", "sierra-nodes", "-lp", "--alloc", "rms")
+    assert "now: Reserved <4> job slots on host(s) <2*sierra2 2*sierra3>;\n" in text
+    assert "+10h: Estimated Job Start Time; rms_alloc=2*sierra[0,2-3]\n" in text
+
+
+@pytest.mark.behaviour("VEW-06", "TBR-06")
+@pytest.mark.parametrize(
+    ("allocation", "lsf", "rms"),
+    [
+        ({"hostA": 2, "hostB": 3}, "alloc=2*hostA 3*hostB", "rms_alloc=2*hostA 3*hostB"),
+        ({"sierra0": 2, "sierra1": 3}, "alloc=2*sierra0 3*sierra1",
+         "rms_alloc=2*sierra0 3*sierra1"),
+        ({"sierra0": 2, "sierra2": 2, "sierra3": 2}, "alloc=2*sierra0 2*sierra2 2*sierra3",
+         "rms_alloc=2*sierra[0,2-3]"),
+        ({"n9": 1, "n10": 1, "n11": 1, "m1": 4, "login": 2},
+         "alloc=1*n9 1*n10 1*n11 4*m1 2*login", "rms_alloc=1*n[9-11] 4*m1 2*login"),
+        ({}, "alloc=", "rms_alloc="),
+    ],
+)  # fmt: skip
+def test_allocation_strings(allocation, lsf, rms):
+    assert (lsf_allocation(allocation), rms_allocation(allocation)) == (lsf, rms)
+    assert {name: form(allocation) for name, form in FORMATTERS.items()} == {
+        "lsf": lsf, "rms": rms
+    }  # fmt: skip
+
+
+RESERVATION = """\
+hosts: [{name: hostA, slots: SLOTS, cpu_factor: 20, mem: MEM, tmp: 911, swp: 915,
+         load: {r15s: 1.5, r1m: 1.2, r15m: 2.0, ut: 0.91, pg: 2.5, io: 7, ls: 49, it: 0}}]
+queues: [{name: reservation, RESOURCE_RESERVE: "MAX_RESERVE_TIME[10]"}]
+running: [{id: "1", start: 0, run_limit: 1h, res_req: "rusage[mem=100]", allocation: 1*hostA}]
+"""
+
+
+@pytest.mark.behaviour("VEW-01", "MEM-01")
+def test_bjobs_shows_reserved_memory(tmp_path):
+    """The documents' job 3: -m hostA -n 2 -R "rusage[mem=60]" on a host with one slot free."""
+    file = written(
+        tmp_path,
+        RESERVATION.replace("SLOTS", "2").replace("MEM", "500")
+        + "pending: [{id: '3', user: user1, queue: reservation, "
+        """bsub: '-m hostA -n 2 -W 60 -R "rusage[mem=60]"'}]\n""",
+    )
+    lines = shown("bjobs", file, "-lp").splitlines()
+    assert lines[:6] == [
+        "Job <3>, User <user1>, Project <default>, Status <PEND>, Queue <reservation>",
+        "now: Submitted, 2 Processors Requested, Requested Resources <rusage[mem=60]>, "
+        "Specified Hosts <hostA>;",
+        " RUNLIMIT",
+        " 60.0 min",
+        "now: Reserved <1> job slot on host <hostA>;",
+        "now: Reserved <60> megabyte memory on host <60M*hostA>;",
+    ]
+    assert lines[6] == "+1h: Job will start no sooner than indicated time stamp;"
+    assert lines[8:10] == [" PENDING REASONS:", " needs 2 free slots, has 1;"]
+
+
+@pytest.mark.behaviour("VEW-02", "RSV-01")
+def test_bhosts_shows_what_is_reserved(tmp_path):
+    """The documents' hostA: 143 MB reserved, none available; one job runs, one slot is held."""
+    file = written(
+        tmp_path,
+        RESERVATION.replace("SLOTS", "4").replace("MEM", "143")
+        + "pending: [{id: '2', queue: reservation, run_limit: 1h, res_req: 'rusage[mem=100]'}]\n",
+    )
+    assert shown("bhosts", file, "-l", "--name", "hostA") == (
+        "HOST  hostA\n"
+        "STATUS   CPUF  JL/U  MAX  NJOBS  RUN  SSUSP  USUSP  RSV  DISPATCH_WINDOW\n"
+        "ok      20.00     -    4      2    1      0      0    1  -\n"
+        "\n"
+        " CURRENT LOAD USED FOR SCHEDULING:\n"
+        "           r15s  r1m  r15m   ut   pg  io  ls  it   tmp   swp   mem\n"
+        " Total      1.5  1.2   2.0  91%  2.5   7  49   0  911M  915M    0M\n"
+        " Reserved   0.0  0.0   0.0   0%  0.0   0   0   0    0M    0M  143M\n"
+    )
+    before = shown("bhosts", file, "-l", "--no-cycle").splitlines()
+    assert before[2].split() == ["ok", "20.00", "-", "4", "1", "1", "0", "0", "0", "-"]
+    assert [line.split()[-1] for line in before[-2:]] == ["43M", "100M"]
+
+
+@pytest.mark.behaviour("VEW-02", "QBF-03", "QBF-04")
+def test_bhosts_and_bqueues_after_the_cycle_are_the_documents_tables():
+    """Fifteen slots of three hosts are in use; 8, 5 and 2 of the three queues run."""
+    lines = shown("bhosts", "--example", "fairshare-pool").splitlines()
+    assert [" ".join(line.split()) for line in lines] == [
+        "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
+        *(f"host{letter} ok - 5 5 5 0 0 0" for letter in "abc"),
+    ]
+    queues = shown("bqueues", "--example", "fairshare-pool", "--cycle").splitlines()
+    assert [line.split()[-4:] for line in queues[1:]] == [
+        ["10", "2", "8", "0"], ["10", "5", "5", "0"], ["10", "8", "2", "0"],
+    ]  # fmt: skip
+
+
+@pytest.mark.behaviour("VEW-03")
+def test_bqueues_counts_reserved_slots():
+    """The queue of the documents: RESOURCE_RESERVE, reserved slots under RSV, none pend."""
+    text = shown("bqueues", "--example", "memory-pending", "-l", "--cycle")
+    assert " ".join(text.splitlines()[5].split()) == "40 0 Open:Active - - - - 3 0 2 0 0 1"
+    assert "SCHEDULING POLICIES:  RESOURCE_RESERVE\n" in text
+    assert text.endswith("HOSTS: all\nMaximum resource reservation time: 1200 seconds\n")
+
+
+SITE = """\
+hosts:
+  - {name: "h[1-3]", slots: 2, amounts: {gpus: 4}}
+host_groups: {left: h1 h2, everything: left h3}
+resources: [{name: gpus, kind: numeric}]
+shared_resources: [{name: licenseX, amount: 5, hosts: h1 h2}]
+reservation_usage: {licenseX: PER_JOB, gpus: PER_HOST}
+queues: [{name: q, RUN_WINDOW: "8:00-18:00"}]
+running:
+  - {id: r, queue: q, start: 0, run_limit: 1h, allocation: 1*h1, suspended: true,
+     res_req: "rusage[licenseX=2:gpus=1]"}
+"""
+
+
+@pytest.mark.behaviour("VEW-02", "VEW-03", "VEW-05")
+def test_groups_reservation_methods_and_shared_resources(tmp_path):
+    file = written(tmp_path, SITE)
+    assert shown("bmgroup", file, "-r") == (
+        "GROUP_NAME  HOSTS\nleft        h1 h2\neverything  h1 h2 h3\n"
+    )
+    assert shown("bresources", file, "-s") == (
+        "Begin ReservationUsage\nRESOURCE  METHOD\nlicenseX  PER_JOB\ngpus      PER_HOST\n"
+        "End ReservationUsage\n"
+    )
+    assert shown("bresources", file, "--name", "gpus").splitlines()[2:] == [
+        "gpus      PER_HOST", "End ReservationUsage",
+    ]  # fmt: skip
+    assert shown("bhosts", file, "-s") == (
+        "RESOURCE  TOTAL  RESERVED  LOCATION\nlicenseX      3         2  h1 h2\n"
+    )
+    first = shown("bhosts", file, "-l", "--no-cycle").split("HOST  ")[1].splitlines()
+    assert first[2].split() == ["ok", "1.00", "-", "2", "1", "0", "0", "1", "0", "-"]
+    own = [line.split() for line in first[-4:-1]]
+    assert own == [["gpus"], ["Total", "3.0"], ["Reserved", "1.0"]]
+    assert "Open:Inact_Win" in shown("bqueues", file)
+
+
+def test_jobs_as_a_table_and_as_data():
+    table = shown("bjobs", "--example", "fairshare-groups").splitlines()
+    assert table[0].split() == [
+        *("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME"),
+        "SUBMIT_TIME",
+    ]
+    assert [line.split()[2] for line in table[1:]] == ["RUN"] * 4 + ["PEND"] * 4
+    (job,) = json.loads(shown("bjobs", "--example", "memory-pending", "-p", "--format", "json"))
+    assert (job["reserved_memory"], job["estimate"]) == ({"hostA": 200.0}, 5 * 3600)
+    rows = list(
+        csv.DictReader(io.StringIO(shown("bjobs", "--example", "qat-time-based", "--format=csv")))
+    )
+    assert [row["status"] for row in rows] == ["RUN", "RUN", "RUN", "PEND"]
+    assert rows[3]["allocation"] == "2*qat24 2*qat25 2*qat26"
+    assert rows[0]["hosts"] == "4*qat24"
+    hosts = json.loads(shown("bhosts", "--example", "memory-pending", "--format", "json"))
+    assert (hosts[0]["RSV"], hosts[0]["reserved"]["mem"]) == (1, 1000.0)
+
+
+def test_views_of_nothing(tmp_path):
+    file = written(tmp_path, "hosts: [{name: a, slots: 1}]\n")
+    assert shown("bjobs", file) == "No unfinished job found\n"
+    assert shown("bjobs", file, "-p") == "No pending job found\n"
+    assert shown("bmgroup", file) == "No host group is configured.\n"
+    assert shown("bresources", file) == "No reservation usage is configured.\n"
+    assert shown("bhosts", file, "-s") == "No shared resource is configured.\n"
+    result = CliRunner().invoke(app, ["show", "bjobs", "--example", "headline", "--name", "jobx"])
+    assert str(result.exception).startswith("there is no unfinished job 'jobx' (did you mean 'job")
