@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import allocation_text
@@ -37,7 +38,8 @@ def _plan_text(instance: Instance, plan: Plan) -> str:
     table = new_table(*columns, "WAITS FOR")
     for item in plan:
         if item.start is None:
-            start = "no sooner than " + clock_text(instance, item.estimate)
+            clock = clock_text(instance, item.estimate)
+            start = "no estimate" if item.estimate is None else f"no sooner than {clock}"
             where = allocation_text(item.reserved)
         else:
             start, where = clock_text(instance, item.start), allocation_text(item.allocation)
@@ -58,9 +60,9 @@ def _plan_text(instance: Instance, plan: Plan) -> str:
 def _summary(plan: Plan) -> str:
     text = f"{plan.method}, {plan.objective}: {plan.status}"
     if plan.value is not None:
-        text += f", value {plan.value:g}"
+        text += f", value {plan.value:.15g}"
     if plan.bound is not None:
-        text += f", bound {plan.bound:g}"
+        text += f", bound {plan.bound:.15g}"
     return "\n".join([text, *plan.notes]) + "\n"
 
 
@@ -73,7 +75,9 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
             record["notes"] = list(comparison.optimal.notes)
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
-        return csv_text(list(records[0]) if records else ["job"], records)
+        from ..solver.compare import ComparedJob
+
+        return csv_text([field.name for field in fields(ComparedJob)], records)
     table = new_table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")
     for title in ("PROVED", "WHERE", "WAITS FOR"):
         table.add_column(title)

@@ -75,5 +75,6 @@ def solve(
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
     if stopped:
         raise typer.Exit(Exit.STOPPED)
-    if strict and found.unplaced:
+    hopeless = any(item.start is None and item.estimate is None for item in found)
+    if strict and (found.unplaced or hopeless):
         raise typer.Exit(Exit.FAILED)

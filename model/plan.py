@@ -48,7 +48,7 @@ class PlannedJob:
             "proved": self.proved,
             "waits_for": self.waits_for,
         }
-        if self.estimate is not None:
+        if self.start is None:
             record["estimate"] = since(self.estimate)
             record["reserved"] = dict(self.reserved)
         if self.fallback:

@@ -114,7 +114,7 @@ def reserve_greedily(
         method="greedy",
         estimate=estimate,
         reserved=problem.named(taken),
-        waits_for=counted(demand.slots, "slot"),
+        waits_for=f"needs {counted(demand.slots, 'free slot')}, holds {sum(taken.values())} now",
         fallback=fallback,
     )
 

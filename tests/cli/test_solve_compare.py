@@ -137,6 +137,25 @@ def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_pa
     assert slotwise("solve", "--example", "headline", "--strict").returncode == 0
 
 
+def test_greedy_has_no_estimate_for_a_job_that_is_too_large(tmp_path: Path) -> None:
+    file = tmp_path / "impossible.yaml"
+    file.write_text(IMPOSSIBLE, encoding="utf-8")
+    command = ("solve", str(file), "--method", "greedy")
+    huge = json.loads(slotwise(*command, "--format", "json").stdout)["reservations"][1]
+    assert (huge["start"], huge["estimate"], huge["reserved"]) == (None, None, {"hostA": 3})
+    done = slotwise(*command, "--strict")
+    assert done.returncode == 1
+    text = " ".join(done.stdout.split())
+    assert "huge no estimate 3*hostA greedy needs 9 free slots, holds 3 now" in text
+
+
+def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
+    text = "format: slotwise/1\nhosts: [{name: hostA, slots: 4}]\n"
+    done = slotwise("compare", "-", "--format", "csv", text=text)
+    assert done.stdout.startswith("job,slots,greedy_estimate,greedy_start,time_based,optimal,")
+    assert done.stdout.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
