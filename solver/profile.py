@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,8 @@ FOREVER = 1 << 60
 SLACK = 1e-6
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8
+#: Amounts of what runs (hosts times instants) that are kept for asking again.
+MOST_KNOWN = 2_000_000
 #: A cap that does not bind, small enough to be summed over all hosts.
 UNBOUND = 1 << 30
 
@@ -136,16 +138,18 @@ class Usage:
     """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
 
     Rows added before :meth:`freeze` (running jobs) are shared by copies; later ones (planned jobs)
-    are few. recent: rows that are in no column yet.
+    are few. What the shared rows come to is kept by instant, also for copies. recent: rows that
+    are in no column yet.
     """
 
-    __slots__ = ("_added", "_base", "recent", "size")
+    __slots__ = ("_added", "_base", "_known", "recent", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.recent: list[Row] = []
         self._base: Block | None = None
         self._added: list[Block] = []
+        self._known: dict[int, FloatArray] = {}
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -179,13 +183,19 @@ class Usage:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
         self._added = []
+        self._known = {}
 
     def at(self, time: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
         if self._base is None:
             self.freeze()
         assert self._base is not None
-        total = self._base.at(time, self.size)
+        total = self._known.get(time)
+        if total is None:
+            total = self._base.at(time, self.size)
+            if len(self._known) * self.size > MOST_KNOWN:
+                self._known.clear()
+            self._known[time] = total
         for block in self._later():
             total = total + block.at(time, self.size)
         return total
@@ -203,6 +213,7 @@ class Usage:
             self.freeze()
         twin = Usage(self.size)
         twin._base, twin._added = self._base, list(self._later())
+        twin._known = self._known
         return twin
 
 
@@ -221,7 +232,8 @@ class Profile:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._finishes: list[int] = []
-        self._free_cache: dict[tuple[int, int], FloatArray] = {}
+        self._free_cache: dict[tuple[int, ...], FloatArray] = {}
+        self._pool_cache: dict[tuple[int, ...], float] = {}
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
@@ -232,6 +244,7 @@ class Profile:
         twin._ends = list(self._ends)
         twin._finishes = list(self._finishes)
         twin._free_cache = dict(self._free_cache)
+        twin._pool_cache = dict(self._pool_cache)
         return twin
 
     def take_over(
@@ -245,7 +258,7 @@ class Profile:
         """Start from uses that are known already; ends, finishes: ascending, after now."""
         self._host_usage, self._pool_usage = host_usage, pool_usage
         self._ends, self._finishes = ends, finishes
-        self._free_cache.clear()
+        self._forget()
 
     # --- building -----------------------------------------------------------------------------
 
@@ -323,7 +336,18 @@ class Profile:
             _insert(self._finishes, end)
         if start > self.now:
             _insert(self._starts, start)
-        self._free_cache.clear()
+        self._forget(start, end)
+
+    def _forget(self, start: int = 0, end: int = FOREVER) -> None:
+        """Drop what was kept of earlier answers about instants from start to before end."""
+        if start <= self.now and end == FOREVER:
+            self._free_cache.clear()
+            self._pool_cache.clear()
+            return
+        for key in [key for key in self._free_cache if key[1] < end and start <= key[-1]]:
+            del self._free_cache[key]
+        for key in [key for key in self._pool_cache if key[1] < end and start <= key[-1]]:
+            del self._pool_cache[key]
 
     def freeze(self) -> None:
         """Call once when the running jobs are in: makes later asking and copying fast."""
@@ -339,7 +363,7 @@ class Profile:
         if self.now < end < FOREVER:
             _insert(self._ends, end)
             _insert(self._finishes, end)
-        self._free_cache.clear()
+        self._forget(start, end)
 
     # --- windows ------------------------------------------------------------------------------
 
@@ -373,6 +397,31 @@ class Profile:
         usage = self._pool_usage.get(index)
         used = 0.0 if usage is None else float(usage.at(time)[0])
         return self.table.pools[index].capacity - used
+
+    def _least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+        """The least of what is free at an instant and at all starts of others behind it, [H].
+
+        Windows often reach over the same starts, so what these leave is kept.
+        """
+        free = self.free(index, points[0])
+        if len(points) == 1:
+            return free
+        key = (index, points[1], points[-1])
+        later = self._free_cache.get(key)
+        if later is None:
+            later = np.minimum.reduce([self.free(index, point) for point in points[1:]])
+            self._free_cache[key] = later
+        return np.minimum(free, later)
+
+    def _least_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """:meth:`_least_free` of a pool."""
+        free = self.free_in_pool(index, points[0])
+        if len(points) == 1:
+            return free
+        key = (index, points[1], points[-1])
+        if key not in self._pool_cache:
+            self._pool_cache[key] = min(self.free_in_pool(index, point) for point in points[1:])
+        return min(free, self._pool_cache[key])
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:
         """`start` and every later start of another job inside the window."""
@@ -431,11 +480,8 @@ class Profile:
         caps: FloatArray | None = None
         first: BoolArray | None = None
         for use in alternative.host_uses:
-            for point in points:
-                held = use.reservation.planned_at(point - start)
-                if held <= 0:
-                    continue
-                found = self._host_cap(use, held, point)
+            for held, free in self._met(use, points, start):
+                found = self._host_cap(use, held, free)
                 if use.per is Per.JOB:
                     first = found > 0 if first is None else first & (found > 0)
                 else:
@@ -453,8 +499,22 @@ class Profile:
         idle = self.idle(points) if term.unit is not None and term.unit.excl else None
         return Room(whole, tuple(groups), idle, first=first)
 
-    def _host_cap(self, use: Use, held: float, point: int) -> FloatArray:
-        free = self.free(use.index, point) + SLACK
+    def _met(
+        self, use: Use, points: Sequence[int], start: int
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """What a use holds over a window and the least that is free meanwhile, [H]."""
+        constant = _for_life(use)
+        if constant is not None:
+            if constant > 0:
+                yield constant, self._least_free(use.index, points)
+            return
+        for point in points:
+            held = use.reservation.planned_at(point - start)
+            if held > 0:
+                yield held, self.free(use.index, point)
+
+    def _host_cap(self, use: Use, held: float, free: FloatArray) -> FloatArray:
+        free = free + SLACK
         if use.per is Per.SLOT:
             return np.floor(free if held == 1.0 else free / held)
         if use.per is Per.WHOLE:
@@ -468,7 +528,10 @@ class Profile:
         """Shrink `caps` or append to `groups` what a pool leaves."""
         pool = self.table.pools[use.index]
         times = float(UNBOUND)
-        for point in points:
+        constant = _for_life(use)
+        if constant is not None and constant > 0:
+            times = min(times, (self._least_in_pool(use.index, points) + SLACK) // constant)
+        for point in points if constant is None else ():
             held = use.reservation.planned_at(point - start)
             if held > 0:
                 times = min(times, (self.free_in_pool(use.index, point) + SLACK) // held)

@@ -149,7 +149,7 @@ class LiveProfile(Profile):
             assert isinstance(usage, LiveUsage)
             usage.remove(job)
         self.finish.pop(job, None)
-        self._free_cache.clear()
+        self._forget()
         self._sorted = None
 
     def copy(self) -> Profile:
@@ -210,7 +210,7 @@ class LiveProfile(Profile):
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
-        self._free_cache.clear()
+        self._forget()
         self._sorted = None
 
 
