@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, pool_problems
-from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool import PoolProblem, layers
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.prices import Market, Prices
-from slotwise.solver.optimal.pool.relax import certify
-from slotwise.solver.optimal.pool.tariff import Tariff
+from slotwise.solver.optimal.pool.relax import SCALE, certify
 
 
 def finish(task):
@@ -32,19 +31,26 @@ def random_bound(problem, draw):
     market.add_steps(3)
     rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
     duals = draw(st.lists(st.floats(0, 2), min_size=len(rows), max_size=len(rows)))
-    prices = Prices.rounded(market, rows, np.array(duals), 64)
+    prices = Prices.rounded(market, rows, np.array(duals), SCALE)
     starts = np.arange(horizon)
     candidates = [starts[starts >= problem.alone[g.members[0]]] for g in problem.groups]
     return certify(problem, prices, candidates)
 
 
+@pytest.fixture(autouse=True)
+def small_crowds(monkeypatch):
+    """Make new prices already in layers of a few states."""
+    monkeypatch.setattr(layers, "CROWDED", 3)
+    monkeypatch.setattr(layers, "USEFUL", 1.0)
+
+
 def check(problem, best, above, width, draw):
     """Run with a value to beat that lies ``above`` the optimum, and compare with it."""
     bound = random_bound(problem, draw)
-    spare = (best + above - 1) * bound.prices.scale - bound.floor
-    tariff = Tariff.of(bound, max(0, spare))
-    search = LayeredSearch(problem, tariff, best + above)
-    proved = finish(search.run(width))
+    spare = max(0, (best + above - 1) * bound.prices.scale - bound.floor)
+    domains = [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
+    search = LayeredSearch(problem, domains, bound.prices, best + above)
+    proved = finish(search.run(width, hopeful=draw(st.booleans())))
     assert proved <= best or above <= 0
     if search.found is not None:
         assert problem.violations(search.found) == []
@@ -80,13 +86,3 @@ def test_what_is_proved_is_true_more(problem, above, width, data):
 def test_falling_capacity_is_not_for_layers():
     assert LayeredSearch.suits(PoolProblem.build([0, 5], [2, 3], [1, 1], [4, 4]))
     assert not LayeredSearch.suits(PoolProblem.build([0, 5], [3, 2], [1, 1], [4, 4]))
-
-
-def test_tables_that_would_be_too_large_are_not_made():
-    problem = PoolProblem.build([0], [1], [1], [100_000_000])
-    market = Market(problem, np.array([0, 100_000_000]))
-    market.add(market.sizes.copy())
-    bound = certify(
-        problem, Prices.rounded(market, [(0, 0)], np.array([0.0]), 1), [np.zeros(1, int)]
-    )
-    assert Tariff.of(bound, 0) is None

@@ -1,21 +1,16 @@
 """Plans built job by job in order of start, layer by layer, all states of a layer side by side.
 
-A state is a set of started jobs, with what they leave. Where capacity never falls, nothing more is
-needed to go on than ``ready``: for each number of processors, the earliest second, not before the
-last start, from which on that many are free. A job of size p starts at S = ready[p] (or when it is
-released, if that is later) and leaves
+A state is a set of started jobs with what they leave. Where capacity never falls, nothing more is
+needed to go on than ``ready`` (states.py): a job of size p starts at S = ready[p], or when it is
+released if that is later, and leaves
 
     ready'[u] = max(S, min(ready[u + p], max(ready[u], S + duration))).
 
 Every plan that cannot be shifted left is built in this way, its jobs in order of their starts.
-Two arguments thin a layer out:
-
-* prices (tariff.py) give a lower bound of all plans a state can lead to: those not below the best
-  plan go;
-* of two states with the same jobs started, A makes B superfluous if A, delayed by the seconds that
-  A's ``ready`` is behind B's, is still not worse: value(A) + delay * weights left <= value(B). For
-  what B can do from here on, A can do with that delay, and a job's cost grows by at most its weight
-  a second.
+Two arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and
+those not below the best plan go; and of states with the same jobs started some make others
+superfluous. Prices made for the whole problem get worse from layer to layer, so large layers have
+some made for one of their own states, which then do for many.
 
 If a layer still has too many states, those of the highest bounds are left out and their least
 bound is all that is proved in the end: a beam search that knows how good it is.
@@ -24,69 +19,42 @@ bound is all that is proved in the end: a beam search that knows how good it is.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
 
+from .prices import Prices
+from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem, SmallInts
-from .tariff import Tariff
+from .relax import SCALE
+from .states import States, undominated
+from .tariff import Calendar, Ledger, Tariff, rooms_of
 
-CHUNK = 2048
-WINDOW = 600
-PAIRS = 20_000_000
-PIECE = 400_000
-PROBES = 6
+CHUNK = 1024
 SURPLUS = 2
 MEMORY = 1.2e8
-
-
-@dataclass(frozen=True)
-class States:
-    """n states of one layer. ``code`` (n,): which jobs are started; ``time``, ``value``, ``bound``
-    (n,): last start, cost of the started jobs, lower bound in the tariff's scale; ``left`` (n, G)
-    jobs of each group to start; ``ends`` (n, N) ends of the started jobs by group, 0 for others;
-    ``ready`` (n, K) as above, by room; ``first`` (n, G) earliest starts of the next of a group."""
-
-    code: Ints
-    time: Ints
-    value: Ints
-    bound: Ints
-    left: Ints
-    ends: SmallInts
-    ready: SmallInts
-    first: SmallInts
-
-    def __len__(self) -> int:
-        return len(self.code)
-
-    def take(self, rows: Ints) -> Self:
-        """The states of these rows."""
-        columns = (getattr(self, field.name) for field in fields(self))
-        return type(self)(*(np.take(column, rows, axis=0) for column in columns))
-
-    def part(self, begin: int, length: int) -> Self:
-        """Some successive states."""
-        columns = (getattr(self, field.name) for field in fields(self))
-        return type(self)(*(column[begin : begin + length] for column in columns))
-
-    @classmethod
-    def joined(cls, parts: list[States]) -> States:
-        """All states of the parts."""
-        names = [field.name for field in fields(cls)]
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+CROWDED = 4000
+TARIFFS = 3
+USEFUL = 0.9
+SHARES = (0.3,)
+FINENESS = Fineness(buckets=50, rounds=6, gain=1e-3)
 
 
 class LayeredSearch:
-    """The layers of one problem under one tariff. ``best`` is the value to beat, ``found`` (N,) the
-    starts of a plan that did."""
+    """The layers of one problem.
 
-    def __init__(self, problem: PoolProblem, tariff: Tariff, best: int) -> None:
+    ``domains``: the starts of each group that a plan better than ``best`` may use; ``prices`` to
+    begin with, in the relaxation's scale. ``best`` is the value to beat (it may be lowered from
+    outside), ``found`` (N,) the starts of a plan that did.
+    """
+
+    def __init__(
+        self, problem: PoolProblem, domains: list[Ints], prices: Prices, best: int
+    ) -> None:
         self.problem = problem
-        self.tariff = tariff
         self.best = best
         self.found: Ints | None = None
-        self._limit = 0
+        self._domains = domains
         groups = problem.groups
         self._durations = np.array([g.duration for g in groups])
         self._weights = np.array([g.weight for g in groups])
@@ -95,12 +63,18 @@ class LayeredSearch:
         self._counts = np.array([g.count for g in groups])
         self._slots = np.cumsum(self._counts) - self._counts
         self._radix = np.concatenate(([1], np.cumprod(self._counts + 1)[:-1]))
-        self.rooms = _rooms(problem)
+        self._rooms = rooms_of(problem)
         sizes = np.array([g.size for g in groups])
-        self._column = np.searchsorted(self.rooms, sizes)
-        self._shift = [np.searchsorted(self.rooms, self.rooms + size) for size in sizes.tolist()]
-        rows = np.searchsorted(np.unique(problem.sizes), sizes)
-        self._row_of_slot = np.repeat(rows, self._counts)
+        self._column = np.searchsorted(self._rooms, sizes)
+        self._shift = [np.searchsorted(self._rooms, self._rooms + size) for size in sizes.tolist()]
+        ends = [int(starts[-1]) + g.duration for starts, g in zip(domains, groups, strict=True)]
+        self._calendar = Calendar.of(domains, max(ends))
+        assert prices.scale == SCALE
+        self._limit = self._least_lost = 0
+        self._hopeful = False
+        self._tariffs: list[Tariff] = []
+        self._add(prices)
+        self._ledger = Ledger.of(prices, self._tariffs[0], self._calendar, problem)
 
     @staticmethod
     def suits(problem: PoolProblem) -> bool:
@@ -111,56 +85,71 @@ class LayeredSearch:
     @property
     def widest(self) -> int:
         """The most states of a layer that memory should hold."""
-        root = self._root()
-        return int(MEMORY / sum(getattr(root, field.name).nbytes for field in fields(root)))
+        return int(MEMORY / self._root().bytes_each)
 
-    def run(self, width: int) -> Generator[None, None, int]:
+    def run(self, width: int, *, hopeful: bool = False) -> Generator[None, None, int]:
         """Search with at most ``width`` states a layer; what is proved: no plan is below the
-        result, or below ``best``."""
-        scale = self.tariff.scale
-        self._limit = (self.best - 1) * scale
+        result, or below ``best``. Once states have been left out, more is not proved by others of
+        higher bounds: they are followed only by the ``hopeful``, who are after better plans."""
+        del self._tariffs[1:]
+        self._limit = (self.best - 1) * SCALE
+        self._least_lost = self._limit + 1
+        self._hopeful = hopeful
         states = self._root()
         for _ in range(len(self.problem)):
-            parts: list[States] = []
-            for begin in range(0, len(states), CHUNK):
-                parts.append(self._grown(states.part(begin, CHUNK)))
-                if sum(map(len, parts)) > 2 * SURPLUS * width:
-                    many = States.joined(parts)
-                    parts = [many.take(self._narrowed(many.bound, SURPLUS * width))]
-                yield
-            states = States.joined(parts)
-            rows = self._narrowed(states.bound, SURPLUS * width)
-            rows = yield from self._undominated(states, rows)
-            self._limit = min(self._limit, (self.best - 1) * scale)
-            states = states.take(rows[self._narrowed(states.bound[rows], width)])
+            states = yield from self._next_layer(states, width)
+            states = yield from self._repriced(states)
             if not len(states):
                 break
-        proved = self._limit // scale + 1
+        proved = -(-self._least_lost // SCALE)
         if len(states):
             proved = min(proved, self._finish(states))
         return proved
 
+    def _next_layer(self, states: States, width: int) -> Generator[None, None, States]:
+        parts: list[States] = []
+        for begin in range(0, len(states), CHUNK):
+            parts.append(self._grown(states.part(begin, CHUNK)))
+            if sum(map(len, parts)) > 2 * SURPLUS * width:
+                many = States.joined(parts)
+                parts = [many.take(self._narrowed(many.floor, SURPLUS * width))]
+            yield
+        states = States.joined(parts)
+        bounds = states.floor
+        rows = self._narrowed(bounds, SURPLUS * width)
+        rows = yield from undominated(states, rows, bounds, self._weights)
+        self._limit = min(self._limit, (self.best - 1) * SCALE)
+        self._least_lost = min(self._least_lost, (self.best - 1) * SCALE + 1)
+        return states.take(rows[self._narrowed(bounds[rows], width)])
+
     def _narrowed(self, bounds: Ints, width: int) -> Ints:
-        """The rows of the least bounds, at most ``width``; the limit falls to what is lost."""
+        """The rows of the least bounds, at most ``width``."""
+        limit = self._limit
         if len(bounds) > width:
-            self._limit = min(self._limit, int(np.partition(bounds, width)[width]) - 1)
-        return np.flatnonzero(bounds <= self._limit)
+            lost = int(np.partition(bounds, width)[width])
+            self._least_lost = min(self._least_lost, lost)
+            limit = min(limit, lost - 1)
+            if not self._hopeful:
+                self._limit = limit
+        return np.flatnonzero(bounds <= limit)
 
     def _root(self) -> States:
-        problem, count = self.problem, len(self._counts)
-        step = np.argmax(problem.free >= self.rooms[:, np.newaxis], axis=1)
+        problem, groups = self.problem, len(self._counts)
+        step = np.argmax(problem.free >= self._rooms[:, np.newaxis], axis=1)
         nothing = np.zeros(1, dtype=np.int64)
-        start = States(
-            code=nothing,
-            time=nothing,
-            value=nothing,
-            bound=nothing,
-            left=self._counts[np.newaxis].astype(np.int16),
-            ends=np.zeros((1, len(problem)), dtype=np.int32),
-            ready=problem.times[step].astype(np.int32)[np.newaxis],
-            first=np.zeros((1, count), dtype=np.int32),
+        return self._priced(
+            States(
+                code=nothing,
+                time=nothing,
+                value=nothing,
+                left=self._counts[np.newaxis].astype(np.int16),
+                ends=np.zeros((1, len(problem)), dtype=np.int32),
+                ready=problem.times[step].astype(np.int32)[np.newaxis],
+                first=np.zeros((1, groups), dtype=np.int32),
+                bounds=np.zeros((1, len(self._tariffs)), dtype=np.int64),
+                floor=nothing,
+            )
         )
-        return self._priced(start, self._open(start.ends, start.time))
 
     def _finish(self, states: States) -> int:
         """Take the best of complete plans; its value."""
@@ -173,76 +162,139 @@ class LayeredSearch:
             self.best, self.found = value, starts
         return value
 
-    # --- bounds ----------------------------------------------------------------------------------
+    # --- prices ----------------------------------------------------------------------------------
 
-    def _clip(self, instants: Ints | SmallInts) -> Ints:
-        return np.minimum(instants, self.tariff.last)
+    def _add(self, prices: Prices) -> None:
+        groups, calendar = self.problem.groups, self._calendar
+        self._tariffs.append(Tariff.of(prices, calendar, groups, self._domains, self._rooms))
 
-    def _open(self, ends: SmallInts, time: Ints) -> Ints:
-        """(n,) what running jobs still pay from ``time`` on, less the worth of supply from then."""
-        now = self._clip(time)
-        total = -self.tariff.ahead[now]
-        for slot, row in enumerate(self._row_of_slot.tolist()):
-            running = np.flatnonzero(ends[:, slot] > time)
-            if len(running):
-                paid = self.tariff.paid[row]
-                end = self._clip(ends[running, slot])
-                total[running] += paid[end] - paid[now[running]]
-        return total
-
-    def _cheapest(self, left: Ints, first: SmallInts) -> Ints:
-        """(n,) the least that the jobs left can pay, each not before its group's ``first``."""
-        total = np.zeros(len(left), dtype=np.int64)
-        for group, rest in enumerate(self.tariff.rest):
-            total += left[:, group] * rest[self._clip(first[:, group])]
-        return total
-
-    def _priced(self, states: States, running: Ints) -> States:
-        """Fill in ``first`` and ``bound``."""
+    def _priced(self, states: States) -> States:
+        """Fill in ``first`` and ``bounds``; ``floor`` only rises."""
         first = np.maximum(states.ready[:, self._column], self._earliest)
-        cheapest = self._cheapest(states.left, first)
-        bound = states.value * self.tariff.scale + running + cheapest
-        return States(
-            states.code,
-            states.time,
-            states.value,
-            bound,
-            states.left,
-            states.ends,
-            states.ready,
-            first,
+        bounds = self._bounds(
+            states.value, states.left, states.ready, first, states.ends, states.time
         )
+        floor = np.maximum(states.floor, bounds.max(axis=1))
+        return replace(states, first=first, bounds=bounds, floor=floor)
+
+    def _bounds(
+        self,
+        value: Ints,
+        left: Ints,
+        ready: SmallInts,
+        first: SmallInts,
+        ends: SmallInts,
+        time: Ints,
+    ) -> Ints:
+        """(n, T) lower bounds by each tariff."""
+        calendar = self._calendar
+        when, start = calendar.before[calendar.clip(ready)], calendar.after[calendar.clip(first)]
+        bounds = np.empty((len(value), len(self._tariffs)), dtype=np.int64)
+        for which, tariff in enumerate(self._tariffs):
+            free = tariff.free(when)
+            if which == 0:
+                free = np.minimum(free, self._ledger.free(ends, time, calendar))
+            bounds[:, which] = value * SCALE + tariff.least(left, start) - free
+        return bounds
+
+    def _repriced(self, states: States) -> Generator[None, None, States]:
+        """While a layer is large: prices made for one of its states, if they thin it out."""
+        for share in SHARES:
+            if len(states) <= CROWDED:
+                break
+            crowd = self._crowd(states)
+            row = int(np.argsort(states.floor, kind="stable")[int(share * len(states))])
+            problem, domains = self._residual(states, row)
+            if min(map(len, domains)) == 0:
+                continue
+            ceiling = self.best - int(states.value[row])
+            found = yield from best_of(refine(problem, domains, ceiling, FINENESS, crowd=crowd))
+            if found is None:
+                continue
+            self._add(found.prices)
+            priced = self._priced(states)
+            rows = np.flatnonzero(priced.floor <= self._limit)
+            if len(rows) > USEFUL * len(states):
+                self._tariffs.pop()
+                continue
+            states = priced.take(rows)
+            if len(self._tariffs) > TARIFFS:
+                del self._tariffs[1]
+                states = self._priced(states)
+            yield
+        return states
+
+    def _crowd(self, states: States) -> PoolProblem:
+        """The jobs that any of the states may still start."""
+        most = states.left.max(axis=0).tolist()
+        groups = zip(self.problem.groups, most, strict=True)
+        jobs = [job for group, number in groups for job in group.members[:number]]
+        return self.problem.select(np.array(jobs, dtype=np.int64))
+
+    def _residual(self, states: States, row: int) -> tuple[PoolProblem, list[Ints]]:
+        """What one state leaves to plan, and the starts of each of its groups."""
+        ready, left = states.ready[row], states.left[row].tolist()
+        times = np.unique(ready)
+        free = self._rooms[np.searchsorted(ready, times, side="right") - 1]
+        if times[0] > 0:
+            times, free = np.append(0, times), np.append(0, free)
+        pairs = list(zip(self.problem.groups, left, strict=True))
+        jobs = [job for group, number in pairs for job in group.members[:number]]
+        rest = self.problem.select(np.array(jobs, dtype=np.int64))
+        problem = PoolProblem.build(
+            times,
+            free,
+            rest.sizes,
+            rest.durations,
+            earliest=rest.earliest,
+            weights=rest.weights,
+            due=rest.due,
+        )
+        domains = []
+        kinds = [kind for kind, number in enumerate(left) if number]
+        for kind, group in zip(kinds, problem.groups, strict=True):
+            starts = self._domains[kind]
+            domains.append(starts[starts >= problem.alone[group.members[0]]])
+        return problem, domains
 
     # --- successors ------------------------------------------------------------------------------
 
     def _grown(self, states: States) -> States:
         """Every way to start one more job, as far as bounds stay within the limit."""
-        limit = self._limit
-        tariff = self.tariff
+        calendar = self._calendar
         parent, group = np.nonzero(states.left > 0)
-        start = states.first[parent, group].astype(np.int64)
-        when = self._clip(start)
-        extra = tariff.buy[group, when] - tariff.rest[group, when]
-        kept = states.bound[parent] + extra <= limit
-        parent, group, start, extra = parent[kept], group[kept], start[kept], extra[kept]
+        start: SmallInts = states.first[parent, group]
+        when = calendar.clip(start)
+        exact, after = calendar.exact[when], calendar.after[when]
+        for which, tariff in enumerate(self._tariffs):
+            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+            kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)
+            parent, group, start = parent[kept], group[kept], start[kept]
+            exact, after = exact[kept], after[kept]
         # What children of one parent with the same start have in common is reckoned once.
         _, pick, which = np.unique((parent << 32) | start, return_index=True, return_inverse=True)
         common, begin = parent[pick], start[pick]
-        running = self._open(states.ends[common], begin)
-        first = np.maximum(states.first[common], begin[:, np.newaxis].astype(np.int32))
-        base = states.value[common] * tariff.scale + running
-        base += self._cheapest(states.left[common], first)
-        kept = base[which] + extra <= limit
-        parent, group, start = parent[kept], group[kept], start[kept]
-        children = self._started(states, parent, group, start)
-        row = self._row_of_slot[self._slots[group]]
-        now, end = self._clip(start), self._clip(start + self._durations[group])
-        own = tariff.paid[row, end] - tariff.paid[row, now]
-        children = self._priced(children, running[which[kept]] + own)
-        return children.take(np.flatnonzero(children.bound <= limit))
+        base = self._bounds(
+            states.value[common],
+            states.left[common],
+            np.maximum(states.ready[common], begin[:, np.newaxis]),
+            np.maximum(states.first[common], begin[:, np.newaxis]),
+            states.ends[common],
+            begin.astype(np.int64),
+        )
+        floor = states.floor[parent]
+        for column, tariff in zip(base.T, self._tariffs, strict=True):
+            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+            floor = np.maximum(floor, column[which] + extra)
+        kept = np.flatnonzero(floor <= self._limit)
+        children = self._started(states, parent[kept], group[kept], start[kept], floor[kept])
+        children = self._priced(children)
+        return children.take(np.flatnonzero(children.floor <= self._limit))
 
-    def _started(self, states: States, parent: Ints, group: Ints, start: Ints) -> States:
-        """The states after one job of a group has been started (bounds are left open)."""
+    def _started(
+        self, states: States, parent: Ints, group: Ints, start: SmallInts, floor: Ints
+    ) -> States:
+        """The states after one job of a group has been started (not yet priced)."""
         every = np.arange(len(parent))
         end = start + self._durations[group]
         left = states.left[parent]
@@ -252,72 +304,29 @@ class LayeredSearch:
         late = np.maximum(0, start - self._due[group])
         return States(
             code=states.code[parent] + self._radix[group],
-            time=start,
+            time=start.astype(np.int64),
             value=states.value[parent] + self._weights[group] * late,
-            bound=start,
             left=left,
             ends=ends,
             ready=self._ready(states.ready, parent, group, start, end),
             first=states.first[parent],
+            bounds=states.bounds[parent],
+            floor=floor,
         )
 
     def _ready(
-        self, ready: SmallInts, parent: Ints, group: Ints, start: Ints, end: Ints
+        self, ready: SmallInts, parent: Ints, group: Ints, start: SmallInts, end: Ints
     ) -> SmallInts:
         """``ready`` of children: the parent's, shifted by the job's size till its end."""
         found = np.empty((len(parent), ready.shape[1]), dtype=np.int32)
-        begin = start.astype(np.int32)[:, np.newaxis]
-        until = end.astype(np.int32)[:, np.newaxis]
+        begin, until = start[:, np.newaxis], end.astype(np.int32)[:, np.newaxis]
         for which, shift in enumerate(self._shift):
             rows = np.flatnonzero(group == which)
             if len(rows):
                 before = ready[parent[rows]]
-                within = shift < len(self.rooms)
+                within = shift < len(self._rooms)
                 after = np.maximum(before, until[rows])
                 taken = np.take(before, shift[within], axis=1)
                 after[:, within] = np.minimum(after[:, within], taken)
                 found[rows] = np.maximum(after, begin[rows])
         return found
-
-    # --- dominance -------------------------------------------------------------------------------
-
-    def _undominated(self, states: States, rows: Ints) -> Generator[None, None, Ints]:
-        """The rows, less those that another with the same jobs makes superfluous. Each is compared
-        with those of somewhat lower bounds."""
-        rows = rows[np.lexsort((states.bound[rows], states.code[rows]))]
-        code, value = states.code[rows], states.value[rows]
-        weight = states.left[rows] @ self._weights
-        place = np.arange(len(rows))
-        place -= np.maximum.accumulate(np.where(np.diff(code, prepend=-1) != 0, place, 0))
-        probes = np.linspace(0, len(self.rooms) - 1, PROBES).astype(int)
-        columns = states.ready[:, probes][rows].T.astype(np.int64)
-        kept = np.ones(len(rows), dtype=bool)
-        alive = np.arange(len(rows))
-        pairs = paused = 0
-        for back in range(1, WINDOW):
-            alive = alive[kept[alive] & (place[alive] >= back)]
-            pairs += len(alive)
-            if not len(alive) or pairs > PAIRS:
-                break
-            spare = value[alive] - value[alive - back]
-            possible = spare >= 0
-            for column in columns:
-                possible &= (column[alive - back] - column[alive]) * weight[alive] <= spare
-            mine, spare = alive[possible], spare[possible]
-            ahead, behind = (np.take(states.ready, rows[r], axis=0) for r in (mine, mine - back))
-            delay = (behind - ahead).max(axis=1, initial=0)
-            kept[mine[delay * weight[mine] <= spare]] = False
-            if pairs - paused > PIECE:
-                paused = pairs
-                yield
-        return rows[kept]
-
-
-def _rooms(problem: PoolProblem) -> Ints:
-    """The numbers of processors that a set of jobs can occupy, ascending."""
-    most = int(min(problem.free[-1], problem.sizes.sum()))
-    reached = np.zeros(most + 1, dtype=bool)
-    reached[0] = True
-    for size in problem.sizes.tolist():
-        reached[size:] |= reached[: most + 1 - size].copy()
-    return np.flatnonzero(reached)[1:]

@@ -19,6 +19,7 @@ to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a time"
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,13 +34,16 @@ FAR = 1 << 40
 class Market:
     """What of each weighing is there, on a grid of buckets. ``grid`` (B+1,) ascending from 0.
 
-    After the grid's end everything is free of charge and without limit.
+    After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
+    jobs include all of this one's; weighings are then of its sizes and counts, and the prices mean
+    something for all problems within it.
     """
 
-    def __init__(self, problem: PoolProblem, grid: Ints) -> None:
+    def __init__(self, problem: PoolProblem, grid: Ints, crowd: PoolProblem | None = None) -> None:
         self.problem = problem
         self.grid = grid
-        self.sizes, counts = np.unique(problem.sizes, return_counts=True)
+        jobs = (crowd or problem).sizes
+        self.sizes, counts = np.unique(jobs, return_counts=True)
         self._counts = counts
         self._row = {size: row for row, size in enumerate(self.sizes.tolist())}
         self.weighings: list[Ints] = []
@@ -66,10 +70,14 @@ class Market:
 
     def most(self, weighing: Ints) -> Ints:
         """For every step of the capacity, the largest total weight of jobs that fit into it."""
+        return self.filled(weighing, self.problem.free)
+
+    def filled(self, weighing: Ints, rooms: Ints) -> Ints:
+        """The largest total weight of jobs that fit into each of these numbers of processors."""
         unit = int(np.gcd.reduce(self.sizes))
-        free = np.minimum(self.problem.free, int((self.sizes * self._counts).sum())) // unit
-        room: Ints = fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
-        return room
+        free = np.minimum(rooms, int((self.sizes * self._counts).sum())) // unit
+        level: Ints = fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
+        return level
 
     def add_steps(self, parts: int) -> None:
         """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the
@@ -170,12 +178,19 @@ class Prices:
         np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
         return paid
 
-    def supplied(self, instants: Ints) -> Ints:
-        """The worth of all supply from 0 to each instant."""
-        points, rates, areas = (np.array(column) for column in self._supply)
-        step = np.searchsorted(points, instants, side="right") - 1
-        worth: Ints = areas[step] + np.append(rates, 0)[step] * (instants - points[step])
-        return worth
+    def by_weighing(self, instants: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """For each weighing with a price: its weights, and what a unit costs from 0 to each of the
+        instants."""
+        grid = self.market.grid
+        for weighing in sorted({lot[0] for lot in self.lots}):
+            prices = np.zeros(self.market.buckets + 1, dtype=np.int64)
+            for which, bucket, price in self.lots:
+                if which == weighing:
+                    prices[bucket] = price
+            paid = np.concatenate((np.zeros(1, np.int64), np.cumsum(prices[:-1] * np.diff(grid))))
+            where = np.searchsorted(grid, instants, side="right") - 1
+            upto = paid[where] + prices[where] * (instants - grid[where])
+            yield self.market.weighings[weighing], upto
 
     def upto(self, row: int, instants: Ints) -> Ints:
         """The price of running from 0 to each instant, for the size of that row."""

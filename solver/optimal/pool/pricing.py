@@ -49,13 +49,14 @@ def refine(
     *,
     horizon: int = 0,
     known: Iterable[dict[int, int]] = (),
+    crowd: PoolProblem | None = None,
 ) -> Iterator[Bound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for
     all, with the
     grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped in a
-    related problem.
+    related problem. ``crowd``: a larger problem for which the prices should do, too.
     """
     if domains is None:
         points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon
@@ -63,7 +64,7 @@ def refine(
         points = np.unique(np.concatenate(domains))
         lasts = [int(starts[-1]) for starts in domains]
         end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
-    market = Market(problem, make_grid(problem, points, end, fineness.buckets))
+    market = Market(problem, make_grid(problem, points, end, fineness.buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)
     for weighing in known:

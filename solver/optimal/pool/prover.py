@@ -20,7 +20,6 @@ from .layers import LayeredSearch
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
 from .relax import Bound
-from .tariff import Tariff
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -53,8 +52,9 @@ def prove(board: Board) -> Iterator[None]:
     root = Root(board, _within(problem, every, latest))
     yield from root.tighten(QUICK)
     if LayeredSearch.suits(problem):
-        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH)
+        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         yield from root.tighten(FINE)
+        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
     else:
         yield from root.try_at_once()
@@ -135,24 +135,22 @@ class Root:
                 self.board.raise_bound(self.board.value)
             yield
 
-    def widen(self, width: int, most: int) -> Iterator[None]:
-        """Search in layers, with ever more states in each, up to ``most`` or what memory holds."""
-        tariff: Tariff | None = None
-        spare = 0
-        while self.bound is not None and not self.board.proved:
-            value = self.board.value
-            before, spare = spare, (value - 1) * self.bound.prices.scale - self.bound.floor
-            if tariff is None or spare != before:
-                tariff = Tariff.of(self.bound, spare)
-                yield
-            if tariff is None:
-                return
-            search = LayeredSearch(self.problem, tariff, value)
+    def widen(self, width: int, most: int, *, hopeful: bool = False) -> Iterator[None]:
+        """Search in layers, with ever more states in each, up to ``most`` or what memory holds.
+
+        The hopeful search for better plans, and again while they find some.
+        """
+        while self.bound is not None and not self.board.proved and self._strike(self.bound):
+            prices, value = self.bound.prices, self.board.value
+            search = LayeredSearch(self.problem, self.domains, prices, value)
+            yield
             most = min(most, search.widest)
-            proved = yield from search.run(min(width, most))
+            proved = yield from search.run(min(width, most), hopeful=hopeful)
             if search.found is not None:
                 self.board.offer(search.found)
             self.board.raise_bound(proved)
+            if hopeful and self.board.value < value:
+                continue
             if width >= most:
                 return
             width *= GROWTH

@@ -1,0 +1,102 @@
+"""States of the layered search side by side, and which of them others make superfluous."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+
+from .problem import Ints, SmallInts
+
+WINDOW = 600
+PAIRS = 20_000_000
+PIECE = 400_000
+PROBES = 6
+
+
+@dataclass(frozen=True)
+class States:
+    """n states with equally many jobs started.
+
+    ``code`` (n,): which jobs are started; ``time``, ``value`` (n,): last start, cost of the started
+    jobs; ``left`` (n, G): jobs of each group to start; ``ends`` (n, N): ends of the started jobs by
+    group, 0 for others; ``ready`` (n, K): for each number of processors that jobs can occupy, the
+    earliest second, not before the last start, from which on that many are free; ``first`` (n, G):
+    earliest starts of a group's next job; ``bounds`` (n, T): lower bounds of all plans that begin
+    like this, one by each tariff, in its scale; ``floor`` (n,): the best known.
+    """
+
+    code: Ints
+    time: Ints
+    value: Ints
+    left: Ints
+    ends: SmallInts
+    ready: SmallInts
+    first: SmallInts
+    bounds: Ints
+    floor: Ints
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def bytes_each(self) -> float:
+        """What a state takes in memory."""
+        return float(sum(getattr(self, field.name).nbytes for field in fields(self)) / len(self))
+
+    def take(self, rows: Ints) -> Self:
+        """The states of these rows."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(np.take(column, rows, axis=0) for column in columns))
+
+    def part(self, begin: int, length: int) -> Self:
+        """Some successive states."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(column[begin : begin + length] for column in columns))
+
+    @classmethod
+    def joined(cls, parts: list[States]) -> States:
+        """All states of the parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def undominated(
+    states: States, rows: Ints, bounds: Ints, weights: Ints
+) -> Generator[None, None, Ints]:
+    """The rows, less those that another with the same jobs started makes superfluous.
+
+    A makes B superfluous if A, delayed by the seconds that A's ``ready`` is behind B's, is still
+    not worse: value(A) + delay * weights left <= value(B). For what B can do from here on, A can do
+    with that delay, and a job's cost grows by at most its weight a second. Each row is compared
+    with up to ``WINDOW`` others of lower ``bounds`` (n,); ``weights`` (G,) of a job by group.
+    """
+    rows = rows[np.lexsort((bounds[rows], states.code[rows]))]
+    code, value = states.code[rows], states.value[rows]
+    weight = states.left[rows] @ weights
+    place = np.arange(len(rows))
+    place -= np.maximum.accumulate(np.where(np.diff(code, prepend=-1) != 0, place, 0))
+    probes = np.linspace(0, states.ready.shape[1] - 1, PROBES).astype(int)
+    columns = states.ready[:, probes][rows].T.astype(np.int64)
+    kept = np.ones(len(rows), dtype=bool)
+    alive = np.arange(len(rows))
+    pairs = paused = 0
+    for back in range(1, WINDOW):
+        alive = alive[kept[alive] & (place[alive] >= back)]
+        pairs += len(alive)
+        if not len(alive) or pairs > PAIRS:
+            break
+        spare = value[alive] - value[alive - back]
+        possible = spare >= 0
+        for column in columns:
+            possible &= (column[alive - back] - column[alive]) * weight[alive] <= spare
+        mine, spare = alive[possible], spare[possible]
+        ahead, behind = (np.take(states.ready, rows[r], axis=0) for r in (mine, mine - back))
+        delay = (behind - ahead).max(axis=1, initial=0)
+        kept[mine[delay * weight[mine] <= spare]] = False
+        if pairs - paused > PIECE:
+            paused = pairs
+            yield
+    return rows[kept]
