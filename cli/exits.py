@@ -1,4 +1,4 @@
-"""Exit codes of every command (design §7)."""
+"""Exit codes of every command."""
 
 from __future__ import annotations
 

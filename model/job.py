@@ -19,10 +19,10 @@ class HostRequest:
 class Job:
     """A job as submitted; times in seconds from the instance's origin.
 
-    slots, max_slots: -n min,max. res_req: the -R strings. run_limit: -W (seconds).
-    run_estimate: the run time that really passes, known to a simulation only.
+    slots, max_slots: -n min,max. res_req: the -R strings. run_limit, cpu_limit: -W and -c.
+    run_time: what really passes, known to a simulation only. cpu_time: CPU seconds used so far.
     begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
-    weight: for the weighted objective. priority: -sp.
+    weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     """
 
     id: str
@@ -76,7 +76,11 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application profile (lsb.applications)."""
+    """An application profile (lsb.applications); limits in seconds.
+
+    run_limit, run_time, cpu_limit: RUNLIMIT, RUNTIME, CPULIMIT. slots: PROCLIMIT (min, default,
+    max).
+    """
 
     name: str
     res_req: str = ""

@@ -12,7 +12,7 @@ class Params:
     mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
-    run_time_in_slots: the fairshare run time counts slot-seconds (design §4).
+    run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
     """
 
     mbd_sleep_time: int = 60

@@ -33,7 +33,7 @@ class PlannedJob:
     alternative: int = 0
 
     def to_dict(self, now: int) -> dict[str, Any]:
-        """Plain data, times in seconds from `now` (design §6)."""
+        """Plain data, times in seconds from `now`."""
 
         def since(time: int | None) -> int | None:
             return None if time is None else time - now
@@ -68,7 +68,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan of any method (design §6).
+    """A plan of any method.
 
     status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
     (greedy, time-based: no claim), "infeasible" (some job cannot be placed at all).
@@ -102,7 +102,7 @@ class Plan:
         return iter(self.reservations)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data as design §6 has it."""
+        """Plain data, fit for JSON: times in seconds from the instance's now, None for none."""
         record: dict[str, Any] = {
             "method": self.method,
             "objective": self.objective,

@@ -11,9 +11,9 @@ from .job import HostRequest
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One queue; LSF's parameter names stand in the comments of design §5 and the instance format.
+    """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own.
 
-    run_limit: RUNLIMIT's default, run_limit_max: its maximum (seconds).
+    run_limit: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
     slots: PROCLIMIT (min, default, max). hosts: HOSTS, empty for all.
     slot_reserve, resource_reserve: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
     exclusive: "N", "Y" or "CU[type]".

@@ -190,7 +190,7 @@ class Resolver:
         )
 
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
-        """cu[] resolved; units that hold preferred hosts come first (lsf-notes 1.2)."""
+        """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""
         cluster = self.instance.cluster
         index = cluster.host_index()
         units = list(cluster.units_of(cu.type))

@@ -123,7 +123,7 @@ class ResourceTable:
         return Alternative((*host_uses, *limit_hosts), (*pool_uses, *limit_pools), missing)
 
     def method(self, resource: str) -> Per:
-        """How often a rusage amount counts (RSV-08, design §4)."""
+        """How often a rusage amount counts (RSV-08)."""
         if resource in self._methods:
             return self._methods[resource]
         if self.instance.params.reserve_per_slot:

@@ -81,7 +81,9 @@ class JobBuilder:
             application = submitted.pop("application", application)
             slots, max_slots = submitted.pop("slots", slots), submitted.pop("max_slots", max_slots)
         if slots is None:
-            slots = used or self._default_slots(queue, application)
+            slots = used or default_slots(
+                self._queues.get(queue), self._applications.get(application)
+            )
         job = Job(
             id=entry.id,
             slots=slots,
@@ -126,9 +128,8 @@ class JobBuilder:
             )
         return fields
 
-    def _default_slots(self, queue: str, application: str) -> int:
-        """PROCLIMIT of application or queue for jobs without -n, else 1."""
-        profile = self._applications.get(application)
-        found = self._queues.get(queue)
-        limit = (profile and profile.slots) or (found and found.slots)
-        return 1 if not limit else limit[1] or limit[0]
+
+def default_slots(queue: Queue | None, application: Application | None) -> int:
+    """Slots of a job without -n: the default of PROCLIMIT, the application's before the queue's."""
+    limit = (application and application.slots) or (queue and queue.slots)
+    return 1 if not limit else limit[1] or limit[0]

@@ -12,6 +12,7 @@ from ..job import Job
 from .bsub import parse_bsub
 from .finding import Finding
 from .jobrules import check_jobs
+from .jobs import default_slots
 from .requirements import check_requirements
 from .units import Clock
 
@@ -32,7 +33,8 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user") -> Job:
     queue = fields.setdefault("queue", instance.params.default_queue)
     slots = fields.pop("slots", None)
     if slots is None:
-        slots = _default_slots(instance, queue, fields.get("application", ""))
+        known = next((item for item in instance.queues if item.name == queue), None)
+        slots = default_slots(known, instance.application(fields.get("application", "")))
     job = Job(id=_next_id(instance), user=user, slots=slots, submit=instance.now, **fields)
     if wrong := list(refusals(instance, job)):
         raise InputError(Problem(text, path="bsub line") for text in wrong)
@@ -63,11 +65,3 @@ def _next_id(instance: Instance) -> str:
     if numbers:
         return str(max(numbers) + 1)
     return next(name for n in range(len(taken) + 1) if (name := f"asked{n or ''}") not in taken)
-
-
-def _default_slots(instance: Instance, queue: str, application: str) -> int:
-    """PROCLIMIT of application or queue for a job without -n, else 1."""
-    profile = instance.application(application)
-    found = next((item for item in instance.queues if item.name == queue), None)
-    limit = (profile and profile.slots) or (found and found.slots)
-    return 1 if not limit else limit[1] or limit[0]

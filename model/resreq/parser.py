@@ -27,7 +27,7 @@ _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same"
 class Options:
     """How a string is read.
 
-    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (design §4).
+    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (PLC-08).
     unit: LSF_UNIT_FOR_LIMITS (REQ-13). vocabulary: the resources that are known.
     together: checks that need the whole requirement (ptile by type needs same[]) are made.
     """

@@ -1,4 +1,4 @@
-"""What a plan says of itself: entries, bounds, proofs, value and status (design §6)."""
+"""What a plan says of itself: entries, bounds, proofs, value and status."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Compound, Requirement, Simple
 from .select import Names
 
-#: Amounts are compared with this slack (design §3: exact to 1e-6).
+#: Amounts are compared with this slack (they are exact to 1e-6).
 SLACK = 1e-6
 
 

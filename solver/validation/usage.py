@@ -21,7 +21,7 @@ def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int)
     """Amount of a host-based resource that a job holds on one host.
 
     Once for the host by default, times the slots there with PER_SLOT, on the first host alone
-    with PER_JOB (design §4).
+    with PER_JOB (RSV-08).
     """
     total = 0.0
     for part in holding.parts:

@@ -25,5 +25,5 @@ class Violation:
 
 
 def shown(amount: float) -> str:
-    """An amount as people write it: no trailing zeros, at most six decimals (design §3)."""
+    """An amount as people write it: no trailing zeros, at most six decimals."""
     return f"{amount:.6f}".rstrip("0").rstrip(".")

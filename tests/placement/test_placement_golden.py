@@ -174,7 +174,7 @@ def test_64_slots_balanced_over_at_most_4(sizes: list[int], expected: list[int] 
 
 @pytest.mark.behaviour("PLC-10")
 def test_58_slots_balanced_with_20_in_each() -> None:
-    """The documents' own example, refused by default at the border (design.md), solved here."""
+    """The documents' own example, refused by default where it is read (PLC-08), solved here."""
     assert placed([58, 58], 58, balance=True, usablecuslots=20) == [58]
     assert placed([57, 29, 29], 58, balance=True, usablecuslots=20) == [29, 29]
     assert placed([28] * 8, 58, balance=True, usablecuslots=20) is None
