@@ -43,13 +43,14 @@ def search_orders(
     seconds: float,
     moves: int,
     seed: int = 0,
+    rules: bool = True,
     on_better: Callable[[float], None] | None = None,
 ) -> tuple[Starts, float]:
     """The best plan found from several priority rules and then by moving jobs in the order.
 
-    first: a known plan, the incumbent to beat. enough: a value that ends the search. seconds and
-    moves bound the search; with an effort in the budget only `moves` does, so that the result does
-    not depend on the machine.
+    first: a known plan, the incumbent to beat. rules: try the priority rules too. enough: a value
+    that ends the search. seconds and moves bound the moves; with an effort in the budget only
+    `moves` does, so that the result does not depend on the machine.
     """
     demands = {demand.job.id: demand for demand in problem.demands}
     movable = [demand for demand in problem.demands if demand.job.id in first]
@@ -57,19 +58,18 @@ def search_orders(
     order = sorted(movable, key=lambda demand: first[demand.job.id].time)
     deadline = budget.elapsed() + seconds
 
-    def over() -> bool:
-        timed_out = budget.effort is None and budget.elapsed() > deadline
-        return timed_out or value <= enough or budget.cancel.is_set() or budget.left() <= 0
+    def stop() -> bool:
+        return value <= enough or budget.cancel.is_set() or budget.left() <= 0
 
-    for rule in _rules(alone):
-        if over():
+    for rule in _rules(alone) if rules else ():
+        if stop():
             return best, value
         best, value, order = _try(
             problem, objective, demands, sorted(movable, key=rule), alone, best, value, order
         )
     random = np.random.default_rng(seed)
     for _ in range(moves if len(order) > 1 else 0):
-        if over():
+        if stop() or (budget.effort is None and budget.elapsed() > deadline):
             break
         source, target = random.integers(len(order)), random.integers(len(order))
         changed = list(order)

@@ -6,7 +6,9 @@ or improves it; the bound is the best of that model's and of each job's earliest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
@@ -15,13 +17,17 @@ from ..problem import PlanningProblem
 from ..waiting import reason_unplaced, what_it_waits_for
 from .budget import Budget
 from .lexicographic import Progress, warm_starts
+from .neighbourhood import improve
 from .objectives import Objective
 from .order_search import Starts, search_orders
 from .pooled import solve_as_pool
 
-#: Share of the time limit that the order search may take where the exact model follows.
-ORDER_SHARE = 0.25
-#: Moves of the order search under a deterministic effort, for each unit of it.
+#: Share of the time left that the searches may take where the exact model follows, and their moves.
+EXACT_SHARE = 0.35
+MOVES_BEFORE_EXACT = 400
+#: Share of the time left that the exact model may take.
+PROOF_SHARE = 0.7
+#: Moves of the searches under a deterministic effort, for each unit of it.
 MOVES_PER_EFFORT = 40
 #: Values that differ by no more are equal.
 NEAR = 1e-9
@@ -58,26 +64,56 @@ def plan_weighted(
         best = min(first, pooled, key=value_of)
         return _as_plan(problem, name, best, value_of(best), min(low, value_of(best)))
     exact = _exact_model_fits(problem, placed)
-    share = ORDER_SHARE if exact else 0.95
-    seconds = min(budget.left(), 3600.0) * share
-    moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
-    best, value = search_orders(
-        problem,
-        objective,
-        budget,
-        {job: alone[job] for job in first},
-        first=first,
-        enough=low + NEAR,
-        seconds=seconds,
-        moves=moves if not exact else min(moves, 400),
-        on_better=lambda better: tell(better, low),
-    )
+    best, value = _search(problem, objective, budget, alone, first, low, exact, tell)
     tell(value, low)
     if exact and value > low + NEAR and not budget.exhausted():
         best, low = _prove(problem, objective, budget, alone, best, low)
         value = value_of(best)
         tell(value, low)
+        if value > low + NEAR and not budget.exhausted():
+            best, value = _search(problem, objective, budget, alone, best, low, False, tell)
     return _as_plan(problem, name, best, value, min(low, value))
+
+
+def _search(
+    problem: PlanningProblem,
+    objective: Objective,
+    budget: Budget,
+    alone: dict[str, int],
+    first: Starts,
+    low: float,
+    exact: bool,
+    tell: Callable[[float, float], None],
+) -> tuple[Starts, float]:
+    """The best of the order search and of large neighbourhoods, in turn.
+
+    exact: an exact model follows, which has most of the time.
+    """
+    seconds = min(budget.left(), 3600.0) * (EXACT_SHARE if exact else 1.0)
+    moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
+    moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
+    best, value = first, math.inf
+    again = partial(search_orders, rules=False)
+    turns: Sequence[tuple[Callable[..., tuple[Starts, float]], int]] = (
+        (search_orders, 1),
+        (improve, 2),
+        (again, 1),
+        (improve, 2),
+    )
+    for number, (search, parts) in enumerate(turns):
+        best, value = search(
+            problem,
+            objective,
+            budget,
+            alone,
+            first=best,
+            enough=low + NEAR,
+            seconds=parts * seconds / 6,
+            moves=parts * moves // 6,
+            seed=number,
+            on_better=lambda better: tell(better, low),
+        )
+    return best, value
 
 
 def _alone(problem: PlanningProblem) -> dict[str, int]:
@@ -114,7 +150,8 @@ def _prove(
     horizon = max(problem.base.changes()[-1], *(start.time for start in best.values()))
     horizon += sum(demand.duration or 0 for demand in demands)
     model = IntervalModel(problem, demands, objective, alone, horizon)
-    status, found, bound = model.solve(budget, best, seconds=budget.left())
+    seconds = PROOF_SHARE * budget.left()
+    status, found, bound = model.solve(budget, best, seconds=seconds)
     low = max(low, bound)
     known = objective.value(by_id, {job: start.time for job, start in best.items()})
     if found:

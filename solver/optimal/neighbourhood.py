@@ -1,0 +1,154 @@
+"""Large-neighbourhood improvement of a plan: a few jobs leave it and come back in another order.
+
+The jobs that leave are one that waits and some of those that are in its way; all others keep their
+places. Each comes back at its earliest start beside the rest, so a step costs a few placements
+where a new order of all jobs (:mod:`.order_search`) costs one for every job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ..demand import Demand
+from ..earliest import Start, earliest_start, hold_start
+from ..problem import PlanningProblem
+from ..profile import FOREVER, Profile
+from .budget import Budget
+from .objectives import Objective
+
+Starts = dict[str, Start]
+
+#: How many jobs leave in one step.
+SIZES = (1, 2, 2, 3, 4, 6, 8)
+
+
+def improve(
+    problem: PlanningProblem,
+    objective: Objective,
+    budget: Budget,
+    alone: Mapping[str, int],
+    *,
+    first: Starts,
+    enough: float,
+    seconds: float,
+    moves: int,
+    seed: int = 0,
+    on_better: Callable[[float], None] | None = None,
+) -> tuple[Starts, float]:
+    """A plan at least as good as `first`, and its value.
+
+    enough: a value that ends the search. seconds and moves bound it; with an effort in the budget
+    only `moves` does, so that the result does not depend on the machine.
+    """
+    search = _Neighbourhoods(problem, objective, alone, dict(first), seed)
+    deadline = budget.elapsed() + seconds
+    for _ in range(moves):
+        late = budget.effort is None and budget.elapsed() > deadline
+        if late or search.value <= enough or budget.cancel.is_set() or budget.left() <= 0:
+            break
+        before = search.value
+        search.step()
+        if search.value < before and on_better is not None:
+            on_better(search.value)
+    return search.best, search.value
+
+
+class _Neighbourhoods:
+    """The best plan so far and the steps away from it."""
+
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        objective: Objective,
+        alone: Mapping[str, int],
+        first: Starts,
+        seed: int,
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.alone = alone
+        self.best = first
+        self.demands = {d.job.id: d for d in problem.demands if d.job.id in first}
+        self.jobs = list(self.demands)
+        self.random = np.random.default_rng(seed)
+        self.value = self._value(first)
+
+    def _value(self, starts: Starts) -> float:
+        times = {job: start.time for job, start in starts.items()}
+        return self.objective.value(self.demands, times)
+
+    def step(self) -> None:
+        """Take some jobs out, put them back, keep the result if it is no worse."""
+        chosen = self._choose()
+        profile = self._without(set(chosen))
+        found = dict(self.best)
+        for job in self._order(chosen):
+            demand = self.demands[job]
+            start = earliest_start(profile, demand, not_before=self.alone[job])
+            if start is None:
+                return
+            hold_start(profile, demand, start)
+            found[job] = start
+        value = self._value(found)
+        if value <= self.value:
+            self.best, self.value = found, value
+
+    def _without(self, gone: set[str]) -> Profile:
+        profile = self.problem.base.copy()
+        for job, start in self.best.items():
+            if job not in gone:
+                hold_start(profile, self.demands[job], start)
+        return profile
+
+    # --- which jobs -----------------------------------------------------------------------------
+
+    def _choose(self) -> list[str]:
+        """A job that costs more than it would alone, and jobs that run while it waits."""
+        excess = np.array([self._excess(job) for job in self.jobs])
+        if excess.sum() <= 0:
+            excess[:] = 1.0
+        target = self.jobs[int(self.random.choice(len(self.jobs), p=excess / excess.sum()))]
+        size = int(self.random.choice(SIZES))
+        near = self._in_the_way(target)
+        count = min(size - 1, len(near))
+        others = self.random.choice(len(near), count, replace=False) if count else ()
+        return [target, *(near[int(index)] for index in others)]
+
+    def _excess(self, job: str) -> float:
+        """What the wait of the job costs; under makespan how late it ends."""
+        demand, time = self.demands[job], self.best[job].time
+        if self.objective.name == "makespan":
+            waits = time > self.alone[job]
+            return float(self.objective.end(demand, time)) ** 4 if waits else 0.0
+        return self.objective.cost(demand, time) - self.objective.cost(demand, self.alone[job])
+
+    def _in_the_way(self, target: str) -> list[str]:
+        """The other jobs whose windows meet the target's, wherever it may start up to now."""
+        first = self.alone[target]
+        last = self.best[target].time + (self.demands[target].duration or 0)
+        return [
+            job
+            for job in self.jobs
+            if job != target
+            and self.best[job].time < last
+            and first < (self.best[job].finish(self.demands[job]) or FOREVER)
+        ]
+
+    def _order(self, chosen: Sequence[str]) -> list[str]:
+        """The target first, or all by one of several rules."""
+        rule = int(self.random.integers(4))
+        if rule == 0:
+            return [chosen[0], *sorted(chosen[1:], key=lambda job: self.best[job].time)]
+        if rule == 1:
+            return sorted(chosen, key=lambda job: _area(self.demands[job]))
+        if rule == 2:
+            return sorted(chosen, key=lambda job: self.alone[job])
+        return [chosen[int(index)] for index in self.random.permutation(len(chosen))]
+
+
+def _area(demand: Demand) -> float:
+    """Slot seconds for each unit of weight."""
+    duration = FOREVER if demand.duration is None else demand.duration
+    return float(duration) * demand.slots / max(demand.job.weight, 1e-9)

@@ -1,0 +1,70 @@
+"""Large-neighbourhood steps: never worse, always a plan, the same for the same seed."""
+
+from __future__ import annotations
+
+import pytest
+from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+from slotwise.solver.earliest import Start, earliest_start, hold_start, start_at
+from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.optimal.lexicographic import warm_starts
+from slotwise.solver.optimal.neighbourhood import improve
+from slotwise.solver.optimal.objectives import Objective
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.timebased import plan_time_based
+
+BUSY = generate(hosts=12, running=50, pending=12, load=0.97, seed=4)
+
+
+def improved(
+    instance: Instance, name: str, moves: int, enough: float = 0.0
+) -> tuple[PlanningProblem, dict[str, Start], dict[str, Start], float, list[float]]:
+    """The problem, the time-based starts, the improved ones with their value, values on the way."""
+    problem = PlanningProblem.of(instance)
+    first = warm_starts(problem, plan_time_based(problem))
+    alone = {}
+    for demand in problem.demands:
+        start = earliest_start(problem.base, demand)
+        if start is not None:
+            alone[demand.job.id] = start.time
+    seen: list[float] = []
+    best, value = improve(
+        problem,
+        Objective(name, instance.now),
+        Budget(effort=1.0),
+        alone,
+        first=first,
+        enough=enough,
+        seconds=0.0,
+        moves=moves,
+        seed=1,
+        on_better=seen.append,
+    )
+    return problem, first, best, value, seen
+
+
+@pytest.mark.parametrize("name", ["total-start", "makespan", "slowdown"])
+def test_steps_only_improve_and_every_start_holds(name: str) -> None:
+    problem, first, best, value, seen = improved(BUSY, name, 60)
+    demands = {demand.job.id: demand for demand in problem.demands}
+    objective = Objective(name, BUSY.now)
+    before = objective.value(demands, {job: start.time for job, start in first.items()})
+    assert value == objective.value(demands, {job: start.time for job, start in best.items()})
+    assert seen == sorted(seen, reverse=True)
+    assert value == (seen[-1] if seen else before)
+    assert value < before
+    assert best.keys() == first.keys()
+    profile = problem.base.copy()
+    for job, start in sorted(best.items(), key=lambda item: item[1].time):
+        assert start_at(profile, demands[job], start.time) is not None
+        hold_start(profile, demands[job], start)
+
+
+def test_the_same_seed_takes_the_same_steps() -> None:
+    assert improved(BUSY, "total-start", 30)[2:] == improved(BUSY, "total-start", 30)[2:]
+
+
+def test_a_value_that_is_enough_ends_the_search() -> None:
+    _, first, best, _, seen = improved(BUSY, "total-start", 30, enough=1e12)
+    assert best == first
+    assert seen == []
