@@ -2,7 +2,8 @@
 
 The lexicographic optimum over the top N, within a deterministic effort; what it does not reach is
 greedy. Jobs that the plan starts now start where it says; the others hold what is free of their
-future places.
+future places - where only slots count, no more than the plan needs to stay possible whatever else
+starts, so that a place may serve another planned job until its time has come.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..demand import BoolArray, Demand
-from ..earliest import Start
+import numpy as np
+
+from ..demand import BoolArray, Demand, TermDemand
+from ..earliest import Start, hold_start
 from ..problem import PlanningProblem
 from ..profile import Profile
+from ..resources import SLOTS
 from ..timebased import plan_time_based
 from . import reserving
 from .requests import Shape
@@ -41,24 +45,75 @@ def plan_top(cycle: Cycle) -> None:
     chosen = _choose(cycle)
     if not chosen:
         return
+    now = cycle.world.now
     starts = _plan(cycle, chosen)
-    for item in chosen:
+    # The plan has room for all that it starts now, also before a job of higher priority.
+    waiting = [
+        item
+        for item in chosen
+        if (start := starts.get(item.state.job.id)) is None
+        or start.time > now
+        or not _start_as_planned(cycle, item, start)
+    ]
+    held = _needed(cycle, waiting, starts)
+    for item in waiting:
         start = starts.get(item.state.job.id)
-        now_planned = start is not None and start.time <= cycle.world.now
-        if now_planned and start is not None and _start(cycle, item, start):
+        now_planned = start is not None and start.time <= now
+        if now_planned and _start(cycle, item):
             continue
         if not item.state.reason:
             cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
         if not reserving.may_reserve(cycle, item.state):
             continue
-        if start is not None and not now_planned:
-            held: Held | None = reserving.hold(
-                cycle, item.state, item.demand, start, item.closed, method="optimal"
-            )
-        else:
-            held = _fallback(cycle, item, now_planned=now_planned)
-        if held is not None:
-            cycle.keep(held)
+        reservation = held.get(item.state.number)
+        if reservation is None and start is not None and not now_planned:
+            reservation = _hold(cycle, item, start)
+        elif reservation is None:
+            reservation = _fallback(cycle, item, now_planned=now_planned)
+        if reservation is not None:
+            cycle.keep(reservation)
+
+
+def _hold(cycle: Cycle, item: _Top, start: Start) -> Held:
+    return reserving.hold(cycle, item.state, item.demand, start, item.closed, method="optimal")
+
+
+def _needed(cycle: Cycle, waiting: list[_Top], starts: dict[str, Start]) -> dict[int, Held]:
+    """What the plan needs held so that it stays possible, by job number.
+
+    Others may take, for as long as they like, what the plan leaves free at all times; those who
+    are gone by some instant, what it leaves free until then (backfill). So each job holds what
+    its start takes from the least that was free before it. Jobs that need more than slots are not
+    among these: they hold their whole place.
+    """
+    now = cycle.world.now
+    profile = cycle.world.live.copy()
+    later = [(starts[item.state.job.id], item) for item in waiting if item.state.job.id in starts]
+    later = sorted((pair for pair in later if pair[0].time > now), key=lambda pair: pair[0].time)
+    for start, item in later:
+        hold_start(profile, item.demand, start)
+    found: dict[int, Held] = {}
+    left = profile.free(SLOTS, now).copy()
+    for start, item in later:
+        lost = np.maximum(left - profile.free(SLOTS, start.time), 0)
+        if not all(_only_slots(term, start) for term in item.demand.terms):
+            continue
+        held = _hold(cycle, item, start)
+        held.slots = {
+            host: part
+            for host, slots in held.slots.items()
+            if (part := min(slots, int(lost[host]))) > 0
+        }
+        for host, slots in held.slots.items():
+            left[host] -= slots
+        found[item.state.number] = held
+    return found
+
+
+def _only_slots(term: TermDemand, start: Start) -> bool:
+    """Whether a term takes nothing but job slots of its hosts."""
+    alternative = term.alternatives[start.alternative]
+    return len(alternative.host_uses) == 1 and not alternative.pool_uses
 
 
 def _fallback(cycle: Cycle, item: _Top, *, now_planned: bool) -> Held | None:
@@ -144,14 +199,19 @@ def _alone(profile: Profile, item: _Top) -> Start | None:
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
-def _start(cycle: Cycle, item: _Top, planned: Start) -> bool:
-    """Start a job where the plan has it, or where it fits if a range of slots makes it larger."""
-    beside = cycle.beside(item.closed, item.state)
-    demand = cycle.world.requests.now(item.shape)
-    term = demand.terms[0]
-    start: Start | None = planned
-    if len(demand.terms) > 1 or term.most > term.slots or not _still_free(cycle, item, planned):
-        start = cycle.try_start(item.shape, beside)
+def _start_as_planned(cycle: Cycle, item: _Top, planned: Start) -> bool:
+    """Start a job where the plan has it, if that is all it could get."""
+    terms = item.demand.terms
+    exact = len(terms) == 1 and terms[0].most == terms[0].slots
+    if not exact or not _still_free(cycle, item, planned):
+        return False
+    cycle.start(item.state, planned, offer=item.offer, why="planned for now")
+    return True
+
+
+def _start(cycle: Cycle, item: _Top) -> bool:
+    """Start a job where it fits: a range of slots may make it larger than the plan has it."""
+    start = cycle.try_start(item.shape, cycle.beside(item.closed, item.state))
     if start is None:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")

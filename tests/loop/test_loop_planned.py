@@ -1,0 +1,117 @@
+"""The optimal method in the loop, and what estimates are worth where run limits are exact."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from loop_checking import broken
+from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from slotwise.model.instance import Instance
+from slotwise.model.queue import Queue
+
+RESERVE = Queue("q", 40, slot_reserve=1000, backfill=True)
+
+
+def trace(seed: int, jobs: int = 40) -> Instance:
+    """Jobs over several hosts and small ones, that run exactly as long as their limits say."""
+    rng = random.Random(seed)
+    future = []
+    for number in range(jobs):
+        if number % 5 == 4:
+            tile = rng.choice((2, 4))
+            slots, asks = tile * rng.randint(2, 5), (f"span[ptile={tile}]",)
+        else:
+            slots = rng.choice((1, 2, 3, 4))
+            asks = ("span[hosts=1]",) if slots > 1 else ()
+        minutes, submit = rng.randint(5, 90), rng.randint(0, 4 * HOUR)
+        future.append(job(f"j{number}", slots, *asks, minutes=minutes, submit=submit))
+    return instance(*(host(f"h{n}", 4) for n in range(6)), queues=(RESERVE,), future=tuple(future))
+
+
+@pytest.mark.behaviour("LOP-05")
+@pytest.mark.parametrize("seed", range(4))
+def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
+    """A cycle at every event: nothing that happens can put off a job that was planned."""
+    problem = trace(seed)
+    result = run(problem, "optimal", cycle=0)
+    planned = [record for record in result.jobs if record.estimate_by == "optimal"]
+    assert len(planned) > 5
+    assert [record.error for record in planned] == [0] * len(planned)
+    assert broken(problem, result) == []
+
+
+@pytest.mark.behaviour("TBR-04", "TBR-18")
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+@pytest.mark.parametrize("seed", range(3))
+def test_backfill_never_puts_off_the_first_job(method: str, seed: int) -> None:
+    """From the cycle on in which a job is first in the order its estimate never moves back."""
+    result = run(trace(seed + 10), method, cycle=0)
+    promised: dict[str, int] = {}
+    for entry in result.log:
+        if entry["reservations"]:
+            first = entry["reservations"][0]
+            before = promised.get(first["job"], first["estimate"])
+            assert first["estimate"] <= before
+            promised[first["job"]] = first["estimate"]
+    assert len(promised) > 5
+    assert all(result[name].start <= time for name, time in promised.items())
+    assert any(record.backfilled for record in result.jobs)
+
+
+def test_only_what_the_plan_needs_is_held() -> None:
+    """p1 needs two slots on each host in an hour; r1 frees its two on A by then.
+
+    LSF holds what is free of the place at once, and p2 has to wait. The plan knows better.
+    """
+    problem = instance(
+        host("A", 4),
+        host("B", 4),
+        queues=(RESERVE,),
+        running=(running("r1", {"A": 2}, 60), running("r2", {"B": 4}, 60)),
+        pending=(job("p1", 4, "span[ptile=2]", minutes=30), job("p2", 2, minutes=120)),
+    )
+    literal, planned = run(problem, "time-based"), run(problem, "optimal")
+    assert (literal["p1"].start, literal["p2"].start) == (HOUR, HOUR)
+    assert (planned["p1"].start, planned["p2"].start) == (HOUR, 0)
+    assert planned.log[0]["reservations"][0]["reserved"] == {}
+    assert planned.log[0]["reservations"][0]["allocation"] == {"A": 2, "B": 2}
+    # Without r1's end in time the two slots on A are held.
+    longer = (running("r1", {"A": 2}, 240), running("r2", {"B": 4}, 60))
+    held = run(
+        instance(
+            *problem.cluster.hosts, queues=(RESERVE,), running=longer, pending=problem.pending
+        ),
+        "optimal",
+    )
+    assert held.log[0]["reservations"][0]["reserved"] == {"A": 2}
+    assert held["p2"].start > 0
+    assert held["p1"].start == HOUR
+
+
+def test_beyond_the_first_n_and_beyond_the_plan_it_is_greedy() -> None:
+    """Three that want the same slots, the first two planned."""
+    problem = instance(
+        host("A", 4),
+        queues=(RESERVE,),
+        running=(running("r", {"A": 2}, 60),),
+        pending=tuple(job(f"p{n}", 3, minutes=30) for n in range(3)),
+    )
+    result = run(problem, "optimal", top=2)
+    methods = {item["job"]: item["method"] for item in result.log[0]["reservations"]}
+    assert methods["p0"] == methods["p1"] == "optimal"
+    assert methods.get("p2", "greedy") == "greedy"
+    starts = [result[f"p{n}"].start for n in range(3)]
+    assert starts == [HOUR, HOUR + 30 * MINUTE, HOUR + 60 * MINUTE]
+
+
+def test_the_same_effort_gives_the_same_simulation() -> None:
+    first, again = (run(trace(7), "optimal", effort=0.5) for _ in range(2))
+    assert (first.jobs, first.log) == (again.jobs, again.log)
+
+
+def test_hardly_any_effort_is_no_worse_than_time_based_on_the_first_job() -> None:
+    problem = trace(3)
+    little = run(problem, "optimal", effort=1e-6)
+    assert little.complete
+    assert broken(problem, little) == []
