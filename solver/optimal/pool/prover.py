@@ -28,8 +28,8 @@ LARGE = Fineness(buckets=120, rounds=20, gain=1e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
-FIRST_WIDTH = 400
-GROWTH = 8
+FIRST_WIDTH = 500
+GROWTH = 10
 MOST_STATES = 1_000_000
 
 
