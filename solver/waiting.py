@@ -154,8 +154,11 @@ def _term_shortage(
             )
     for use in alternative.pool_uses:
         pool = problem.resolver.table.pools[use.index]
-        if profile.free_in_pool(use.index, instant) < use.reservation.initial:
-            return f"{pool.reason}: needs {use.reservation.initial:g}"
+        free = max(0.0, profile.free_in_pool(use.index, instant))
+        if free + SLACK < use.reservation.initial:
+            slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
+            needed = use.reservation.initial * slots
+            return f"{pool.reason}: needs {needed:.10g}, has {free:.10g}"
     return _host_shortage(problem, term, profile, room, instant, number)
 
 
