@@ -1,17 +1,15 @@
-"""Plans built forward in time: states, their successors, and a depth-first search that prices
-guide.
+"""Plans built forward in time: states, successors, and a depth-first search guided by prices.
 
 At each event (a job ends, capacity changes, a job becomes startable) some jobs are started, then
-time moves to
-the next event. Only plans that cannot be shifted left by a second are built: a job starts at t
-only if there was no room for it just before, or if it was not allowed to start before.
+time moves to the next event. Only plans that cannot be shifted left by a second are built: a job
+starts at t only if there was no room for it just before, or if it was not allowed to start before.
 
 With prices (prices.py) the cost of a plan is exactly
 
     bound + sum of the jobs' reduced costs + price of the supply left unused
 
-and every term is >= 0, so a partial plan whose terms up to now already exceed the incumbent can
-be left.
+and every term is >= 0, so a partial plan whose terms up to now already exceed the incumbent can be
+left.
 """
 
 from __future__ import annotations
@@ -38,9 +36,9 @@ class Spent(Exception):
 class State(NamedTuple):
     """All starts before ``time`` are decided, and those at ``time`` of groups before ``since``.
 
-    ``step`` is the capacity step that holds at ``time``, ``before`` the free processors just
-    before it, ``left`` the number of jobs of each group still to start, ``starts`` the decisions
-    as nested pairs (rest, group, start).
+    ``step`` is the capacity step that holds at ``time``, ``before`` the free processors just before
+    it, ``left`` the number of jobs of each group still to start, ``starts`` the decisions as nested
+    pairs (rest, group, start).
     """
 
     time: int
@@ -59,8 +57,7 @@ Trail = tuple["Trail", int, int] | None
 
 class Guide:
     """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's
-    group index
-    of each of its groups."""
+    group index of each of its groups."""
 
     def __init__(self, bound: Bound, state: State, kinds: list[int]) -> None:
         groups = len(state.left)
@@ -84,8 +81,7 @@ class Guide:
         if found is None:
             worth, paid = self._prices.until(instant)
             # Jobs that ran before the state are not in the priced supply, but will be deducted
-            # like the
-            # others: add what they pay.
+            # like the others: add what they pay.
             for end, size in self.base.running:
                 if size in paid:
                     worth += paid[size] if instant <= end else self._prices.until(end)[1][size]

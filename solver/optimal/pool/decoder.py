@@ -1,8 +1,7 @@
 """Order of jobs -> plan: the serial schedule-generation scheme.
 
 Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an
-objective that
-never improves by starting later, some order gives an optimal plan (Kolisch 1996).
+objective that never improves by starting later, some order gives an optimal plan (Kolisch 1996).
 """
 
 from __future__ import annotations

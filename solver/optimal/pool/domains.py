@@ -1,9 +1,8 @@
 """The instants at which a job may start in some optimal plan.
 
-If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the
-job's earliest,
-a capacity rise, or the end of another job, whose start is such an instant in turn. So starts are
-one of few origins plus a sum of durations of different jobs.
+If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the job's
+earliest, a capacity rise, or the end of another job, whose start is such an instant in turn. So
+starts are one of few origins plus a sum of durations of different jobs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A second process that only improves plans: ``python -m slotwise.solver.optimal.pool.helper``.
 
-A process, not a thread (the LP solver and the order search both hold the interpreter's lock),
-and started as a command, so that
-callers need no ``__main__`` guard. Speaks pickles: (problem, starts, seed) in; plans out, on its
-standard output.
+A process, not a thread (the LP solver and the order search both hold the interpreter's lock), and
+started as a command, so that callers need no ``__main__`` guard. Speaks pickles: (problem, starts,
+seed) in; plans out, on its standard output.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Better orders by local search: move or swap jobs in the order, decode, accept a little worse
-for a while.
+"""Better orders by local search: move or swap jobs in the order, decode, accept a little worse for
+a while.
 
 The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no worse
 than the current order was a few hundred steps ago. It has one parameter and no temperature. Only
-what comes after the
-first changed position is decoded again, and only while the cost can still be accepted.
+what comes after the first changed position is decoded again, and only while the cost can still be
+accepted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ PATIENCE = 1500
 class OrderSearch:
     """A resumable search from one order; ``best`` and ``best_order`` hold the best so far.
 
-    ``weights`` of the objective are used as they are; for makespan the last end is minimised,
-    ties by the sum of
-    starts.
+    ``weights`` of the objective are used as they are; for makespan the last end is minimised, ties
+    by the sum of starts.
     """
 
     def __init__(self, problem: PoolProblem, order: Sequence[int], seed: int) -> None:

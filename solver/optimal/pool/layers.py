@@ -6,14 +6,14 @@ released if that is later, and leaves
 
     ready'[u] = max(S, min(ready[u + p], max(ready[u], S + duration))).
 
-Every plan that cannot be shifted left is built in this way, its jobs in order of their starts.
-Two arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and
-those not below the best plan go; and of states with the same jobs started some make others
-superfluous. Prices made for the whole problem get worse from layer to layer, so large layers have
-some made for one of their own states, which then do for many.
+Every plan that cannot be shifted left is built in this way, its jobs in order of their starts. Two
+arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and those
+not below the best plan go; and of states with the same jobs started some make others superfluous.
+Prices made for the whole problem get worse from layer to layer, so large layers have some made for
+one of their own states, which then do for many.
 
-If a layer still has too many states, those of the highest bounds are left out and their least
-bound is all that is proved in the end: a beam search that knows how good it is.
+If a layer still has too many states, those of the highest bounds are left out and their least bound
+is all that is proved in the end: a beam search that knows how good it is.
 """
 
 from __future__ import annotations

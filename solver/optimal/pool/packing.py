@@ -1,10 +1,9 @@
 """Which mixtures of job sizes can run at the same time: weighings that tell what cannot.
 
-The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*:
-sets of jobs that
-fit together. If an LP's mixture is not, a weighing proves it: some a >= 0 with a·pattern <= b
-for every pattern
-but a·mixture > b. Found by a small LP over patterns, themselves made when needed by a knapsack.
+The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*: sets
+of jobs that fit together. If an LP's mixture is not, a weighing proves it: some a >= 0 with
+a·pattern <= b for every pattern but a·mixture > b. Found by a small LP over patterns, themselves
+made when needed by a knapsack.
 """
 
 from __future__ import annotations

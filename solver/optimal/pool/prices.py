@@ -5,15 +5,14 @@ For any prices per processor-second that are >= 0,
     sum over jobs of min over starts (own cost + price of the window)  -  price of everything
     there is
 
-is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for
-each *weighing*
-of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the prices.
+is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for each
+*weighing* of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the
+prices.
 
-A weighing gives a job of size p the demand a(p); what is there of it with c processors free is
-the largest
-sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with
-capacity rounded down
-to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a time".
+A weighing gives a job of size p the demand a(p); what is there of it with c processors free is the
+largest sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with
+capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a
+time".
 """
 
 from __future__ import annotations
@@ -128,10 +127,9 @@ def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
 
 @dataclass(frozen=True)
 class Prices:
-    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a
-    unit of weight for
-    a second; ``charge`` (S, B): what that makes for a job of each distinct size; ``worth``: of
-    all supply."""
+    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a unit
+    of weight for a second; ``charge`` (S, B): what that makes for a job of each distinct size;
+    ``worth``: of all supply."""
 
     market: Market
     scale: int
@@ -204,8 +202,8 @@ class Prices:
 
     @cached_property
     def _supply(self) -> tuple[list[int], list[int], list[int]]:
-        """The worth of supply as a step function: points, rate from each to the next, area
-        before each."""
+        """The worth of supply as a step function: points, rate from each to the next, area before
+        each."""
         times, grid = self.market.problem.times, self.market.grid
         points = np.unique(np.concatenate((grid, times[times < grid[-1]])))
         step = np.searchsorted(times, points[:-1], side="right") - 1

@@ -24,8 +24,8 @@ class Fineness:
 
 
 def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
-    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up
-    to ``end``."""
+    """Bucket limits: capacity steps, and ``points`` (all of them if few, else evenly picked), up to
+    ``end``."""
     steps = problem.times[problem.times < end]
     picked = _spread(points, buckets)
     last = int(points[-1])
@@ -53,10 +53,9 @@ def refine(
 ) -> Iterator[Bound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
-    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for
-    all, with the
-    grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped in a
-    related problem. ``crowd``: a larger problem for which the prices should do, too.
+    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
+    with the grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped
+    in a related problem. ``crowd``: a larger problem for which the prices should do, too.
     """
     if domains is None:
         points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon

@@ -1,9 +1,8 @@
 """The pure time problem: pending jobs on one pool of identical processors.
 
 No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
-processors
-that are free is a step function of time. Exact for clusters handed out by the processor, and the
-*aggregated relaxation* (a valid bound) of every cluster on which placement matters.
+processors that are free is a step function of time. Exact for clusters handed out by the processor,
+and the *aggregated relaxation* (a valid bound) of every cluster on which placement matters.
 """
 
 from __future__ import annotations
@@ -34,11 +33,9 @@ class PoolProblem:
     """Jobs 0..N-1 and the capacity they share. All times are integer seconds after now.
 
     ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are
-    free over
-    [times[k], times[k+1]), the last value for ever. ``sizes`` (N,) >= 1, ``durations`` (N,) >= 1,
-    ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start after
-    which
-    lateness is counted. The value of a plan is
+    free over [times[k], times[k+1]), the last value for ever. ``sizes`` (N,) >= 1, ``durations``
+    (N,) >= 1, ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start
+    after which lateness is counted. The value of a plan is
 
     * ``starts``:   sum of weight * max(0, start - due); with due 0 the weighted sum of starts, with
       due = deadline - duration the weighted tardiness, with due = bound - waited - duration the
@@ -218,8 +215,7 @@ class PoolResult:
     """A plan, its value and what is known of the optimum.
 
     ``starts`` (N,) seconds; ``bound`` <= optimum <= ``value``; ``status`` is ``proved`` iff they
-    meet.
-    ``earliest`` (N,): no plan at all starts job j before ``earliest[j]``.
+    meet. ``earliest`` (N,): no plan at all starts job j before ``earliest[j]``.
     """
 
     starts: Ints

@@ -1,9 +1,8 @@
-"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better
-can be left.
+"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better can
+be left.
 
-A generator: each step is a small piece of work (mostly under a second), after which others may
-run. Plans that
-others find meanwhile make the following steps sharper.
+A generator: each step is a small piece of work (mostly under a second), after which others may run.
+Plans that others find meanwhile make the following steps sharper.
 """
 
 from __future__ import annotations
@@ -73,8 +72,8 @@ def _posted(board: Board, bounds: Iterator[Bound | None]) -> Iterator[Bound | No
 def latest_starts(bound: Bound, value: int) -> list[int]:
     """For each group, an instant after which no job starts in any plan better than ``value``.
 
-    Reduced costs are linear between the candidates and rise after the last, given positive
-    weights. So after the last affordable candidate, nothing beyond the next one is affordable.
+    Reduced costs are linear between the candidates and rise after the last, given positive weights.
+    So after the last affordable candidate, nothing beyond the next one is affordable.
     """
     spare = (value - 1) * bound.prices.scale - bound.floor
     latest = []

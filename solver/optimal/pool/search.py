@@ -1,5 +1,5 @@
-"""The orchestrator: a first plan at once, then proof and improvement in turn, until proved or
-told to stop."""
+"""The orchestrator: a first plan at once, then proof and improvement in turn, until proved or told
+to stop."""
 
 from __future__ import annotations
 
@@ -36,12 +36,10 @@ def optimise(
     """A plan of the least value, proved or with a bound.
 
     Stops when proved, after ``time_limit`` seconds, after ``effort`` rounds of work (no clock
-    decides
-    anything then: the same plan and bound on every run and machine; one worker), or when
-    ``cancelled()``
-    says so (asked between pieces of work). With none of the limits, 10 seconds. ``workers`` 2: a
-    second process
-    improves plans while this one proves. ``progress`` is called with every better plan or bound.
+    decides anything then: the same plan and bound on every run and machine; one worker), or when
+    ``cancelled()`` says so (asked between pieces of work). With none of the limits, 10 seconds.
+    ``workers`` 2: a second process improves plans while this one proves. ``progress`` is called
+    with every better plan or bound.
     """
     begun = time.monotonic()
     if time_limit is None and effort is None:
@@ -113,8 +111,8 @@ def _in_turn(board: Board, seed: int, stop: Callable[[], bool], effort: int) -> 
 
 
 def _by_clock(board: Board, seed: int, stop: Callable[[], bool], workers: int) -> None:
-    """The task that has had the least time goes on; improvement gets a head start, for proofs
-    need good plans.
+    """The task that has had the least time goes on; improvement gets a head start, for proofs need
+    good plans.
 
     With a helper, this process improves only until the head start is over or the proof is at its
     end.

@@ -20,9 +20,8 @@ MOST = 30
 
 
 class WindowSearch:
-    """Improves a plan step by step. The number of jobs planned anew follows what could be
-    searched to
-    the end of late."""
+    """Improves a plan step by step. The number of jobs planned anew follows what could be searched
+    to the end of late."""
 
     def __init__(self, problem: PoolProblem, seed: int) -> None:
         self.problem = problem
