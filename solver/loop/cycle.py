@@ -322,9 +322,7 @@ class Cycle:
         if state.held_since is None and held.slots:
             state.held_since = self.world.now
             self.timed[state.number] = state
-        if held.slots:
-            names = self.world.named(held.slots)
-            self.world.order.reserved(state.job, names, self.world.now)
+        self._tell_order(state, self.world.named(held.slots))
 
     def future(self) -> Profile:
         """Running jobs and the future allocations made so far in this cycle."""
@@ -377,12 +375,14 @@ class Cycle:
             if held.estimate is not None and state.estimate is None:
                 state.estimate, state.estimated_at = held.estimate, world.now
                 state.estimate_by = held.method
-        for name in self._slots_held:
-            if name not in slots and name in world.by_id and world.by_id[name].start is None:
-                state = world.by_id[name]
-                world.order.reserved(state.job, {}, world.now)
+        for name in list(self._slots_held):
+            state = world.by_id[name]
+            if state.start is not None:
+                del self._slots_held[name]
+                continue
+            self._tell_order(state, slots.get(name, {}))
+            if name not in slots:
                 state.held = ()
-        self._slots_held = slots
         self.record.reservations = self.reservations
         self.record.pending = len(world.pending)
         world.changed = bool(
@@ -394,6 +394,15 @@ class Cycle:
             or self._signature() != self._last
         )
         self._last = self._signature()
+
+    def _tell_order(self, state: JobState, slots: dict[str, int]) -> None:
+        """What a pending job holds counts for its account (FSH-04); said where it is news."""
+        if slots == self._slots_held.get(state.job.id, {}):
+            return
+        self.world.order.reserved(state.job, slots, self.world.now)
+        self._slots_held[state.job.id] = slots
+        if not slots:
+            del self._slots_held[state.job.id]
 
     @property
     def patience(self) -> int:

@@ -8,12 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
+from slotwise.model.fairshare import partition_hosts, queue_sets
 from slotwise.model.instance import Instance
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
+from slotwise.solver.loop.changes import Change, HostStatus, Resize
+from slotwise.solver.loop.moment import moment_of
 from slotwise.solver.loop.priority import Factors, Usage, dynamic_priority
 from slotwise.solver.loop.saving import load, save
 from slotwise.solver.loop.settings import Settings
@@ -44,7 +47,7 @@ def fair_workloads(draw, modes=MODES) -> Instance:
     mode = draw(st.sampled_from(modes))
     shares = draw(st.sampled_from(LISTS))
     first, second = base.queues
-    pool = {"slot_pool": "P", "slot_reserve": None, "resource_reserve": None}
+    pool = {"slot_pool": "P"}
     partitions: tuple[HostPartition, ...] = ()
     if mode == "queue":
         first = replace(first, user_shares=shares)
@@ -64,6 +67,10 @@ def fair_workloads(draw, modes=MODES) -> Instance:
         enable_hist_run_time=draw(st.booleans()),
         committed_run_time_factor=draw(st.sampled_from([0.0, 1.0])),
         run_time_in_slots=draw(st.booleans()),
+        run_time_decay=draw(st.booleans()),
+        hist_hours=draw(st.sampled_from([0.0, 0.05, 5.0])),
+        fairshare_adjustment=draw(st.sampled_from(["", "memory"])),
+        fairshare_adjustment_factor=1.0,
     )
     users = draw(st.lists(st.sampled_from(["ann", "bob", "cat"]), min_size=8, max_size=8))
     chosen = draw(st.lists(st.booleans(), min_size=8, max_size=8))
@@ -195,6 +202,100 @@ def test_a_checkpoint_keeps_the_accounts(instance, method, steps):
     while session.advance():
         pass
     assert session.result().jobs == whole.jobs
+
+
+@st.composite
+def changes(draw, instance: Instance) -> list[Change]:
+    """Hosts that go down, close and come back, and jobs that are given other sizes."""
+    hosts = [host.name for host in instance.cluster.hosts]
+    jobs = [*(item.job.id for item in instance.running), *(job.id for job in instance.future)]
+    found: list[Change] = []
+    for _ in range(draw(st.integers(0, 4))):
+        time = draw(st.integers(0, 900))
+        host = draw(st.sampled_from(hosts))
+        if draw(st.booleans()):
+            sizes = {host: draw(st.integers(1, 3))}
+            found.append(Resize(time, draw(st.sampled_from(jobs)), sizes))
+        else:
+            found.append(HostStatus(time, host, draw(st.sampled_from(["down", "closed", "ok"]))))
+    return [*found, *(HostStatus(1000, host, "ok") for host in hosts)]
+
+
+@pytest.mark.behaviour("FSH-04", "FSH-15", "QBF-05", "LOP-06")
+@quick
+@given(st.data())
+def test_the_books_are_what_runs_whatever_happens(data):
+    """Slots of every account and pool after each cycle, counted again from the running jobs."""
+    instance = data.draw(fair_workloads())
+    if data.draw(st.booleans()):
+        first, second = instance.queues
+        preempts = not (first.slot_pool or second.slot_pool)
+        second = replace(second, preemptive=("default",) if preempts else None)
+        instance = replace(instance, queues=(first, second))
+
+    inside = {p.name: partition_hosts(instance.cluster, p) for p in instance.partitions}
+    queues_of = {policy.master: policy.queues for policy in queue_sets(instance)}
+
+    def counted(tree, jobs) -> int:
+        """Slots that a policy counts, of pairs of a job and its allocation."""
+        return sum(
+            slots
+            for job, allocation in jobs
+            if tree.accounts(job.user, job.group)
+            for host, slots in allocation.items()
+            if host in inside.get(tree.name, ()) or job.queue in queues_of.get(tree.name, ())
+        )
+
+    def check(record, world):
+        order = world.order
+        running = [(state, world.named(state.allocation)) for state in world.running.values()]
+        held = [(item.state.job, world.named(item.slots)) for item in record.reservations]
+        for tree in order.trees.values():
+            slots = counted(tree, [(state.job, allocation) for state, allocation in running])
+            leaves = [account for account in tree.root.walk() if not account.children]
+            assert tree.root.slots == sum(leaf.slots for leaf in leaves) == slots
+            reserved = sum(leaf.reserved for leaf in leaves)
+            assert tree.root.reserved == reserved == counted(tree, held)
+            for account in tree.root.walk():
+                usage = tree.usage(account, world.now)
+                assert min(usage.run_time, usage.committed_run_time, usage.cpu_time) > -1e-6
+                assert min(account.slots, account.reserved, account.memory + 1e-6) >= 0
+        for use in order.pools.values():
+            for queue in use.pool.queues:
+                mine = [a for s, a in running if s.job.queue == queue and s.status != "preempted"]
+                assert use.in_use[queue] == sum(sum(a.values()) for a in mine)
+
+    method = data.draw(st.sampled_from(METHODS))
+    simulate(
+        instance,
+        reservation=method,
+        recorder=check,
+        changes=data.draw(changes(instance)),
+        until=9000,
+    )
+
+
+@pytest.mark.behaviour("VEW-01", "VEW-02")
+@quick
+@given(fair_workloads())
+def test_a_moment_adds_up(instance):
+    """After the cycle: jobs and slots are all there, and nothing more than there is is held."""
+    jobs = tuple(replace(job, submit=0) for job in instance.future)
+    instance = replace(instance, pending=jobs, future=())
+    before, after = (moment_of(instance, after_cycle=cycle) for cycle in (False, True))
+    assert before.instance is instance
+    assert not any(before.holds(job.id) for job in jobs)
+    ids = {item.job.id for item in after.instance.running} | set(after.waiting)
+    assert ids == {item.job.id for item in instance.running} | {job.id for job in jobs}
+    for host in instance.cluster.hosts:
+        used = sum(item.allocation.get(host.name, 0) for item in after.instance.running)
+        held = sum(after.holds(job.id).get(host.name, 0) for job in after.instance.pending)
+        load = after.hosts[host.name]
+        assert load.slots == held
+        assert used + held <= host.slots
+        if "mem" in host.amounts:
+            assert load.total["mem"] + load.reserved["mem"] == pytest.approx(host.amounts["mem"])
+    assert all(waiting.reason for waiting in after.waiting.values())
 
 
 @pytest.mark.behaviour("VEW-04")

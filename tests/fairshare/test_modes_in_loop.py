@@ -72,6 +72,35 @@ def test_a_job_that_starts_elsewhere_gives_up_what_it_held_in_a_partition(method
     assert result["wide"].estimate is None
 
 
+# -- reservations ----------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("FSH-04")
+def test_slots_that_were_lent_to_backfill_are_not_counted_as_reserved():
+    """wide holds the two free slots; from minute 2 a backfill job has them for five minutes."""
+    queue = Queue("q", user_shares=(("ann", 9), ("bob", 1)), slot_reserve=99, backfill=True)
+    instance = Instance(
+        Cluster((Host("h1", 4),)),
+        (queue,),
+        params=Params(time_reserve_numjobs=1, default_queue="q"),
+        running=(RunningJob(Job("r", 2, user="cat", queue="q", run_limit=HOUR), 0, {"h1": 2}),),
+        pending=(Job("wide", 4, user="ann", queue="q", run_limit=HOUR),),
+        future=(Job("short", 2, user="bob", queue="q", run_limit=300, submit=100),),
+    )
+    seen: dict[int, tuple[int, int]] = {}
+
+    def look(record, world):
+        (ann,), (bob,) = (world.order.trees["q"].accounts(user) for user in ("ann", "bob"))
+        seen[record.time // MINUTE] = (ann.reserved, bob.slots)
+
+    result = simulate(instance, recorder=look, until=HOUR)
+    assert (result["short"].start, result["short"].backfilled) == (120, True)
+    assert [seen[minute] for minute in (0, 1, 2, 6, 7, 59)] == [
+        (2, 0), (2, 0), (0, 2), (0, 2), (2, 0), (2, 0),
+    ]  # fmt: skip
+    assert (result["wide"].start, seen[60]) == (HOUR, (0, 0))
+
+
 # -- pools -----------------------------------------------------------------------------------
 
 POOL_A = {"Roma": (50, 50), "Verona": (48, 30), "Genova": (47, 20)}
