@@ -27,10 +27,6 @@ class Windows:
         """Whether `time` (seconds) lies inside a window."""
         return bool(open_periods(self.text, self.origin, time, time + 1))
 
-    def next_open(self, time: int) -> int | None:
-        """The first instant from `time` on that is open; None if there is none in a week."""
-        return next(iter(self.openings(time)), None)
-
     def openings(self, time: int) -> list[int]:
         """The first instant of each open period from `time` on, over a week."""
         return [first for first, _ in open_periods(self.text, self.origin, time, time + WEEK)]

@@ -51,7 +51,7 @@ class UnitEntry(Section):
 
     name: f.NewName
     type: f.Name
-    members: f.Words
+    members: f.Names
 
 
 class ResourceEntry(Section):

@@ -198,7 +198,7 @@ class HostBuilder:
             if entry.type not in types:
                 kind: Location = ("compute_units", index, "type")
                 self._problem(kind, unknown_unit_type(entry.type, types))
-            inner = [word for word in names(entry.members) if word in entries]
+            inner = [name for name in entry.members if name in entries]
             if entry.name in cyclic:
                 self._units[entry.name] = ()
             elif inner:
@@ -234,7 +234,7 @@ class HostBuilder:
         parents: dict[str, str],
     ) -> tuple[str, ...]:
         hosts: dict[str, None] = {}
-        for name in names(entry.members):
+        for name in entry.members:
             if name not in entries:
                 self._problem(place, f"mixes units and hosts: {name} is no compute unit")
                 continue
