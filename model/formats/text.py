@@ -100,7 +100,10 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
             text = match[1]
         shares = [(name, int(count)) for name, count in _SHARE.findall(text)]
         if not shares or _SHARE.sub("", text).strip(" ,"):
-            raise ValueError(f"must be USER_SHARES[[user,n] [group@,n] [default,n]], not {value!r}")
+            raise ValueError(
+                "must be pairs such as [user,3] [group@,2] [default,1], in a queue as "
+                f"USER_SHARES[[user,3] [default,1]], not {value!r}"
+            )
         return _positive_shares(shares)
     if isinstance(value, Mapping):
         return _positive_shares(list(value.items()))

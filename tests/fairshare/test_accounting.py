@@ -1,5 +1,6 @@
 """What starts, ends, reservations, resizes and suspensions do to an account's priority."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -71,6 +72,31 @@ def test_historical_run_time(history):
     assert priority_of(order, "a", 7200) == pytest.approx(1 / 2 if history else 100)
     later = 7200 + 5 * 3600
     assert priority_of(order, "a", later) == pytest.approx(1 / 0.2 if history else 100)
+
+
+@pytest.mark.behaviour("FSH-03")
+def test_run_time_of_running_jobs_decays_where_asked():
+    """An hour that counts as (1 - 10 ** (-1/2)) * 2 / ln 10 hours with HIST_HOURS of 2.
+
+    When the job ends with ENABLE_HIST_RUN_TIME what is left of it goes on decaying; the run time
+    of another job of the account is not touched.
+    """
+    shares = (("a", 1),)
+    both = tuple(RunningJob(Job(name, user="a"), 0, {"h1": 1}) for name in "rs")
+    decayed = (1 - 10**-0.5) * 2 / math.log(10)
+    for history in (False, True):
+        params = replace(RUN_ONLY, run_time_decay=True, hist_hours=2, enable_hist_run_time=history)
+        order = order_policy(
+            instance(Queue("default", user_shares=shares), params=params, running=both)
+        )
+        assert priority_of(order, "a", 3600) == pytest.approx(1 / (2 * decayed))
+        order.ended("r", 3600)
+        kept = decayed if history else 0.0
+        assert priority_of(order, "a", 3600) == pytest.approx(1 / (decayed + kept))
+        order.ended("s", 3600)
+        later = 3600 + 2 * 3600
+        expected = 1 / (2 * decayed / 10) if history else 100
+        assert priority_of(order, "a", later) == pytest.approx(expected)
 
 
 @pytest.mark.behaviour("FSH-03")

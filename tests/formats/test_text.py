@@ -56,7 +56,7 @@ def test_texts(read: Callable[[object], Any], given: object, expected: object) -
         (text.reserve_time, "MAX_RESERVE_TIME[0]", "1 or more cycles"),
         (text.exclusive, "CU", r"must be Y, N or CU\[type\]"),
         (text.user_shares, "[[u,0]]", "1 or more"),
-        (text.user_shares, "u 10", r"USER_SHARES\[\[user,n\]"),
+        (text.user_shares, "u 10", r"pairs such as \[user,3\]"),
         (text.user_shares, [["u"]], "mapping of names to shares"),
         (text.thresholds, {"r1m": "low"}, "r1m must be loadSched/loadStop"),
         (text.reservation_limits, "[mem=100,30]", "runs backwards"),
