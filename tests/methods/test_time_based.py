@@ -314,6 +314,17 @@ def test_a_time_based_plan_comes_true_when_the_cycle_runs_on(instance: Instance)
     assert run_on(instance) == {item.job: item.start for item in found if item.start is not None}
 
 
+@pytest.mark.behaviour("RSV-01")
+def test_a_selection_by_memory_sees_the_empty_host_in_a_plan_and_the_rest_in_the_loop() -> None:
+    hosts = (host("A", amounts={"mem": 1000.0}),)
+    busy = running("r", {"A": 2}, "rusage[mem=800]")
+    chosen, reserved = "select[mem>600]", "rusage[mem=600]"
+    for asked, planned in ((chosen, 0), (f"{chosen} {reserved}", 100)):
+        instance = problem(job("j", 2, asked, run_time=100), hosts=hosts, running=(busy,))
+        assert plan(instance, "time-based")["j"].start == planned
+        assert sw.simulate(instance).starts["j"] == 120  # the first cycle after the end of r
+
+
 @pytest.mark.behaviour("TBR-13")
 @pytest.mark.parametrize("pref", ["config", "maxavail", "minavail"])
 def test_reservation_takes_units_in_configuration_order_whatever_is_preferred(pref: str) -> None:
