@@ -185,8 +185,8 @@ READING = """\
   deterministic effort a cycle.
 - **Run limits that are too long** spoil the estimates of every method alike: jobs end before their
   limits, so the real start is earlier than the estimate by over an hour. Hardly any start is later
-  than estimated, which is what a promise needs. The order of the methods in waits and use of the
-  machine stays the same.
+  than estimated, which is what a promise needs. Optimal stays ahead of
+  time-based in waits and in use of the machine.
 
 *Told at submission* counts jobs that had an estimate by the first cycle that saw them, *told at
 all* those that were given one before they started; both without jobs that started at once. The
