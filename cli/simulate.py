@@ -122,7 +122,7 @@ def simulate(
     )
     if wants_loop(log, options):
         _only_for_pool(policy=policy, procs=procs, schedule_after=schedule_after)
-        run_loop(log, options)
+        run_loop(log, options, example)
         return
     if jobs is not None:
         check_path(jobs)

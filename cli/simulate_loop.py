@@ -62,8 +62,11 @@ def wants_loop(path: Path, options: LoopOptions) -> bool:
     return path.suffix.lower() in INSTANCE_SUFFIXES or options.given or is_acct(path)
 
 
-def run_loop(path: Path, options: LoopOptions) -> None:
-    """Simulate and write what was asked for."""
+def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
+    """Simulate and write what was asked for; name: of the input in the output, None for its path.
+
+    Raises InputError for input or options that make no sense.
+    """
     from ..solver.loop.metrics import measure
     from .stopping import stop_on_signal
 
@@ -95,7 +98,7 @@ def run_loop(path: Path, options: LoopOptions) -> None:
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
-    typer.echo(_render(path, result, metrics, options.format))
+    typer.echo(_render(name or str(path), result, metrics, options.format))
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
@@ -256,10 +259,10 @@ def _progress(session: Session) -> Iterator[Any]:
         yield show
 
 
-def _render(path: Path, result: Simulation, metrics: dict[str, Any], format: str) -> str:
+def _render(name: str, result: Simulation, metrics: dict[str, Any], format: str) -> str:
     if format == "json":
-        return json.dumps({"input": str(path), "complete": result.complete, **metrics}, indent=2)
-    flat = {"input": str(path), **_flat(metrics)}
+        return json.dumps({"input": name, "complete": result.complete, **metrics}, indent=2)
+    flat = {"input": name, **_flat(metrics)}
     if format == "csv":
         return ",".join(flat) + "\n" + ",".join(_cell(value) for value in flat.values())
     width = max(map(len, flat))

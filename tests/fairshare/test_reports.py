@@ -196,6 +196,7 @@ def test_simulate_writes_the_series(tmp_path):
         command = ["simulate", "--example", "fairshare-chargeback", "--shares", str(name)]
         result = CliRunner().invoke(main_app, command)
         assert result.exit_code == 0, result.output
+        assert result.stdout.split()[:2] == ["input", "fairshare-chargeback"]
     rows = list(csv.DictReader(file.open()))
     first = {row["account"]: row["slots"] for row in rows if row["time"] == "0"}
     assert first == {"big_servers/eng_users": "7", "big_servers/acct_users": "3"}
