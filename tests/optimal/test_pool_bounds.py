@@ -15,6 +15,7 @@ from slotwise.solver.optimal.pool.prices import Market, Prices, fill
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import latest_starts, prove
 from slotwise.solver.optimal.pool.relax import certify
+from slotwise.solver.optimal.pool.splitting import split
 
 positive = pool_problems(most_jobs=5, weighted=False)
 
@@ -56,6 +57,21 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     for _ in prove(board):
         assert board.bound <= best <= board.value
     assert board.bound == board.value == best
+
+
+@settings(max_examples=40, deadline=None)
+@given(positive, st.integers(0, 4))
+def test_halved_starts_keep_the_bound_valid(problem, above):
+    best = brute_force(problem)
+    plan = Decoder(problem).plan(range(len(problem)))
+    board = Board(problem, plan, 0)
+    board.value = min(board.value, best + above)
+    horizon = int((plan + problem.durations).max())
+    every = achievable_starts(problem, horizon, horizon + 1)
+    domains = [every[every >= problem.alone[g.members[0]]] for g in problem.groups]
+    first = [b for b in refine(problem, domains, board.value + 1, Fineness(3, 0, 1e-3)) if b]
+    for _ in split(board, domains, first[-1]):
+        assert board.bound <= best
 
 
 @settings(max_examples=60, deadline=None)

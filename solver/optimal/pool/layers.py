@@ -30,7 +30,7 @@ from .relax import SCALE
 from .states import States, undominated
 from .tariff import Calendar, Ledger, Tariff, rooms_of
 
-CHUNK = 1024
+CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
 CROWDED = 4000
@@ -108,8 +108,9 @@ class LayeredSearch:
 
     def _next_layer(self, states: States, width: int) -> Generator[None, None, States]:
         parts: list[States] = []
-        for begin in range(0, len(states), CHUNK):
-            parts.append(self._grown(states.part(begin, CHUNK)))
+        chunk = max(1, int(CHUNK_BYTES / (states.bytes_each * len(self._counts))))
+        for begin in range(0, len(states), chunk):
+            parts.append(self._grown(states.part(begin, chunk)))
             if sum(map(len, parts)) > 2 * SURPLUS * width:
                 many = States.joined(parts)
                 parts = [many.take(self._narrowed(many.floor, SURPLUS * width))]

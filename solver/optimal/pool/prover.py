@@ -19,6 +19,7 @@ from .layers import LayeredSearch
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
 from .relax import Bound
+from .splitting import split
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -29,6 +30,7 @@ MOST_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
+SEARCHABLE = 30
 MOST_STATES = 1_000_000
 
 
@@ -50,14 +52,18 @@ def prove(board: Board) -> Iterator[None]:
         return
     root = Root(board, _within(problem, every, latest))
     yield from root.tighten(QUICK)
-    if LayeredSearch.suits(problem):
+    layered = LayeredSearch.suits(problem)
+    if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-        yield from root.tighten(FINE)
-        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-        yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
     else:
         yield from root.try_at_once()
-        yield from root.tighten(FINE)
+    yield from root.tighten(FINE)
+    if layered:
+        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
+    if layered and len(problem) <= SEARCHABLE:
+        yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
+    if layered or len(problem) > SEARCHABLE:
+        yield from root.split()
     yield from root.branch()
 
 
@@ -153,6 +159,11 @@ class Root:
             if width >= most:
                 return
             width *= GROWTH
+
+    def split(self) -> Iterator[None]:
+        """Halve the starts of large jobs."""
+        if self.bound is not None and not self.board.proved and self._strike(self.bound):
+            yield from split(self.board, self.domains, self.bound)
 
     def _strike(self, bound: Bound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
