@@ -1,11 +1,12 @@
 """The lexicographic optimum: starts minimised in priority order, all placements chosen jointly.
 
 Job by job: its start can be no earlier than alone beside what runs (a bisection), and need be no
-later than where it fits beside the placements chosen so far. For each instant between, one model
+later than where it fits beside the placements chosen so far. For an instant between, one model
 (:mod:`.joint_placement`) places *all* jobs so far anew with their starts kept; the first instant
-that is feasible is the optimum, and every instant before it is refuted. The search starts from the
-time-based plan and keeps it as long as nothing better is found, so the result is never later than
-it lexicographically.
+that is feasible is the optimum, and every instant before it is refuted. As long as the job's window
+reaches over the same starts, what is feasible stays so, so each such stretch of instants is
+bisected. The search starts from the time-based plan and keeps it as long as nothing better is
+found, so the result is never later than it lexicographically.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MOST_PAIRS = 24_000
 #: share of what is left.
 PROBE_SECONDS = 3.0
 PROBE_EFFORT = 3.0
-PROBE_SHARE = 0.25
+PROBE_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
