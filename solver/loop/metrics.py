@@ -174,26 +174,26 @@ def _use(result: Simulation) -> _Use:
     begin = min((record.submit for record in result.jobs), default=0)
     begin = max(begin, result.instance.now)
     end = max([result.time, *(r.end for r in result.jobs if r.end is not None)])
-    events: list[tuple[int, int, JobRecord | None]] = [(end, 4, None)]  # nothing but the end
+    # (time, jobs that wait more, sign and places of slots in use more); one for the end itself.
+    events: list[tuple[int, int, int, dict[str, int]]] = [(end, 0, 0, {})]
     for record in result.jobs:
         if record.status == FUTURE:
             continue
-        if record.start is None:
-            events.append((max(begin, record.submit), 0, record))
-            continue
-        if record.submit < record.start:
-            events.append((max(begin, record.submit), 0, record))
-            events.append((record.start, 1, record))
-        events.append((max(begin, record.start), 2, record))
-        if record.end is not None:
-            events.append((record.end, 3, record))
+        if record.start is None or record.submit < record.start:
+            events.append((max(begin, record.submit), 1, 0, {}))
+        if record.start is not None and record.submit < record.start:
+            events.append((record.start, -1, 0, {}))
+        for since, until, where in record.held:
+            events.append((max(begin, since), 0, 1, where))
+            if until is not None:
+                events.append((max(begin, until), 0, -1, where))
     events.sort(key=lambda event: event[0])
     total = sum(capacity)
     used = [0] * len(capacity)
     busy = waiting = partly = 0
     busy_time = idle_waiting = free_time = broken_time = 0
     last = begin
-    for time, kind, who in events:
+    for time, more, sign, where in events:
         span = max(0, time - last)
         if span:
             free = total - busy
@@ -202,13 +202,8 @@ def _use(result: Simulation) -> _Use:
             broken_time += span * partly
             idle_waiting += span * free if waiting > 0 else 0
             last = time
-        if who is None:
-            continue
-        if kind < 2:
-            waiting += 1 - 2 * kind
-            continue
-        sign = 5 - 2 * kind
-        for name, slots in who.hosts.items():
+        waiting += more
+        for name, slots in where.items():
             host = hosts[name]
             if used[host] > 0:
                 partly -= capacity[host] - used[host]

@@ -8,7 +8,7 @@ from typing import Any
 from ...model.instance import Instance
 from .cycle import CycleRecord
 from .settings import Settings
-from .state import JobState
+from .state import PREEMPTED, JobState
 from .world import World
 
 
@@ -19,6 +19,8 @@ class JobRecord:
     slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host.
     req_time: expected duration. run_time: how long it ran. estimate: the first estimate of its
     start, made at `estimated_at` by `estimate_by`.
+    held: from when to when (None: still) it held which slots, which are several stretches where it
+    was preempted, resized or sent back to the queue.
     reason: why it did not start at once. status: "done", "killed" (run limit), "running",
     "suspended", "preempted", "pending" or "future".
     """
@@ -44,6 +46,7 @@ class JobRecord:
     suspensions: int
     requeues: int
     reason: str
+    held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
 
     @property
     def error(self) -> int | None:
@@ -52,8 +55,8 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Plain data, one value a column: all but `held`."""
+        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"}
 
 
 def record_of(state: JobState, world: World) -> JobRecord:
@@ -82,7 +85,15 @@ def record_of(state: JobState, world: World) -> JobRecord:
         suspensions=state.suspensions,
         requeues=state.requeues,
         reason=state.reason,
+        held=_held(state, world),
     )
+
+
+def _held(state: JobState, world: World) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
+    past = [(begin, end, world.named(where)) for begin, end, where in state.stretches]
+    if state.terms and state.status != PREEMPTED:
+        return (*past, (state.placed, state.end, world.named(state.allocation)))
+    return tuple(past)
 
 
 def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:

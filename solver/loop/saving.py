@@ -36,6 +36,7 @@ _PLAIN = (
     "end",
     "since",
     "ran",
+    "placed",
     "alternative",
     "backfilled",
     "estimate",
@@ -106,6 +107,7 @@ def _state(state: JobState) -> dict[str, Any]:
         "number": state.number,
         **plain,
         "terms": [list(term.items()) for term in state.terms],
+        "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
         "amounts": [part.amount for part in state.parts],
         "held": list(state.held),
     }
@@ -173,6 +175,10 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
             setattr(state, name, plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
         state.held = tuple(plain["held"])
+        state.stretches = [
+            (begin, end, {int(h): int(n) for h, n in where})
+            for begin, end, where in plain["stretches"]
+        ]
         amounts[state.number] = plain["amounts"]
         state.shape = world.requests.shape(state.job)
     running = [world.states[number] for number in saved["running"]]

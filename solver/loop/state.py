@@ -41,6 +41,8 @@ class JobState:
     number: its place in the input, which also breaks ties. shape: None until it is submitted.
     end: when it really ended. terms: one allocation a term of its requirement. parts: what it
     holds.
+    placed: since when it holds its slots where it holds them now; stretches: before that, from when
+    to when it held which.
     work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
     of its present stretch of running. limit: seconds after which it is killed.
     duration: seconds it is expected to run.
@@ -61,6 +63,8 @@ class JobState:
     end: int | None = None
     since: int = 0
     ran: int = 0
+    placed: int = 0
+    stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
     parts: list[Part] = field(default_factory=list)
@@ -93,6 +97,11 @@ class JobState:
     def slots(self) -> int:
         """Slots it holds."""
         return sum(sum(term.values()) for term in self.terms)
+
+    def moves(self, now: int) -> None:
+        """Its slots are no longer, or not all, what they were until now."""
+        self.stretches.append((self.placed, now, self.allocation))
+        self.placed = now
 
     def real_end(self) -> int | None:
         """When it will end if nothing else happens; None for never."""

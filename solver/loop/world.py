@@ -86,7 +86,7 @@ class World:
             state.work = None if finish is None else finish - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start
-        state.start = state.since = running.start
+        state.start = state.since = state.placed = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
         self._run(state, self.holds(state))
@@ -126,7 +126,7 @@ class World:
         """A pending job starts now."""
         now = self.now
         del self.pending[state.number]
-        state.start = state.since = now
+        state.start = state.since = state.placed = now
         state.ran = 0
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative))
@@ -173,6 +173,8 @@ class World:
 
     def requeue(self, state: JobState) -> None:
         """A running job loses its host: it waits again, from its beginning."""
+        if state.status != PREEMPTED:
+            state.moves(self.now)
         self._release(state)
         self.order.ended(state.job.id, self.now)
         state.requeues += 1
@@ -239,6 +241,7 @@ class World:
         self.suspend(state, by, now)
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
+        state.moves(now)
         for part in self._slot_parts(state):
             self.present.change(part, 0.0)
         self.live.ended(state.number)
@@ -246,6 +249,7 @@ class World:
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
+            state.placed = now
             for part in self._slot_parts(state):
                 self.present.change(part, 1.0)
         self.live.ended(state.number)
@@ -276,6 +280,7 @@ class World:
 
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
+        state.moves(self.now)
         self.present.give(state.parts)
         state.parts = []
         self.falling.pop(state.number, None)

@@ -18,6 +18,7 @@ from loop_lab import HOUR, host, instance, job, run
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.queue import Queue
+from slotwise.solver.loop.changes import HostStatus, Resize
 from slotwise.solver.loop.metrics import measure
 from slotwise.solver.loop.saving import save
 from slotwise.solver.loop.settings import Settings
@@ -90,6 +91,32 @@ def test_a_horizon_leaves_out_what_has_not_come() -> None:
     assert found.idle_while_waiting == pytest.approx(2 * 10 / (4 * 30))
     empty = measure(simulate(instance(host("A", 1), future=(job("x", submit=500),)), until=60))
     assert (empty.jobs, empty.utilisation, empty.idle_while_waiting) == (0, 0.0, 0.0)
+
+
+def test_slots_count_while_they_are_held() -> None:
+    """Preempted from 10 to 20 min, down from 25 to 50 min, twice as large from 60 min on."""
+    problem = instance(
+        host("A", 4),
+        queues=(Queue("q", 10), Queue("high", 40, preemptive=("*",))),
+        pending=(job("low", 2, minutes=60, run_time=30 * 60),),
+        future=(job("top", 4, minutes=10, queue="high", submit=600),),
+    )
+    changes = (
+        HostStatus(25 * 60, "A", "down"),
+        HostStatus(50 * 60, "A", "ok"),
+        Resize(60 * 60, "low", {"A": 4}),
+    )
+    result = simulate(problem, changes=changes)
+    assert result["low"].held == (
+        (0, 600, {"A": 2}),
+        (1200, 1500, {"A": 2}),
+        (3000, 3600, {"A": 2}),
+        (3600, 4800, {"A": 4}),
+    )
+    found = measure(result)
+    assert found.utilisation == pytest.approx((2 * 25 + 4 * 10 + 4 * 20) * 60 / (4 * 4800))
+    assert 0 <= found.idle_while_waiting <= 1
+    assert 0 <= found.fragmentation <= 1
 
 
 @pytest.mark.parametrize("until", [1800, "1800", "30m", "0:30"])
