@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,6 +77,14 @@ def test_the_same_effort_gives_the_same_plan():
     assert one.starts.tobytes() == two.starts.tobytes()
     assert (one.value, one.bound) == (two.value, two.bound)
     assert [(p.value, p.bound) for p in one.history] == [(p.value, p.bound) for p in two.history]
+
+
+@pytest.mark.parametrize("objective", ["starts", "makespan"])
+def test_a_little_effort_takes_little_time(objective):
+    problem = replace(queue(5, 50), objective=objective)
+    begun = time.process_time()
+    optimise(problem, effort=3)
+    assert time.process_time() - begun < 3.0
 
 
 def test_more_effort_is_never_worse():

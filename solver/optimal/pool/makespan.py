@@ -11,7 +11,8 @@ from .board import Board
 from .prices import Market
 from .problem import Ints, PoolProblem
 
-SLICE = 2.0
+FIRST_SLICE = 0.1
+LAST_SLICE = 4.0
 
 
 def makespan_bound(problem: PoolProblem) -> int:
@@ -42,14 +43,14 @@ def prove_makespan(board: Board) -> Iterator[None]:
     """CP-SAT on one cumulative, restarted from the best plan in slices of deterministic time."""
     problem = board.problem
     board.raise_bound(makespan_bound(problem))
-    budget = SLICE
+    budget = FIRST_SLICE
     while not board.proved:
         yield
         starts, bound = _solve(problem, board.starts, board.value, board.bound, budget)
         if starts is not None:
             board.offer(starts)
         board.raise_bound(bound)
-        budget *= 1.5
+        budget = min(LAST_SLICE, 1.25 * budget)
 
 
 def _solve(
