@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..solver.compare import Comparison
 
 
+#: What the word "feasible" means to someone who waits for an answer.
+_ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
+
+
 def plan_output(instance: Instance, plan: Plan, format: str) -> str:
     """A plan in one of the output formats, with a final newline."""
     record = plan.to_dict()
@@ -63,7 +67,8 @@ def _summary(plan: Plan) -> str:
         text += f", value {plan.value:.15g}"
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
-    return "\n".join([text, *plan.notes]) + "\n"
+    ended = [_ENDED_EARLY] if plan.status == "feasible" else []
+    return "\n".join([text, *ended, *plan.notes]) + "\n"
 
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
@@ -97,7 +102,9 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
         "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
         "reservation gives in the end.\n"
     )
-    return table_text(table) + total + "".join(f"{note}\n" for note in comparison.optimal.notes)
+    ended = [_ENDED_EARLY] if comparison.optimal.status == "feasible" else []
+    notes = [*ended, *comparison.optimal.notes]
+    return table_text(table) + total + "".join(f"{note}\n" for note in notes)
 
 
 def _since(time: int | None) -> str:

@@ -9,11 +9,13 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
@@ -147,6 +149,18 @@ def test_greedy_has_no_estimate_for_a_job_that_is_too_large(tmp_path: Path) -> N
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
     assert "huge no estimate 3*hostA greedy needs 9 free slots, holds 3 now" in text
+
+
+def test_a_search_that_was_ended_early_says_so() -> None:
+    instance = sw.load(sw.example("headline"))
+    whole = sw.compare(instance, effort=1)
+    limited = replace(whole, optimal=replace(whole.optimal, status="feasible"))
+    for found, says in ((whole, False), (limited, True)):
+        for text in (
+            plan_output(instance, found.optimal, "text"),
+            comparison_output(instance, found, "text"),
+        ):
+            assert ("The search was ended before all was proved" in text) is says
 
 
 def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
