@@ -26,7 +26,7 @@ from .state import FUTURE, JobState
 from .world import World
 
 FORMAT = "slotwise-loop-checkpoint"
-VERSION = 1
+VERSION = 2
 _PLAIN = (
     "status",
     "duration",
@@ -126,6 +126,20 @@ def load(
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
     saved = _read(text, source)
+    try:
+        return _session(saved, instance, changes, recorder, source)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        wrong = f"is damaged: {type(error).__name__} {error}"
+        raise InputError([Problem(wrong, source)]) from error
+
+
+def _session(
+    saved: Mapping[str, Any],
+    instance: Instance,
+    changes: Sequence[Change],
+    recorder: Recorder | None,
+    source: str,
+) -> Session:
     if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
         raise InputError([Problem("made from another instance or other changes", source)])
     session = Session(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -52,3 +53,28 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
         load("{}", instance)
     with pytest.raises(InputError, match="no checkpoint"):
         load("not json", instance)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"version": 1}, "version 1; this is version 2"),
+        ({"states": [{"number": 0}]}, "is damaged"),
+        ({"settings": {"reservation": "greedy", "x": 1}}, "is damaged"),
+        ({"now": "soon"}, "is damaged"),
+        ({"pending": [99]}, "is damaged"),
+        ({"order": None, "events": 7}, "is damaged"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(change: dict[str, object], says: str) -> None:
+    instance = Instance(Cluster((Host("A", 1),)), pending=(Job("j"),))
+    session = Session(instance, Settings.of(instance))
+    session.begin()
+    session.advance()
+    saved = json.loads(save(session)) | change
+    with pytest.raises(InputError, match=says):
+        load(json.dumps(saved), instance, source="point.json")
+    del saved["instance"]
+    saved["version"] = 2
+    with pytest.raises(InputError, match="is damaged"):
+        load(json.dumps(saved), instance, source="point.json")
