@@ -66,7 +66,10 @@ def parts_of(instance: Instance, seed: int = 5) -> dict[str, float]:
 
 @pytest.mark.behaviour("FSH-06", "FSH-07", "FSH-08", "FSH-09", "FSH-10")
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("run_job_factor", "tolerance"), [(3.0, 0.03), (0.0, 0.02)])
+@pytest.mark.parametrize(
+    ("run_job_factor", "tolerance"),
+    [(3.0, 0.03), pytest.param(0.0, 0.02, marks=pytest.mark.slow)],
+)
 def test_slot_seconds_come_near_the_shares(mode, run_job_factor, tolerance):
     fields, target = MODES[mode]
     params = Params(run_job_factor=run_job_factor, mbd_sleep_time=CYCLE, run_time_in_slots=True)

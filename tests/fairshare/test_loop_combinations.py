@@ -23,7 +23,7 @@ from slotwise.solver.loop.settings import Settings
 from slotwise.solver.loop.share_series import ShareSeries
 from slotwise.solver.loop.simulation import Session, simulate
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")
 GROUPS = (
     UserGroup("g", ("ann", "cat"), (("ann", 2), ("default", 1))),
