@@ -1,6 +1,7 @@
 """How many starts the lexicographic optimum proves: generated clusters with compute units.
 
-    python benchmarks/lexicographic.py [--hosts 200] [--pending 20] [--instances 20] [--seconds 30]
+    python benchmarks/lexicographic.py [--hosts 200] [--pending 20] [--instances 20]
+                                       [--seconds 30 | --effort 30]
 
 One line an instance: jobs proved, seconds, and the sum of starts beside the time-based plan's.
 """
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--load", type=float, default=0.97)
+    parser.add_argument("--effort", type=float, help="deterministic limit instead of --seconds")
     options = parser.parse_args()
     running = options.running if options.running is not None else 5 * options.hosts
     print("| seed | jobs | proved | seconds | first plan s | time-based | optimal | bound |")
@@ -40,7 +42,8 @@ def main() -> None:
         timed = plan(instance, "time-based")
         first = time.perf_counter() - begun
         begun = time.perf_counter()
-        found = plan(instance, "optimal", time_limit=options.seconds)
+        seconds = options.seconds if options.effort is None else None
+        found = plan(instance, "optimal", time_limit=seconds, effort=options.effort)
         seconds = time.perf_counter() - begun
         placed = [item for item in found.reservations if item.start is not None]
         proved = sum(item.proved for item in placed)

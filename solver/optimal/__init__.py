@@ -14,7 +14,7 @@ from .budget import Budget
 from .compound import TermsTogether
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
-WRITE_UP = 1.2
+WRITE_UP = 1.6
 
 
 def plan_optimal(
