@@ -83,6 +83,12 @@ def test_what_is_proved_is_true_more(problem, above, width, data):
     check(problem, brute_force(problem), above, width, data.draw)
 
 
-def test_falling_capacity_is_not_for_layers():
-    assert LayeredSearch.suits(PoolProblem.build([0, 5], [2, 3], [1, 1], [4, 4]))
-    assert not LayeredSearch.suits(PoolProblem.build([0, 5], [3, 2], [1, 1], [4, 4]))
+def test_falling_capacity_long_times_and_many_rooms_are_not_for_layers():
+    starts = [np.array([0, 4])]
+    rising = PoolProblem.build([0, 5], [2, 3], [1, 1], [4, 4])
+    assert LayeredSearch.suits(rising, starts)
+    assert not LayeredSearch.suits(PoolProblem.build([0, 5], [3, 2], [1, 1], [4, 4]), starts)
+    assert not LayeredSearch.suits(rising, [np.array([0, 10**9])])
+    many = PoolProblem.build([0], [2**15], 2 ** np.arange(15), np.full(15, 4))
+    assert LayeredSearch.suits(many, starts)
+    assert not LayeredSearch.suits(many, [np.arange(300)])

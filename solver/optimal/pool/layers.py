@@ -33,6 +33,8 @@ from .tariff import Calendar, Ledger, Tariff, rooms_of
 CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
+MOST_ENTRIES = 8_000_000
+LONGEST = 20_000_000
 CROWDED = 4000
 TARIFFS = 3
 USEFUL = 0.9
@@ -77,10 +79,15 @@ class LayeredSearch:
         self._ledger = Ledger.of(prices, self._tariffs[0], self._calendar, problem)
 
     @staticmethod
-    def suits(problem: PoolProblem) -> bool:
-        """Is the problem of the kind and size that can be searched in this way?"""
+    def suits(problem: PoolProblem, domains: list[Ints]) -> bool:
+        """Is the problem of the kind, and are its tables of a size, to be searched in this way?"""
+        if np.any(np.diff(problem.free) < 0):
+            return False
         sets = sum(float(np.log2(g.count + 1)) for g in problem.groups)
-        return bool(np.all(np.diff(problem.free) >= 0)) and sets < 62
+        instants = len(np.unique(np.concatenate(domains)))
+        last = max(int(starts[-1]) for starts in domains) + int(problem.durations.max())
+        entries = len(rooms_of(problem)) * instants
+        return sets < 62 and entries <= MOST_ENTRIES and last <= LONGEST
 
     @property
     def widest(self) -> int:

@@ -1,5 +1,7 @@
-"""From the bound's side: prices, ever finer, then a tree of forward plans until nothing better can
-be left.
+"""From the bound's side: prices, ever finer, then a search until nothing better can be left.
+
+The search is by layers where capacity never falls and jobs are few, by halved starts where they are
+many, and a tree of forward plans otherwise and in the end.
 
 A generator: each step is a small piece of work (mostly under a second), after which others may run.
 Plans that others find meanwhile make the following steps sharper.
@@ -52,7 +54,7 @@ def prove(board: Board) -> Iterator[None]:
         return
     root = Root(board, _within(problem, every, latest))
     yield from root.tighten(QUICK)
-    layered = LayeredSearch.suits(problem)
+    layered = root.bound is not None and LayeredSearch.suits(problem, root.domains)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     else:
