@@ -37,7 +37,9 @@ def what_it_waits_for(
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    ends = _opening_hosts(problem, demand, start, instant) or _enders(problem, start, planned)
+    ends = _opening_hosts(problem, demand, start, instant) or _enders(
+        problem, demand, start, planned
+    )
     return shortage(problem, demand, profile, instant) + ends
 
 
@@ -50,9 +52,21 @@ def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, insta
     return f"; waits for the dispatch window of {_some(list(names))}" if names else ""
 
 
-def _enders(problem: PlanningProblem, start: Start, planned: Sequence[PlannedJob]) -> str:
-    """Which jobs and advance reservations end at the start on the hosts it takes."""
-    names = set(problem.named(start.allocation))
+def _hosts_concerned(problem: PlanningProblem, demand: Demand, start: Start) -> set[str]:
+    """The hosts that it takes, under cu[excl] all hosts of its units."""
+    hosts = dict.fromkeys(start.allocation, 1)
+    for term, allocation in zip(demand.terms, start.terms, strict=False):
+        if term.unit is not None and term.unit.excl:
+            inside = np.isin(term.unit.unit_of, term.unit.unit_of[list(allocation)])
+            hosts |= dict.fromkeys(np.flatnonzero(inside).tolist(), 1)
+    return set(problem.named(hosts))
+
+
+def _enders(
+    problem: PlanningProblem, demand: Demand, start: Start, planned: Sequence[PlannedJob]
+) -> str:
+    """Which jobs and advance reservations end at the start on the hosts that concern it."""
+    names = _hosts_concerned(problem, demand, start)
     enders = [
         running.job.id
         for running in problem.running_until(start.time)

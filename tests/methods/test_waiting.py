@@ -64,3 +64,16 @@ def test_a_job_may_wait_for_another_to_hold_less() -> None:
     found = sw.plan(sw.load(sw.example("memory-phases")), effort=10)
     assert found["job2"].waits_for.endswith("; waits for job1 to hold less")
     assert found["job3"].waits_for.endswith("; waits for job2 to hold less")
+
+
+def test_an_exclusive_job_waits_for_jobs_on_all_hosts_of_its_unit() -> None:
+    busy = running("r", {"r1b": 1})
+    instance = problem(
+        job("j", 2, "cu[excl]"),
+        cluster=racks(r1=2),
+        running=(busy,),
+        queues=(Queue("default", exclusive="CU[rack]"),),
+    )
+    planned = sw.plan(instance, "time-based")["j"]
+    assert (planned.start, planned.allocation) == (100, {"r1a": 2})
+    assert planned.waits_for.endswith("0 of 1 units are without other jobs; waits for the end of r")
