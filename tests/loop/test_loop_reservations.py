@@ -289,7 +289,8 @@ def test_backfill_example(method: str) -> None:
     assert result["job2"].estimate == 2 * HOUR
     assert held(result, "job2")[0][1] == {"hostA": 1}
     assert (result["job3"].start, result["job3"].end) == (30 * MINUTE, 90 * MINUTE)
-    assert result["job3"].backfilled
+    # The joint plan has room for it in any case.
+    assert result["job3"].backfilled is (method != "optimal")
     assert result["job2"].start == 2 * HOUR
     assert result["job4"].start == 3 * HOUR
 
