@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable
@@ -35,7 +36,7 @@ def plan(
     cancel: threading.Event | None = None,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """Plan the pending jobs of an instance (design §6).
+    """Plan the pending jobs of an instance.
 
     method: "greedy", "time-based", "optimal" or "milp". objective: of the exact methods.
     time_limit: wall seconds (default 30 unless an effort is given); effort: deterministic units,
@@ -44,12 +45,14 @@ def plan(
     a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
     exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
     on_progress: called with what the search has as it goes.
-    Raises InputError for an unknown method or objective.
+    Raises InputError for an unknown method or objective, and for negative limits.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
     if objective not in OBJECTIVES:
         raise InputError(f"unknown objective {objective!r}: use one of {', '.join(OBJECTIVES)}")
+    _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
+    _check(1, workers=workers)
     if method == "greedy":
         return plan_greedy(PlanningProblem.of(instance))
     if method == "time-based":
@@ -70,3 +73,9 @@ def plan(
     return plan_optimal(
         problem, budget, method=method, objective=objective, on_progress=on_progress
     )
+
+
+def _check(least: int, **numbers: float | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and not least <= value < math.inf:
+            raise InputError(f"{name} is {value}: give {least} or more, or None for the default")

@@ -32,7 +32,7 @@ from .resources import SLOTS, FloatArray, ResourceTable, flat
 
 #: "For ever": the finish of a job whose end is unknown.
 FOREVER = 1 << 60
-#: Amounts are compared with this slack (design §3: exact to 1e-6).
+#: Amounts are compared with this slack.
 SLACK = 1e-6
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8

@@ -1,4 +1,4 @@
-"""What the exact methods may minimise besides the lexicographic order (design §6)."""
+"""What the exact methods may minimise besides the lexicographic order."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from slotwise.model.errors import InputError
 from slotwise.model.generate import generate
 from slotwise.solver.methods import plan
 from slotwise.solver.validate import validate
@@ -29,6 +30,20 @@ def test_a_cancelled_search_returns_a_valid_plan_at_once(objective: str) -> None
     assert time.monotonic() - begun < 60
     assert validate(BUSY, found) == []
     assert len(found.reservations) + len(found.unplaced) == len(BUSY.pending)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"time_limit": -1}, "time_limit is -1: give 0 or more, or None for the default"),
+        ({"effort": float("nan")}, "effort is nan: give 0 or more, or None for the default"),
+        ({"workers": 0}, "workers is 0: give 1 or more, or None for the default"),
+        ({"jobs": -1}, "jobs is -1: give 0 or more, or None for the default"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan(BUSY, **wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
