@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..demand import Allocation, Alternative, BoolArray, IntArray, Use
-from ..profile import FOREVER, Block, Profile, Row, Usage
+from ..profile import FOREVER, Profile
 from ..resources import SLOTS, FloatArray, ResourceTable
+from ..usage import Block, Row, Usage
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
