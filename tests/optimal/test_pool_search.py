@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pool_problems import brute_force, pool_problems
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.optimal.pool.board import Board
@@ -147,6 +148,15 @@ def test_local_search_finds_the_order_the_rules_miss():
         search.run(100)
     plan = Decoder(problem).plan(search.best_order)
     assert problem.value(plan) == search.best < value
+
+
+@given(pool_problems(most_jobs=12), st.integers(0, 99))
+def test_what_is_not_decoded_again_is_as_it_was(problem, seed):
+    search = OrderSearch(problem, list(range(len(problem))), seed)
+    for _ in range(5):
+        search.run(20)
+        search.kick()
+        assert problem.value(Decoder(problem).plan(search.best_order)) == search.best
 
 
 def test_windows_only_improve():

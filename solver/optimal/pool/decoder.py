@@ -25,6 +25,10 @@ class Profile:
     def of(cls, problem: PoolProblem) -> Profile:
         return cls(problem.times.tolist(), problem.free.tolist())
 
+    def equals(self, other: Profile) -> bool:
+        """Are the same processors free in the same steps?"""
+        return self.times == other.times and self.free == other.free
+
     def copy(self) -> Profile:
         return Profile(self.times.copy(), self.free.copy())
 

@@ -2,7 +2,7 @@
 a while.
 
 The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no worse
-than the current order was a few hundred steps ago. It has one parameter and no temperature. Only
+than the current order was a few steps ago. It has one parameter and no temperature. Only
 what comes after the first changed position is decoded again, and only while the cost can still be
 accepted.
 """
@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
+import numpy as np
+
 from .decoder import Profile
 from .problem import Ints, PoolProblem
 
-MEMORY = 200
-PATIENCE = 1500
+MEMORY = 5
+PATIENCE = 300
+WANDER = 0.75
 
 
 class OrderSearch:
@@ -35,7 +38,8 @@ class OrderSearch:
         self._weights = problem.weights.tolist()
         self._due = problem.due.tolist()
         self._sum = problem.objective == "starts"
-        self._alone = problem.alone.tolist()
+        late = np.maximum(0, problem.alone - problem.due)
+        self._least: list[int] = (problem.weights * late).tolist()
         self._kind = {job: kind for kind, g in enumerate(problem.groups) for job in g.members}
         self.decoded = 0
         self._restart(list(order))
@@ -49,37 +53,41 @@ class OrderSearch:
         self._profiles = [Profile.of(self.problem)]
         self._partial = [0]
         self._starts: list[int] = []
-        cost = self._decode(order, 0, None)
+        cost = self._decode(order, 0, len(order), None)
         assert cost is not None
         self._commit(order, 0)
         self._memory = [self._cost] * MEMORY
         self._step = 0
         self._last_gain = 0
 
-    def _decode(self, order: list[int], keep: int, limit: int | None) -> int | None:
-        """Cost of an order that shares its first ``keep`` jobs with the current one; None above
-        ``limit``.
+    def _decode(self, order: list[int], keep: int, same: int, limit: int | None) -> int | None:
+        """Cost of an order that has the current one's jobs before ``keep`` and from ``same`` on;
+        None above ``limit``.
 
-        Leaves starts, profiles and partial costs of the rest in the ``_new`` lists for _commit.
+        Stops where nothing differs any more: at or after ``same``, with the same processors free.
+        Leaves starts, profiles and partial costs up to there in the ``_new`` lists for _commit.
         """
         profile = self._profiles[keep].copy()
         cost = self._partial[keep]
-        bound = cost + sum(self._least(job) for job in order[keep:]) if self._sum else cost
+        rest = sum(self._least[job] for job in order[keep:]) if self._sum else 0
         self._new_starts: list[int] = []
         self._new_partial: list[int] = []
         self._new_profiles: list[Profile] = []
         sizes, durations, earliest = self._sizes, self._durations, self._earliest
-        for job in order[keep:]:
+        for position in range(keep, len(order)):
+            if self._sum and position >= same and profile.equals(self._profiles[position]):
+                self.decoded += position - keep
+                cost += self._partial[-1] - self._partial[position]
+                return None if limit is not None and cost > limit else cost
+            job = order[position]
             start = profile.place(sizes[job], durations[job], earliest[job])
             self._new_starts.append(start)
             if self._sum:
-                share = self._weights[job] * max(0, start - self._due[job])
-                cost += share
-                bound += share - self._least(job)
+                cost += self._weights[job] * max(0, start - self._due[job])
+                rest -= self._least[job]
             else:
                 cost = max(cost, start + durations[job])
-                bound = cost
-            if limit is not None and bound > limit:
+            if limit is not None and cost + rest > limit:
                 return None
             self._new_partial.append(cost)
             self._new_profiles.append(profile)
@@ -87,14 +95,16 @@ class OrderSearch:
         self.decoded += len(order) - keep
         return cost
 
-    def _least(self, job: int) -> int:
-        return int(self._weights[job] * max(0, self._alone[job] - self._due[job]))
-
     def _commit(self, order: list[int], keep: int) -> None:
+        """Make the order that was decoded last the current one."""
         self._order = order
-        self._starts[keep:] = self._new_starts
-        self._profiles[keep + 1 :] = self._new_profiles
-        self._partial[keep + 1 :] = self._new_partial
+        stop = keep + len(self._new_starts)
+        saved = self._partial[stop] - self._new_partial[-1] if stop < len(order) else 0
+        self._starts[keep:stop] = self._new_starts
+        self._profiles[keep + 1 : stop + 1] = self._new_profiles
+        self._partial[keep + 1 : stop + 1] = self._new_partial
+        if saved:
+            self._partial[stop + 1 :] = [cost - saved for cost in self._partial[stop + 1 :]]
         self._cost = self._partial[-1]
 
     # --- moves -----------------------------------------------------------------------------------
@@ -113,8 +123,8 @@ class OrderSearch:
         return self._step - self._last_gain > PATIENCE
 
     def kick(self) -> None:
-        """Leave the valley: shuffle a stretch of the best order and go on from there."""
-        order = self.best_order.copy()
+        """Leave the valley: shuffle a stretch of the order, now and then of the best, and go on."""
+        order = (self._order if self._random.random() < WANDER else self.best_order).copy()
         length = min(len(order), self._random.randint(4, 12))
         first = self._random.randrange(len(order) - length + 1)
         stretch = order[first : first + length]
@@ -130,9 +140,9 @@ class OrderSearch:
 
     def _try_move(self) -> None:
         self._step += 1
-        order, keep = self._candidate()
+        order, keep, same = self._candidate()
         limit = max(self._cost, self._memory[self._step % MEMORY])
-        cost = None if keep < 0 else self._decode(order, keep, limit)
+        cost = None if keep < 0 else self._decode(order, keep, same, limit)
         if cost is not None and cost <= limit:
             self._commit(order, keep)
             self._keep_best()
@@ -145,13 +155,14 @@ class OrderSearch:
             # By start: decoding that order can only start jobs earlier, and moves mean more in it.
             starts = dict(zip(self._order, self._starts, strict=True))
             order = sorted(self._order, key=lambda job: starts[job])
-            self._decode(order, 0, None)
+            self._decode(order, 0, len(order), None)
             self._commit(order, 0)
             self.best = self._cost
             self.best_order = order.copy()
 
-    def _candidate(self) -> tuple[list[int], int]:
-        """A changed order and how many jobs at its front are unchanged (-1: nothing changed)."""
+    def _candidate(self) -> tuple[list[int], int, int]:
+        """A changed order, how many jobs at its front are unchanged (-1: nothing changed), and from
+        where on the others are."""
         count = len(self._order)
         order = self._order.copy()
         source = self._random.randrange(count)
@@ -160,7 +171,7 @@ class OrderSearch:
         else:
             target = self._random.randrange(count)
         if self._kind[order[source]] == self._kind[order[target]]:
-            return order, -1
+            return order, -1, -1
         low, high = min(source, target), max(source, target)
         roll = self._random.random()
         if roll < 0.6:
@@ -170,11 +181,12 @@ class OrderSearch:
         else:
             length = min(self._random.randint(2, 4), high - low, count - high)
             if length < 1:
-                return order, -1
+                return order, -1, -1
             block = order[high : high + length]
             del order[high : high + length]
             order[low:low] = block
-        return order, low
+            return order, low, high + length
+        return order, low, high + 1
 
     def _near(self, source: int, count: int) -> int:
         reach = max(3, count // 6)

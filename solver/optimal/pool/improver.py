@@ -13,7 +13,8 @@ from .improve import OrderSearch
 from .window import WindowSearch, by_start
 
 STEPS = 40
-WINDOWS = 12
+KICKS = 10
+WINDOWS = 4
 
 
 def improve(board: Board, seed: int) -> Iterator[None]:
@@ -25,12 +26,14 @@ def improve(board: Board, seed: int) -> Iterator[None]:
     orders = OrderSearch(problem, by_start(board.starts), seed)
     windows = WindowSearch(problem, seed)
     while True:
-        while not orders.stuck:
-            if orders.run(STEPS):
-                board.offer(decoder.plan(orders.best_order))
-            yield
-            if board.value < orders.best:
-                orders.adopt(board.starts)
+        for _ in range(KICKS):
+            while not orders.stuck:
+                if orders.run(STEPS):
+                    board.offer(decoder.plan(orders.best_order))
+                yield
+                if board.value < orders.best:
+                    orders.adopt(board.starts)
+            orders.kick()
         if problem.objective == "starts":
             for _ in range(WINDOWS):
                 starts = yield from windows.step(board.starts)
@@ -38,5 +41,3 @@ def improve(board: Board, seed: int) -> Iterator[None]:
                 yield
         if board.value < orders.best:
             orders.adopt(board.starts)
-        else:
-            orders.kick()
