@@ -9,7 +9,7 @@ import typer
 
 from .exits import Exit
 from .explain import MethodOption
-from .options import Effort, Example, FormatOption, TimeLimit, read_instance
+from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -45,7 +45,7 @@ def ask(
         str, typer.Option(help="Who submits: limits and queues depend on it.")
     ] = "user",
     method: MethodOption = "time-based",
-    time_limit: TimeLimit = None,
+    time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     format: FormatOption = "text",
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .exits import Exit
-from .options import Effort, Example, FormatOption, TimeLimit, read_instance
+from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -31,7 +31,7 @@ def explain(
     ] = None,
     example: Example = None,
     method: MethodOption = "time-based",
-    time_limit: TimeLimit = None,
+    time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     format: FormatOption = "text",
 ) -> None:

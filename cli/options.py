@@ -32,6 +32,10 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),
 ]
+PlanTimeLimit = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Wall seconds for each exact plan; default 10 without --effort."),
+]
 Effort = Annotated[
     float | None,
     typer.Option(min=0.0, help="Deterministic effort instead: the same plan on any machine."),
