@@ -35,6 +35,11 @@ types: $(STAMP)
 	@mkdir -p $(TYPES) && ln -sfn ../.. $(TYPES)/slotwise
 	$(BIN)/mypy -m slotwise -p slotwise.model -p slotwise.solver -p slotwise.cli -p slotwise.instances
 
+# The measurements that need nothing but this repository (docs/benchmarks.md names the others).
+bench: $(STAMP)
+	for name in single_job placement lexicographic resreq loop fairshare replay; do \
+	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
 docs: $(STAMP)
 	$(BIN)/python docs/make_compatibility.py
 
