@@ -73,6 +73,8 @@ def _summary(plan: Plan) -> str:
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
     """A comparison in one of the output formats, with a final newline."""
+    from ..solver.waiting import counted
+
     records = comparison.to_records()
     if format == "json":
         record: dict[str, Any] = {"jobs": records, "status": comparison.optimal.status}
@@ -95,9 +97,9 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
         note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
         table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note)
     gains = [row.gain for row in comparison if row.gain is not None]
-    proved_jobs = sum(row.proved for row in comparison)
+    proved = counted(sum(row.proved for row in comparison), "start")
     total = (
-        f"{len(comparison.jobs)} pending; {proved_jobs} starts proved the earliest; "
+        f"{len(comparison.jobs)} pending; {proved} proved the earliest; "
         f"against greedy as it really runs: {duration_text(sum(gains))} of waiting saved in all.\n"
         "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
         "reservation gives in the end.\n"
