@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ import typer
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import Example, Format, FormatOption
+from .replay_progress import progress_bar
 from .simulate_loop import LoopOptions, run_loop, wants_loop
 
 if TYPE_CHECKING:
@@ -228,38 +228,9 @@ def _stop(session: Replay, checkpoint: Path | None) -> None:
     raise typer.Exit(Exit.STOPPED)
 
 
-@contextmanager
-def _progress(session: Replay) -> Iterator[Any]:
-    """A bar on stderr with jobs/s and simulated time, if a terminal is there to see it."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
-    )
-    begun, total = session.now, len(session.workload)
-    already = session.finished
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(
-            session.policy, total=total, completed=already, rate=0.0, days=0.0, start=True
-        )
-
-        def show() -> None:
-            elapsed = bar.tasks[task].elapsed or 1e-9
-            bar.update(
-                task,
-                completed=session.finished,
-                rate=(session.finished - already) / elapsed,
-                days=(session.now - begun) / 86400,
-            )
-
-        yield show
+def _progress(session: Replay) -> AbstractContextManager[Callable[[], None]]:
+    total = len(session.workload)
+    return progress_bar(session.policy, total, lambda: (session.finished, session.now))
 
 
 def _records(result: ReplayResult) -> list[dict[str, Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import typer
 from .atomic import whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
+from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -225,38 +225,10 @@ def _stop(session: Session, checkpoint: Path | None) -> None:
     raise typer.Exit(Exit.STOPPED)
 
 
-@contextmanager
-def _progress(session: Session) -> Iterator[Any]:
-    """A bar on stderr with jobs/s and simulated time, if a terminal is there to see it."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
-    )
-    begun, already = session.world.now, session.started
+def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
+    title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(
-            session.settings.reservation, total=total, completed=already, rate=0.0, days=0.0
-        )
-
-        def show() -> None:
-            elapsed = bar.tasks[task].elapsed or 1e-9
-            bar.update(
-                task,
-                completed=session.started,
-                rate=(session.started - already) / elapsed,
-                days=(session.world.now - begun) / 86400,
-            )
-
-        yield show
+    return progress_bar(title, total, lambda: (session.started, session.world.now))
 
 
 def _render(name: str, result: Simulation, metrics: dict[str, Any], format: str) -> str:
