@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import RunningJob
     from ..solver.loop.moment import Moment
-    from .asked import Asked
+    from .view_options import ViewOptions
 
 COLUMNS = (
     *("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME"),
@@ -25,7 +25,7 @@ COLUMNS = (
 )
 
 
-def bjobs(moment: Moment, asked: Asked, format: str) -> str:
+def bjobs(moment: Moment, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
     instance = moment.instance
     running = [item for item in instance.running if asked.wants(item.job.id) and not asked.pending]

@@ -10,9 +10,9 @@ from ..model.cluster import BUILTIN_INDICES
 from ..model.fairshare import QueueSet, queue_sets
 from ..model.windows import open_periods
 from ..solver.loop.share_report import ShareLevel, queue_levels
-from .asked import Asked
 from .plain_tables import csv_rows, dashed, json_records, plain_table
 from .share_views import share_csv, share_table, shares_text
+from .view_options import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -29,7 +29,7 @@ LONG_COLUMNS = (
 )
 
 
-def bqueues(moment: Moment, asked: Asked, format: str) -> str:
+def bqueues(moment: Moment, asked: ViewOptions, format: str) -> str:
     """Queues: one line each, or everything about each."""
     instance = moment.instance
     queues = [queue for queue in instance.queues if asked.wants(queue.name)]

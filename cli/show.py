@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .asked import Asked
 from .options import Example, FormatOption, read_instance
+from .view_options import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -65,7 +65,7 @@ def show(
 
     instance = read_instance(file, example)
     _check_names(instance, view, name or [], shared=shared)
-    asked = Asked(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
+    asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
     after = view in AFTER if cycle is None else cycle
     moment: Moment = moment_of(instance, after_cycle=after, hosts=view in AFTER)
     render = {

@@ -140,15 +140,6 @@ def share_tree(name: str, assignments: Assignments, groups: Groups) -> ShareNode
     return level.node(name, 0)
 
 
-def total_shares(assignments: Assignments, groups: Groups, users: Iterable[str]) -> int:
-    """Sum of the shares that a list stands for when `users` are all users there are (FSH-01)."""
-    tree = share_tree("", assignments, groups)
-    total = sum(child.shares for child in tree.children)
-    if tree.default is not None:
-        total += tree.default * len(set(users) - tree.named)
-    return total
-
-
 #: Names from below the root down to an account.
 Path = tuple[str, ...]
 

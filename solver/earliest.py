@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .compound_limits import counted_once, room_beside
 from .demand import Allocation, Alternative, Demand, TermDemand
-from .once import counted_once, room_beside
 from .placement import fits, place
 from .profile import Profile
 from .resources import SLOTS

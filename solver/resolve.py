@@ -22,8 +22,8 @@ from ..model.resreq import (
 )
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
 from .calendar import Calendar
+from .compound_limits import counted_once
 from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
-from .once import counted_once
 from .profile import Profile
 from .resources import ResourceTable
 

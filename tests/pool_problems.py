@@ -61,3 +61,26 @@ def brute_force(problem):
         value = problem.value(starts)
         best = value if best is None else min(best, value)
     return best
+
+
+def from_running(free_now, running, sizes, durations):
+    """A problem beside running jobs, given as (size, remaining seconds)."""
+    times = [0, *sorted({remaining for _, remaining in running})]
+    free = [free_now + sum(size for size, end in running if end <= time) for time in times]
+    return PoolProblem.build(times, free, sizes, durations)
+
+
+def violations(problem, starts):
+    """What is wrong with a plan; empty if it is valid."""
+    begin = np.asarray(starts, dtype=np.int64)
+    found = [
+        f"job {job} starts at {begin[job]}, before {problem.earliest[job]}"
+        for job in np.flatnonzero(begin < problem.earliest).tolist()
+    ]
+    end = begin + problem.durations
+    for instant in np.unique(np.concatenate((begin, problem.times))).tolist():
+        used = int(problem.sizes[(begin <= instant) & (instant < end)].sum())
+        free = int(problem.free[np.searchsorted(problem.times, instant, side="right") - 1])
+        if used > free:
+            found.append(f"at {instant} the plan uses {used} of {free} processors")
+    return found

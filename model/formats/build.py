@@ -38,7 +38,7 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
     queues = tuple(_queue(entry) for entry in document.queues) or Instance(cluster).queues
     applications = tuple(_application(entry) for entry in document.applications)
     params = _params(document.params, queues)
-    jobs = JobBuilder(cluster, queues, applications, params, clock, findings)
+    jobs = JobBuilder(queues, applications, params, clock, findings)
     instance = Instance(
         cluster=cluster,
         queues=queues,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..cluster import Cluster
 from ..errors import InputError
 from ..job import Application, Job, RunningJob
 from ..params import Params
@@ -21,14 +20,12 @@ class JobBuilder:
 
     def __init__(
         self,
-        cluster: Cluster,
         queues: Sequence[Queue],
         applications: Sequence[Application],
         params: Params,
         clock: Clock,
         findings: list[Finding],
     ) -> None:
-        self._cluster = cluster
         self._queues = {queue.name: queue for queue in queues}
         self._applications = {profile.name: profile for profile in applications}
         self._params = params

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-OK, CLOSED, DOWN = "ok", "closed", "down"
+OK, CLOSED, DOWN = STATUSES = "ok", "closed", "down"
 
 
 @dataclass(frozen=True, slots=True)

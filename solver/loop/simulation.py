@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...model.errors import InputError
+from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ..profile import FOREVER
-from .changes import DOWN, OK, Change, HostStatus, LoadReport, Resize
+from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
 from .cycle import Cycle, CycleRecord
 from .gates import Gates
 from .ordering import FirstCome, dispatch_policy
@@ -104,11 +104,18 @@ class Session:
 
     def _check_changes(self) -> None:
         hosts = set(self.instance.cluster.host_index())
+        problems = []
         for change in self.changes:
+            where = f"change at {change.time} s"
             named = [change.host] if not isinstance(change, Resize) else list(change.allocation)
-            for host in named:
-                if host not in hosts:
-                    raise InputError(f"change at {change.time} s: there is no host {host}")
+            problems += [
+                Problem(f"{where}: there is no host {host}") for host in named if host not in hosts
+            ]
+            if isinstance(change, HostStatus) and change.status not in STATUSES:
+                known = ", ".join(STATUSES)
+                problems.append(Problem(f"{where}: status {change.status!r}: use one of {known}"))
+        if problems:
+            raise InputError(problems)
 
     # --- one step -------------------------------------------------------------------------------
 

@@ -15,14 +15,13 @@ class Happening(IntEnum):
     """Kinds of events; at one time stamp the lower comes first."""
 
     END = 0
-    PHASE = 1
-    CHANGE = 2
-    SUBMIT = 3
-    OVERDUE = 4
+    CHANGE = 1
+    SUBMIT = 2
+    OVERDUE = 3
 
 
 #: Where a job stands.
-FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED, REFUSED = (
+FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
     "future",
     "pending",
     "running",
@@ -30,7 +29,6 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED, REFUSED = (
     "preempted",
     "done",
     "killed",
-    "refused",
 )
 
 

@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ..compound_limits import counts_once
 from ..demand import Demand, Per, Use
 from ..earliest import Start
-from ..once import counts_once
 from ..problem import PlanningProblem
 from ..profile import SLACK
 from ..resources import SLOTS

@@ -1,7 +1,7 @@
 """Share assignments, share trees, and who is considered where."""
 
 import pytest
-from slotwise.model.shares import Groups, ShareLookup, share_tree, total_shares
+from slotwise.model.shares import Groups, ShareLookup, share_tree
 from slotwise.model.user import UserGroup
 from slotwise.solver.loop.fairshare import Change, ShareTree
 from slotwise.solver.loop.priority import Factors
@@ -30,7 +30,10 @@ def groups(*defined: UserGroup) -> Groups:
     ],
 )
 def test_totals_of_the_worked_examples(assignments, count, total):
-    assert total_shares(assignments, groups(UserGroup("GroupB", TEN)), users(count)) == total
+    tree = share_tree("", assignments, groups(UserGroup("GroupB", TEN)))
+    named = sum(child.shares for child in tree.children)
+    others = set(users(count)) - tree.named
+    assert named + (tree.default or 0) * len(others) == total
 
 
 @pytest.mark.behaviour("FSH-01")

@@ -458,3 +458,14 @@ def test_fairshare_decides_the_order() -> None:
     assert sorted(starts, key=starts.__getitem__) == ["a0", "b", "a1", "a2"]
     assert "no share" in result["c"].reason
     assert held(result, "c") == []
+
+
+@pytest.mark.behaviour("LOP-07")
+def test_changes_that_make_no_sense_are_named_together() -> None:
+    changes = (HostStatus(5, "Z", "down"), HostStatus(9, "A", "broken"))
+    with pytest.raises(InputError) as caught:
+        run(instance(host("A", 1)), changes=changes)
+    assert [str(problem) for problem in caught.value.problems] == [
+        "change at 5 s: there is no host Z",
+        "change at 9 s: status 'broken': use one of ok, closed, down",
+    ]

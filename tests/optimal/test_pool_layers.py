@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pool_problems import brute_force, pool_problems
+from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.prices import Market, Prices
@@ -53,7 +53,7 @@ def check(problem, best, above, width, draw):
     proved = finish(search.run(width, hopeful=draw(st.booleans())))
     assert proved <= best or above <= 0
     if search.found is not None:
-        assert problem.violations(search.found) == []
+        assert violations(problem, search.found) == []
         assert problem.value(search.found) == search.best < best + above
     if width >= 1000:
         assert proved == best + min(0, above)

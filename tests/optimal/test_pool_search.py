@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pool_problems import brute_force, pool_problems
+from pool_problems import brute_force, from_running, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.optimal.pool.board import Board
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.improve import OrderSearch
+from slotwise.solver.optimal.pool.order_search import OrderSearch
 from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
 from slotwise.solver.optimal.pool.window import WindowSearch
 
@@ -35,7 +35,7 @@ def queue(seed, jobs, processors=100):
     busy = sum(size for size, _ in running)
     sizes = random.choice([1, 2, 4, 8, 16, 32, 64, 15, 25], jobs)
     durations = random.choice([300, 600, 900, 3600, 7200, 14400, 48000], jobs)
-    return PoolProblem.from_running(max(0, processors - busy), running, sizes, durations)
+    return from_running(max(0, processors - busy), running, sizes, durations)
 
 
 @settings(max_examples=80, deadline=None)
@@ -45,7 +45,7 @@ def test_proved_means_the_brute_force_optimum(problem):
     assert result.status == "proved"
     assert result.value == result.bound == brute_force(problem)
     assert problem.value(result.starts) == result.value
-    assert problem.violations(result.starts) == []
+    assert violations(problem, result.starts) == []
     assert (result.starts >= result.earliest).all()
 
 
@@ -54,7 +54,7 @@ def test_proved_means_the_brute_force_optimum(problem):
 def test_makespan_too(problem):
     result = optimise(problem, effort=50)
     assert (result.status, result.value) == ("proved", brute_force(problem))
-    assert problem.violations(result.starts) == []
+    assert violations(problem, result.starts) == []
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_the_time_limit_is_kept(workers):
     begun = time.monotonic()
     result = optimise(problem, time_limit=3.0, workers=workers)
     assert time.monotonic() - begun < 3.0 * 1.1 + 0.5  # half a second for a loaded machine
-    assert problem.violations(result.starts) == []
+    assert violations(problem, result.starts) == []
     assert 0 < result.bound <= result.value
     assert result.history[-1].value == result.value
 
@@ -109,11 +109,11 @@ def test_the_time_limit_is_kept(workers):
 def test_many_small_jobs_at_one_instant_do_not_hold_up_the_search():
     # 2 ** 40 sets of jobs could start at the second instant.
     sizes, durations = np.arange(1, 41), 600 + 7 * np.arange(40)
-    problem = PoolProblem.from_running(10, [(500, 60), (100, 1500)], sizes, durations)
+    problem = from_running(10, [(500, 60), (100, 1500)], sizes, durations)
     begun = time.process_time()
     result = optimise(problem, time_limit=2.0)
     assert time.process_time() - begun < 5.0
-    assert problem.violations(result.starts) == []
+    assert violations(problem, result.starts) == []
 
 
 def test_cancelling_gives_the_best_so_far():
@@ -124,7 +124,7 @@ def test_cancelling_gives_the_best_so_far():
     )
     assert result.value == seen[-1].value <= seen[0].value
     assert result.bound == seen[-1].bound >= seen[0].bound
-    assert problem.violations(result.starts) == []
+    assert violations(problem, result.starts) == []
 
 
 def test_jobs_without_weight_do_not_delay_the_others():
@@ -169,7 +169,7 @@ def test_windows_only_improve():
         assert problem.value(better) <= problem.value(plan)
         plan = better
     assert problem.value(plan) < before
-    assert problem.violations(plan) == []
+    assert violations(problem, plan) == []
 
 
 def test_the_board_takes_only_what_is_better():

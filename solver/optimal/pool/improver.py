@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .board import Board
 from .decoder import Decoder
-from .improve import OrderSearch
+from .order_search import OrderSearch
 from .window import WindowSearch, by_start
 
 STEPS = 40

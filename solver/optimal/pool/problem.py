@@ -81,26 +81,6 @@ class PoolProblem:
             objective,
         )
 
-    @classmethod
-    def from_running(
-        cls,
-        free_now: int,
-        running: list[tuple[int, int]],
-        sizes: npt.ArrayLike,
-        durations: npt.ArrayLike,
-        *,
-        weights: npt.ArrayLike | None = None,
-    ) -> PoolProblem:
-        """Capacity from running jobs, given as (size, remaining seconds); overdue ones end in a
-        second."""
-        rises: dict[int, int] = {}
-        for size, remaining in running:
-            end = max(1, remaining)
-            rises[end] = rises.get(end, 0) + size
-        times = [0, *sorted(rises)]
-        free = np.cumsum([free_now, *(rises[end] for end in times[1:])])
-        return cls.build(times, free, sizes, durations, weights=weights)
-
     def __post_init__(self) -> None:
         problems = []
         if len(self.times) == 0 or self.times[0] != 0 or np.any(np.diff(self.times) <= 0):
@@ -168,21 +148,6 @@ class PoolProblem:
             )
         ]
         return _ints(starts)
-
-    def violations(self, starts: npt.ArrayLike) -> list[str]:
-        """What is wrong with a plan; empty if it is valid. Written independently of the decoder."""
-        begin = np.asarray(starts, dtype=np.int64)
-        found = [
-            f"job {job} starts at {begin[job]}, before {self.earliest[job]}"
-            for job in np.flatnonzero(begin < self.earliest).tolist()
-        ]
-        end = begin + self.durations
-        for instant in np.unique(np.concatenate((begin, self.times))).tolist():
-            used = int(self.sizes[(begin <= instant) & (instant < end)].sum())
-            free = int(self.free[np.searchsorted(self.times, instant, side="right") - 1])
-            if used > free:
-                found.append(f"at {instant} the plan uses {used} of {free} processors")
-        return found
 
 
 @dataclass(frozen=True, slots=True)

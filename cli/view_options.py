@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ViewOptions:
     """names: to show, () for all. long: everything about each. recursive: every share level.
 
     pending: of the jobs only those that wait. shared: shared resources, or reservation methods.
