@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from .model.formats import dump, load
     from .model.instance import Instance
     from .model.plan import Plan, PlannedJob
-    from .solver.ask import Answer, Choices, ask
-    from .solver.compare import Comparison, compare
-    from .solver.explain import Explanation, explain
+    from .solver.advice.ask import Answer, Choices, ask
+    from .solver.advice.compare import Comparison, compare
+    from .solver.advice.explain import Explanation, explain
     from .solver.loop.simulation import simulate
-    from .solver.methods import plan
+    from .solver.planning import plan
     from .solver.validate import Violation, validate
 
 __version__ = "0.1.0"
 
 #: Where each public name lives; imported on first use, so that starting the command stays quick.
 _HOMES = {
-    "Answer": "solver.ask",
-    "Choices": "solver.ask",
-    "Comparison": "solver.compare",
-    "Explanation": "solver.explain",
+    "Answer": "solver.advice.ask",
+    "Choices": "solver.advice.ask",
+    "Comparison": "solver.advice.compare",
+    "Explanation": "solver.advice.explain",
     "InputError": "model.errors",
     "Instance": "model.instance",
     "Plan": "model.plan",
@@ -39,14 +39,14 @@ _HOMES = {
     "Problem": "model.errors",
     "SlotwiseError": "model.errors",
     "Violation": "solver.validate",
-    "ask": "solver.ask",
-    "compare": "solver.compare",
+    "ask": "solver.advice.ask",
+    "compare": "solver.advice.compare",
     "dump": "model.formats",
     "example": "instances",
     "examples": "instances",
-    "explain": "solver.explain",
+    "explain": "solver.advice.explain",
     "load": "model.formats",
-    "plan": "solver.methods",
+    "plan": "solver.planning",
     "simulate": "solver.loop.simulation",
     "validate": "solver.validate",
 }

@@ -20,7 +20,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
-from slotwise.solver.loop.order import DispatchOrder, order_policy
+from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 
 DEPARTMENTS, SEED = 20, 1
 

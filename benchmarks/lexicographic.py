@@ -12,7 +12,7 @@ import argparse
 import time
 
 from slotwise.model.generate import generate
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 
 
 def main() -> None:

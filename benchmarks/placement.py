@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from slotwise.solver.demand import GroupCap, Room, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import GroupCap, Room, TermDemand, UnitDemand
 from slotwise.solver.placement import fits, place
 
 HOSTS, PER_UNIT, SLOTS, SEED, ROUNDS = 5_000, 16, 32, 7, 15

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from slotwise.model.formats.swf import read_swf
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.replay import POLICIES, measure, replay
-from slotwise.solver.loop.replay.synthetic import synthetic
+from slotwise.solver.replay import POLICIES, measure, replay
+from slotwise.solver.replay.synthetic import synthetic
 
 TRACES = Path(__file__).parent.parent / "tests" / "data" / "traces"
 OTHERS = """

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from slotwise.model.generate import generate
 from slotwise.model.job import Job
-from slotwise.solver.earliest import can_start, earliest_start
+from slotwise.solver.placement.earliest import can_start, earliest_start
 from slotwise.solver.resolve import Resolver
 
 SHAPES = {

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from slotwise.model.formats.pool import load_pool
-from slotwise.solver.methods import plan
 from slotwise.solver.optimal.aggregate import pool_of
 from slotwise.solver.optimal.objectives import Objective
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.orders import rule_order
+from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 
 Answer = tuple[int, float]

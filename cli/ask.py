@@ -13,7 +13,7 @@ from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.ask import Alternative, Answer, Choices
+    from ..solver.advice.ask import Alternative, Answer, Choices
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -55,8 +55,8 @@ def ask(
     bad input, 3 stopped early.
     """
     from ..model.errors import InputError
-    from ..solver.ask import Choices
-    from ..solver.ask import ask as ask_for
+    from ..solver.advice.ask import Choices
+    from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
     if example is not None and line is None:

@@ -34,7 +34,7 @@ def compare(
     GREEDY is LSF's default estimate ("no sooner than"), REALLY the start that greedy reservation
     would give in the end. Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
-    from ..solver.compare import compare as compare_methods
+    from ..solver.advice.compare import compare as compare_methods
     from .render import comparison_output
     from .stopping import cancel_on_signal
 

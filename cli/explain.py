@@ -12,8 +12,8 @@ from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.explain import Explanation
-    from ..solver.whatif import Outlook
+    from ..solver.advice.explain import Explanation
+    from ..solver.advice.what_if import Outlook
 
 MethodOption = Annotated[
     Literal["time-based", "optimal"],
@@ -41,7 +41,7 @@ def explain(
     early.
     """
     from ..model.errors import InputError
-    from ..solver.explain import explain as explain_job
+    from ..solver.advice.explain import explain as explain_job
     from .stopping import cancel_on_signal
 
     if example is not None and job is None:
@@ -80,7 +80,7 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(instance: Instance, found: Explanation) -> str:
     from ..model.time_text import clock_text, duration_text
-    from ..solver.waiting import counted
+    from ..solver.rules.pending_reasons import counted
     from .tables import hosts_text, new_table, table_text
 
     lines = [placed_text(instance, found.outlook.job.id, found.outlook, found.method)]

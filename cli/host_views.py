@@ -10,7 +10,7 @@ from .plain_tables import csv_rows, json_records, plain_table
 
 if TYPE_CHECKING:
     from ..model.cluster import Host
-    from ..solver.loop.moment import HostLoad, Moment
+    from ..solver.loop.snapshot import HostLoad, Moment
     from .view_options import ViewOptions
 
 COLUMNS = ("HOST_NAME", "STATUS", "JL/U", "MAX", "NJOBS", "RUN", "SSUSP", "USUSP", "RSV")

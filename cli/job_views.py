@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
 from ..model.time_text import clock_text
-from ..solver.loop.moment import Waiting
+from ..solver.loop.snapshot import Waiting
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import RunningJob
-    from ..solver.loop.moment import Moment
+    from ..solver.loop.snapshot import Moment
     from .view_options import ViewOptions
 
 COLUMNS = (

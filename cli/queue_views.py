@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.cluster import BUILTIN_INDICES
 from ..model.fairshare import QueueSet, queue_sets
 from ..model.windows import open_periods
-from ..solver.loop.share_report import ShareLevel, queue_levels
+from ..solver.fairshare.reports import ShareLevel, queue_levels
 from .plain_tables import csv_rows, dashed, json_records, plain_table
 from .share_views import share_csv, share_table, shares_text
 from .view_options import ViewOptions
@@ -17,7 +17,7 @@ from .view_options import ViewOptions
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.queue import Queue
-    from ..solver.loop.moment import Moment
+    from ..solver.loop.snapshot import Moment
 
 COLUMNS = (
     *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),

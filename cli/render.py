@@ -13,7 +13,7 @@ from .tables import csv_text, new_table, table_text
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
-    from ..solver.compare import Comparison
+    from ..solver.advice.compare import Comparison
 
 
 #: What the word "feasible" means to someone who waits for an answer.
@@ -73,7 +73,7 @@ def _summary(plan: Plan) -> str:
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
     """A comparison in one of the output formats, with a final newline."""
-    from ..solver.waiting import counted
+    from ..solver.rules.pending_reasons import counted
 
     records = comparison.to_records()
     if format == "json":
@@ -82,7 +82,7 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
             record["notes"] = list(comparison.optimal.notes)
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
-        from ..solver.compare import ComparedJob
+        from ..solver.advice.compare import ComparedJob
 
         return csv_text([field.name for field in fields(ComparedJob)], records)
     table = new_table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..solver.loop.share_report import ShareLevel, group_views, partition_views
+from ..solver.fairshare.reports import ShareLevel, group_views, partition_views
 from .plain_tables import csv_rows, json_records, plain_table
 from .view_options import ViewOptions
 
 if TYPE_CHECKING:
-    from ..solver.loop.moment import Moment
+    from ..solver.loop.snapshot import Moment
 
 SHARE_COLUMNS = ("USER/GROUP", "SHARES", "PRIORITY", "STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
 

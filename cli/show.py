@@ -13,7 +13,7 @@ from .view_options import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.loop.moment import Moment
+    from ..solver.loop.snapshot import Moment
 
 View = Literal[
     "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
@@ -60,7 +60,7 @@ def show(
     format: FormatOption = "text",
 ) -> None:
     """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
-    from ..solver.loop.moment import moment_of
+    from ..solver.loop.snapshot import moment_of
     from . import host_views, job_views, queue_views, share_views
 
     instance = read_instance(file, example)

@@ -16,7 +16,7 @@ from .replay_progress import progress_bar
 from .simulate_loop import LoopOptions, run_loop, wants_loop
 
 if TYPE_CHECKING:
-    from ..solver.loop.replay import Checkpoint, Metrics, Replay, ReplayResult
+    from ..solver.replay import Checkpoint, Metrics, Replay, ReplayResult
 
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
@@ -101,7 +101,7 @@ def simulate(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    from ..solver.loop.replay import Replay, measure
+    from ..solver.replay import Replay, measure
     from .stopping import stop_on_signal
 
     log = _input(log, example)
@@ -194,7 +194,7 @@ def _tell(text: str) -> None:
 def _load(path: Path, **options: Any) -> Checkpoint:
     """The checkpoint, which no option given beside it may contradict."""
     from ..model.errors import InputError, Problem
-    from ..solver.loop.replay import Checkpoint
+    from ..solver.replay import Checkpoint
 
     try:
         text = path.read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..solver.fairshare.series import ShareSeries
     from ..solver.loop.records import Simulation
-    from ..solver.loop.share_series import ShareSeries
     from ..solver.loop.simulation import Session
 
 INSTANCE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -104,7 +104,7 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
 def _series(options: LoopOptions) -> ShareSeries | None:
     """What collects --shares; InputError where it could not be written whole."""
     from ..model.errors import InputError
-    from ..solver.loop.share_series import ShareSeries
+    from ..solver.fairshare.series import ShareSeries
 
     if options.shares is None:
         return None
@@ -116,7 +116,7 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
 def _only_with_policies(instance: Instance) -> None:
     from ..model.errors import InputError
-    from ..solver.order import has_policy
+    from ..solver.fairshare.priority_order import has_policy
 
     if not has_policy(instance):
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
@@ -152,9 +152,9 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 
 
 def _session(instance: Instance, options: LoopOptions) -> Session:
-    from ..solver.loop.saving import load
-    from ..solver.loop.settings import Settings
+    from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
+    from ..solver.methods.settings import Settings
 
     if options.resume is not None:
         session = load(_text(options.resume), instance, source=str(options.resume))
@@ -213,7 +213,7 @@ def _text(path: Path) -> str:
 
 def _stop(session: Session, checkpoint: Path | None) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
-    from ..solver.loop.saving import save
+    from ..solver.loop.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.started} jobs started"
     if checkpoint is None:

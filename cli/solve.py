@@ -50,7 +50,7 @@ def solve(
 
     Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far).
     """
-    from ..solver.methods import plan
+    from ..solver.planning import plan
     from .render import plan_output
     from .stopping import cancel_on_signal
 

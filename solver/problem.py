@@ -9,11 +9,11 @@ from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import RunningJob
 from ..model.plan import PlannedJob
-from .calendar import close_reserved_slots
-from .demand import Allocation, Demand, TermPlacer
-from .earliest import Start
-from .order import priority_order
-from .profile import Profile
+from .availability.calendar import close_reserved_slots
+from .availability.demand import Allocation, Demand, TermPlacer
+from .availability.profile import Profile
+from .fairshare.priority_order import priority_order
+from .placement.earliest import Start
 from .resolve import Resolver
 
 

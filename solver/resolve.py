@@ -21,11 +21,19 @@ from ..model.resreq import (
     select_mask,
 )
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
-from .calendar import Calendar
-from .compound_limits import counted_once
-from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, TermDemand, UnitDemand
-from .profile import Profile
-from .resources import ResourceTable
+from .availability.calendar import Calendar
+from .availability.demand import (
+    Allocation,
+    Alternative,
+    BoolArray,
+    Demand,
+    IntArray,
+    TermDemand,
+    UnitDemand,
+)
+from .availability.profile import Profile
+from .availability.resources import ResourceTable
+from .placement.compound_limits import counted_once
 
 
 @dataclass(slots=True)

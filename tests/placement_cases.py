@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from slotwise.solver.demand import GroupCap, Room, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import GroupCap, Room, TermDemand, UnitDemand
 
 Case = tuple[TermDemand, Room]
 

@@ -3,7 +3,7 @@
 import pytest
 from judging import job, problem, racks, running
 from slotwise.model.queue import Queue
-from slotwise.solver.timebased import time_based_plan
+from slotwise.solver.optimal.first_fit import time_based_plan
 from slotwise.solver.validate import validate
 
 UNITS = (Queue("default", exclusive="CU[rack]"),)

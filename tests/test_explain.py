@@ -8,10 +8,10 @@ import pytest
 import slotwise as sw
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
-from slotwise.solver.explain import Explanation
-from slotwise.solver.suggest import fewer, longest_limit
-from slotwise.solver.variants import limit_text, section, with_section
-from slotwise.solver.whatif import Forecast
+from slotwise.solver.advice.explain import Explanation
+from slotwise.solver.advice.job_edits import limit_text, section, with_section
+from slotwise.solver.advice.suggestions import fewer, longest_limit
+from slotwise.solver.advice.what_if import Forecast
 
 HOUR = 3600
 

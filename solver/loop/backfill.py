@@ -11,11 +11,11 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING
 
-from ..earliest import Start
-from ..resources import SLOTS
-from .present import HeldBack
-from .stages import Offer
-from .state import JobState
+from ..availability.free_now import HeldBack
+from ..availability.resources import SLOTS
+from ..fairshare.stages import Offer
+from ..placement.earliest import Start
+from .job_state import JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

@@ -14,24 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from ..demand import Allocation, BoolArray, IntArray
-from ..earliest import Start, can_start, hold_start, start_at
-from ..placement.ranges import place_most
-from ..problem import PlanningProblem
-from ..profile import Profile
-from ..resources import SLOTS, FloatArray
-from ..waiting import shortage
-from . import backfill, preemption, reserving, resizing
-from .gates import Gates
-from .ordering import FirstCome
-from .present import Beside, HeldBack
-from .requests import Shape
-from .reservations import (
+from ..availability.demand import Allocation, BoolArray, IntArray
+from ..availability.free_now import Beside, HeldBack
+from ..availability.profile import Profile
+from ..availability.resources import SLOTS, FloatArray
+from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.stages import Offer
+from ..methods import reserving
+from ..methods.reservations import (
     Held,
 )
-from .settings import Settings
-from .stages import Offer
-from .state import JobState
+from ..methods.settings import Settings
+from ..placement.earliest import Start, can_start, hold_start, start_at
+from ..placement.ranges import place_most
+from ..problem import PlanningProblem
+from ..rules.eligibility import Gates
+from ..rules.pending_reasons import shortage
+from . import backfill, preemption, resizing
+from .job_state import JobState
+from .requests import Shape
 from .world import World
 
 
@@ -111,7 +112,7 @@ class Cycle:
         order = self.world.order
         order.begin(self.world.now, self.world.waiting(), self._open_slots())
         if self.settings.reservation == "optimal":
-            from .planned import plan_top
+            from ..methods.optimal import plan_top
 
             plan_top(self)
         by_id = self.world.by_id

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .job_state import FUTURE
 from .records import JobRecord, Simulation
-from .state import FUTURE
 
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
 SHORT = 10

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..resources import SLOTS
-from .stages import Offer
-from .state import PREEMPTED, RUNNING, SUSPENDED, JobState
+from ..availability.resources import SLOTS
+from ..fairshare.stages import Offer
+from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...model.instance import Instance
+from ..methods.settings import Settings
 from .cycle import CycleRecord
-from .settings import Settings
-from .state import PREEMPTED, JobState
+from .job_state import PREEMPTED, JobState
 from .world import World
 
 

@@ -12,11 +12,11 @@ from ...model.job import Job
 from ...model.reservation import Reservation
 from ...model.resreq import HostTable, Simple, effective_requirement
 from ...model.resreq.evaluate import named
-from ..demand import Demand, TermDemand
-from ..earliest import can_start
-from ..profile import Profile
+from ..availability.demand import Demand, TermDemand
+from ..availability.profile import Profile
+from ..availability.resources import FloatArray
+from ..placement.earliest import can_start
 from ..resolve import Resolver
-from ..resources import FloatArray
 
 #: Resources whose value depends on what runs: a selection that names one is evaluated each cycle.
 BY_LOAD = frozenset(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..demand import TermDemand
+from ..availability.demand import TermDemand
 from ..placement.ranges import place_most
-from .state import RUNNING, JobState
+from .job_state import RUNNING, JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

@@ -14,16 +14,16 @@ from typing import Any
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
-from ..profile import FOREVER
+from ..availability.profile import FOREVER
+from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..methods.reserving import expiries
+from ..methods.settings import EFFORT, Settings
+from ..rules.eligibility import Gates
 from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
 from .cycle import Cycle, CycleRecord
-from .gates import Gates
-from .ordering import FirstCome, dispatch_policy
+from .job_state import RUNNING, Happening, JobState
 from .records import JobRecord, Simulation, log_entry, record_of
 from .requests import Requests
-from .reserving import expiries
-from .settings import EFFORT, Settings
-from .state import RUNNING, Happening, JobState
 from .world import World
 
 Recorder = Callable[[CycleRecord, World], None]

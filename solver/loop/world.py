@@ -13,15 +13,14 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..demand import Allocation, Alternative, Demand
-from ..profile import FOREVER
-from ..resources import SLOTS
+from ..availability.demand import Allocation, Alternative, Demand
+from ..availability.free_now import Part, Present, parts_of
+from ..availability.profile import FOREVER
+from ..availability.resources import SLOTS
+from ..availability.running_profile import Hold, LiveProfile
+from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from .events import EventQueue
-from .live import Hold, LiveProfile
-from .ordering import DispatchPolicy, FirstCome
-from .present import Part, Present, parts_of
-from .requests import Requests
-from .state import (
+from .job_state import (
     DONE,
     KILLED,
     PENDING,
@@ -31,6 +30,7 @@ from .state import (
     Happening,
     JobState,
 )
+from .requests import Requests
 
 
 class World:

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..demand import Demand
-from ..earliest import Start, earliest_start, hold_start
+from ..availability.demand import Demand
 from ..optimal.budget import Budget
+from ..optimal.first_fit import plan_time_based
 from ..optimal.lexicographic import Progress
 from ..optimal.objectives import Objective
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..timebased import plan_time_based
-from ..waiting import reason_unplaced, what_it_waits_for
+from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel, alternatives
 from .starts import TooMany, closure
 

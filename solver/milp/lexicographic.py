@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..demand import Demand
-from ..earliest import Start, earliest_start, hold_start
+from ..availability.demand import Demand
+from ..availability.profile import Profile
 from ..optimal.budget import Budget
 from ..optimal.lexicographic import Progress
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..profile import Profile
-from ..waiting import reason_unplaced, what_it_waits_for
+from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel
 from .starts import instants
 

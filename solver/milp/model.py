@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..demand import Alternative, Demand, Per, TermDemand, Use
-from ..earliest import Start
+from ..availability.demand import Alternative, Demand, Per, TermDemand, Use
+from ..availability.profile import SLACK, Profile
+from ..availability.resources import SLOTS
 from ..optimal.budget import Budget
-from ..profile import SLACK, Profile
-from ..resources import SLOTS
+from ..placement.earliest import Start
 from .backend import Outcome, solve
 from .shape import Program, TermVariables, Variable, total
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pulp
 
-from ..demand import Allocation, IntArray, TermDemand, UnitDemand
+from ..availability.demand import Allocation, IntArray, TermDemand, UnitDemand
 
 Expression: TypeAlias = pulp.LpAffineExpression
 Variable: TypeAlias = pulp.LpVariable

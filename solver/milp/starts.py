@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..demand import Demand
+from ..availability.demand import Demand
 from ..problem import PlanningProblem
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ...model.plan import Plan
-from ..moved import moved_by_windows
 from ..problem import PlanningProblem
-from ..timebased import plan_time_based
 from .budget import Budget
 from .compound import TermsTogether
+from .first_fit import plan_time_based
+from .window_effects import moved_by_windows
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
 WRITE_UP = 1.6

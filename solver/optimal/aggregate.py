@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..demand import Demand, Per
+from ..availability.demand import Demand, Per
+from ..availability.resources import SLOTS
 from ..problem import PlanningProblem
-from ..resources import SLOTS
 from .objectives import SLOWDOWN_THRESHOLD, Objective
 from .pool.problem import PoolProblem
 

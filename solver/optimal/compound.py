@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
-from ..demand import Allocation, Demand
-from ..profile import Profile
-from ..resources import SLOTS
+from ..availability.demand import Allocation, Demand
+from ..availability.profile import Profile
+from ..availability.resources import SLOTS
 from .budget import Budget
 
 #: Limits of one question: wall seconds and deterministic units.

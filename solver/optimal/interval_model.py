@@ -17,12 +17,12 @@ from itertools import pairwise
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..compound_limits import counts_once
-from ..demand import Demand, Per, Use
-from ..earliest import Start
+from ..availability.demand import Demand, Per, Use
+from ..availability.profile import SLACK
+from ..availability.resources import SLOTS
+from ..placement.compound_limits import counts_once
+from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from ..profile import SLACK
-from ..resources import SLOTS
 from .budget import Budget
 from .cpsat import run
 from .joint_placement import SCALE

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..demand import Demand, Per, TermDemand, Use
-from ..earliest import Start
-from ..profile import SLACK, Profile
-from ..resources import SLOTS
+from ..availability.demand import Demand, Per, TermDemand, Use
+from ..availability.profile import SLACK, Profile
+from ..availability.resources import SLOTS
+from ..placement.earliest import Start
 from .budget import Budget
 from .cpsat import run
 from .shape import TermShape

@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..demand import Allocation, Demand
-from ..earliest import Start, earliest_start, hold_start, is_constant, start_at
+from ..availability.demand import Allocation, Demand
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
+from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
 from ..problem import PlanningProblem
-from ..profile import FOREVER, Profile
-from ..resources import SLOTS
-from ..waiting import reason_unplaced, what_it_waits_for
+from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
 
 #: Above this many (job, host) pairs a joint placement model frees only some of the jobs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..demand import Demand
+from ..availability.demand import Demand
 
 #: Run times below this count as this in the bounded slowdown (seconds).
 SLOWDOWN_THRESHOLD = 10

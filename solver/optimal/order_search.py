@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..demand import Demand
-from ..earliest import Start, earliest_start, hold_start
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..profile import FOREVER
 from .budget import Budget
 from .objectives import Objective
 

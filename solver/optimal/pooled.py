@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from ..demand import Demand
-from ..earliest import Start
+from ..availability.demand import Demand
+from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .aggregate import constant_of, is_whole_pool, pool_of
 from .budget import Budget

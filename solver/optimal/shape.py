@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from ..demand import Allocation, BoolArray, IntArray, TermDemand, UnitDemand
+from ..availability.demand import Allocation, BoolArray, IntArray, TermDemand, UnitDemand
 
 Literal = cp_model.IntVar
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..demand import BoolArray, IntArray, UnitDemand
+from ..availability.demand import BoolArray, IntArray, UnitDemand
 from .share import Need, Share, Stock, at_least, balanced, first_fit
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..demand import Allocation, BoolArray, IntArray, Room, UnitDemand
+from ..availability.demand import Allocation, BoolArray, IntArray, Room, UnitDemand
 from .choose import (
     Rules,
     fewest_units,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..demand import Allocation, IntArray, Room, UnitDemand
+from ..availability.demand import Allocation, IntArray, Room, UnitDemand
 from .choose import Rules, unit_order
 from .groups import Bound
 from .share import filled

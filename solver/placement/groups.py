@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..demand import Allocation, BoolArray, GroupCap
+from ..availability.demand import Allocation, BoolArray, GroupCap
 from .supply import Supply
 
 

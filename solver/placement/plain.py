@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..demand import Allocation, Room, TermDemand
+from ..availability.demand import Allocation, Room, TermDemand
 from .fill import fill_any, fill_blocks
 from .supply import Supply
 

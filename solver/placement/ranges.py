@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..demand import Allocation, Room, TermDemand
+from ..availability.demand import Allocation, Room, TermDemand
 from .single import fits, place
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
-from ..demand import Allocation, Room, TermDemand, UnitDemand
+from ..availability.demand import Allocation, Room, TermDemand, UnitDemand
 
 
 def placements(term: TermDemand, room: Room, slots: int) -> Iterator[Allocation]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..demand import BoolArray, IntArray
+from ..availability.demand import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..demand import Allocation, Room, TermDemand
+from ..availability.demand import Allocation, Room, TermDemand
 from .combine import combine, exact_for, feasible
 from .groups import Bound, absorbed, binding, fewest_hosts_first, obeys
 from .plain import fits_plain, is_plain, place_plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..demand import BoolArray, IntArray, Room, TermDemand, UnitDemand
+from ..availability.demand import BoolArray, IntArray, Room, TermDemand, UnitDemand
 
 
 @dataclass(frozen=True, slots=True)

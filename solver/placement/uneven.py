@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..demand import IntArray
+from ..availability.demand import IntArray
 
 
 def fewest_uneven(

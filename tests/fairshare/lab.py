@@ -17,7 +17,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.order import DispatchOrder, order_policy
+from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 
 
 def cluster(*slots: int, prefix: str = "h") -> Cluster:

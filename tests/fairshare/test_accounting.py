@@ -10,7 +10,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.order import order_policy
+from slotwise.solver.fairshare.dispatch_order import order_policy
 
 
 @pytest.mark.behaviour("FSH-04")

@@ -11,9 +11,9 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.adjustment import MemoryAdjustment, load_adjustment
-from slotwise.solver.loop.memory import held_memory
-from slotwise.solver.loop.priority import Usage
+from slotwise.solver.fairshare.adjustment import MemoryAdjustment, load_adjustment
+from slotwise.solver.fairshare.memory import held_memory
+from slotwise.solver.fairshare.priority import Usage
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("FSH-05")
@@ -152,7 +152,7 @@ def test_factors_of_zero_leave_the_plug_in_without_weight():
         running=(RunningJob(job, 0, {"h1": 1}),),
         params=Params(fairshare_adjustment="memory"),
     )
-    from slotwise.solver.loop.order import order_policy
+    from slotwise.solver.fairshare.dispatch_order import order_policy
 
     order = order_policy(problem)
     (ann,) = order.trees["q"].accounts("ann")

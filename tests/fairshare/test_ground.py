@@ -14,8 +14,8 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
-from slotwise.solver.loop.order import order_policy
-from slotwise.solver.loop.priority import Factors, Usage, dynamic_priority
+from slotwise.solver.fairshare.dispatch_order import order_policy
+from slotwise.solver.fairshare.priority import Factors, Usage, dynamic_priority
 
 DATA = Path(__file__).parents[1] / "data" / "ground" / "fairshare" / "volclava-fairshare.json"
 CASES = {case["scenario"]: case for case in json.loads(DATA.read_text())}

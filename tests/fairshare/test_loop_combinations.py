@@ -15,13 +15,13 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
+from slotwise.solver.fairshare.priority import Factors, Usage, dynamic_priority
+from slotwise.solver.fairshare.series import ShareSeries
 from slotwise.solver.loop.changes import Change, HostStatus, Resize
-from slotwise.solver.loop.moment import moment_of
-from slotwise.solver.loop.priority import Factors, Usage, dynamic_priority
-from slotwise.solver.loop.saving import load, save
-from slotwise.solver.loop.settings import Settings
-from slotwise.solver.loop.share_series import ShareSeries
+from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
+from slotwise.solver.loop.snapshot import moment_of
+from slotwise.solver.methods.settings import Settings
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")

@@ -9,7 +9,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.loop.order import order_policy
+from slotwise.solver.fairshare.dispatch_order import order_policy
 
 
 def users(found: list[Job]) -> str:

@@ -13,8 +13,8 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.loop.fairshare import ShareTree
-from slotwise.solver.loop.order import order_policy
+from slotwise.solver.fairshare.accounts import ShareTree
+from slotwise.solver.fairshare.dispatch_order import order_policy
 
 GROUPS = (
     UserGroup("g1", ("a", "b", "c"), (("a", 2), ("default", 1))),

@@ -13,8 +13,8 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.order import order_policy
-from slotwise.solver.loop.pools import entitlements, host_slots, surplus
+from slotwise.solver.fairshare.dispatch_order import order_policy
+from slotwise.solver.fairshare.slot_pools import entitlements, host_slots, surplus
 
 MANY = 1000
 

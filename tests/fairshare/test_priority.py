@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.priority import HOUR, Factors, Meter, Usage, dynamic_priority
+from slotwise.solver.fairshare.priority import HOUR, Factors, Meter, Usage, dynamic_priority
 
 DEFAULTS = Factors()
 

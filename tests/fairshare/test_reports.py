@@ -16,9 +16,9 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
-from slotwise.solver.loop.order import order_policy
-from slotwise.solver.loop.share_report import share_levels
-from slotwise.solver.loop.share_series import ShareSeries
+from slotwise.solver.fairshare.dispatch_order import order_policy
+from slotwise.solver.fairshare.reports import share_levels
+from slotwise.solver.fairshare.series import ShareSeries
 from typer.testing import CliRunner
 
 app = typer.Typer()

@@ -3,8 +3,8 @@
 import pytest
 from slotwise.model.shares import Groups, ShareLookup, share_tree
 from slotwise.model.user import UserGroup
-from slotwise.solver.loop.fairshare import Change, ShareTree
-from slotwise.solver.loop.priority import Factors
+from slotwise.solver.fairshare.accounts import Change, ShareTree
+from slotwise.solver.fairshare.priority import Factors
 
 TEN = tuple(f"member{i}" for i in range(10))
 

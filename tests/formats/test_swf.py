@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from slotwise.model.errors import InputError
 from slotwise.model.formats.swf import COLUMNS, parse_swf, read_swf
 from slotwise.model.workload import Workload, canonical, machine_size
-from slotwise.solver.loop.replay import replay
+from slotwise.solver.replay import replay
 
 GOOD = "7 100 -1 50 4 -1 -1 4 60 -1 1 12 3 -1 2 -1 -1 -1"
 

@@ -17,15 +17,15 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.earliest import earliest_start
-from slotwise.solver.loop.present import Beside, HeldBack
+from slotwise.solver.availability.free_now import Beside, HeldBack
+from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.loop.records import Simulation
-from slotwise.solver.loop.reservations import reserve_greedily
-from slotwise.solver.loop.settings import Settings
 from slotwise.solver.loop.simulation import Session
+from slotwise.solver.methods.reservations import reserve_greedily
+from slotwise.solver.methods.settings import Settings
+from slotwise.solver.optimal.first_fit import time_based_plan
+from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.resources import SLOTS
-from slotwise.solver.timebased import time_based_plan
 
 GROUND = Path(__file__).parents[1] / "data" / "ground"
 #: The recorded scheduler learns run times in steps of about 14 s, and cycles every 2 s.

@@ -19,10 +19,10 @@ from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.queue import Queue
 from slotwise.solver.loop.changes import HostStatus, Resize
+from slotwise.solver.loop.checkpoints import save
 from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.saving import save
-from slotwise.solver.loop.settings import Settings
 from slotwise.solver.loop.simulation import Session, simulate
+from slotwise.solver.methods.settings import Settings
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()

@@ -15,7 +15,7 @@ import traces
 import typer
 from slotwise.cli.simulate import simulate
 from slotwise.model.errors import InputError
-from slotwise.solver.loop.replay import Replay
+from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
 
 KTH = str(traces.log_path("KTH-SP2"))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.replay import POLICIES, Replay, replay
+from slotwise.solver.replay import POLICIES, Replay, replay
 
 SWITCHES = ("event", "timestamp")
 

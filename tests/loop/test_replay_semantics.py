@@ -4,9 +4,9 @@ import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload
 from slotwise.solver.loop.events import EventQueue, Kind
-from slotwise.solver.loop.replay import Checkpoint, Replay, measure, replay
-from slotwise.solver.loop.replay.metrics import bounded_slowdown
-from slotwise.solver.loop.replay.profile import Profile
+from slotwise.solver.replay import Checkpoint, Replay, measure, replay
+from slotwise.solver.replay.metrics import bounded_slowdown
+from slotwise.solver.replay.processor_profile import Profile
 
 
 def starts(jobs, policy, procs=4, **options):

@@ -6,8 +6,8 @@ import time
 
 import pytest
 import traces
-from slotwise.solver.loop.replay import POLICIES, replay
-from slotwise.solver.loop.replay.synthetic import synthetic
+from slotwise.solver.replay import POLICIES, replay
+from slotwise.solver.replay.synthetic import synthetic
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import traces
-from slotwise.solver.loop.replay import POLICIES, Replay, measure, replay
+from slotwise.solver.replay import POLICIES, Replay, measure, replay
 
 PRINTED = {  # mean wait in seconds and mean bounded slowdown, as published beside the results
     ("KTH-SP2", "fcfs"): ("353776", "6815"),

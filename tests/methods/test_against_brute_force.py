@@ -9,8 +9,8 @@ from brute_force import lexicographic_starts, time_based_starts, unplaced
 from hypothesis import HealthCheck, given, settings
 from random_instances import instances
 from slotwise.model.instance import Instance
-from slotwise.solver.compare import compare
-from slotwise.solver.methods import plan
+from slotwise.solver.advice.compare import compare
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

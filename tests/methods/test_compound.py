@@ -14,7 +14,7 @@ from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 HOUR = 3600

@@ -9,7 +9,7 @@ import time
 import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.generate import generate
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 BUSY = generate(hosts=16, running=60, pending=8, load=0.97, seed=5)

@@ -12,8 +12,8 @@ from slotwise.model.cluster import Cluster
 from slotwise.model.instance import Instance
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.compare import compare
-from slotwise.solver.methods import plan
+from slotwise.solver.advice.compare import compare
+from slotwise.solver.planning import plan
 
 HOUR = 3600
 

@@ -13,7 +13,7 @@ from slotwise.model.job import Job
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.queue import Queue
 from slotwise.model.user import User, UserGroup
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 
 ALL, EACH = Scope(("all",)), Scope(("all",), each=True)
 BOB = {"user": "bob"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
-from slotwise.solver.earliest import Start, earliest_start, hold_start, start_at
 from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.optimal.first_fit import plan_time_based
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.neighbourhood import improve
 from slotwise.solver.optimal.objectives import Objective
+from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
 from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.timebased import plan_time_based
 
 BUSY = generate(hosts=12, running=50, pending=12, load=0.97, seed=4)
 

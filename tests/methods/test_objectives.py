@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_instances import instances
 from slotwise.model.instance import Instance
-from slotwise.solver.methods import OBJECTIVES, plan
+from slotwise.solver.planning import OBJECTIVES, plan
 from slotwise.solver.validate import validate
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.solver.methods import OBJECTIVES, plan
+from slotwise.solver.planning import OBJECTIVES, plan
 
 LARGE = {"cluster-1000", "ctc-sp2-queue-100", "theta-queue-50"}
 SMALL = sorted(set(sw.examples()) - LARGE)

@@ -15,8 +15,8 @@ from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
-from slotwise.solver.earliest import earliest_start, hold_start, start_at
-from slotwise.solver.methods import plan
+from slotwise.solver.placement.earliest import earliest_start, hold_start, start_at
+from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 

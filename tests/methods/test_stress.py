@@ -16,8 +16,8 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
-from slotwise.solver.compare import compare
-from slotwise.solver.methods import plan
+from slotwise.solver.advice.compare import compare
+from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 

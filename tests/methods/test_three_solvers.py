@@ -10,7 +10,7 @@ from agreement_cases import KINDS, case
 from brute_force import starts_by_the_minute
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 #: Instances of the slow proof: six rounds through all kinds.

@@ -17,7 +17,7 @@ from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
 from slotwise.model.queue import Queue
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 HOUR = 3600

@@ -14,8 +14,8 @@ from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.reservation import reservation
-from slotwise.solver.compare import compare
-from slotwise.solver.methods import plan
+from slotwise.solver.advice.compare import compare
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 HOUR = 3600

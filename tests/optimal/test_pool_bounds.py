@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, literal_starts, pool_problems
-from slotwise.solver.optimal.pool.board import Board
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
+from slotwise.solver.optimal.pool.duals import Market, Prices, fill
+from slotwise.solver.optimal.pool.incumbent import Board
 from slotwise.solver.optimal.pool.makespan import makespan_bound
 from slotwise.solver.optimal.pool.packing import Patterns
-from slotwise.solver.optimal.pool.prices import Market, Prices, fill
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import latest_starts, prove
 from slotwise.solver.optimal.pool.relax import certify

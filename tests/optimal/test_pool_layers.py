@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
+from slotwise.solver.optimal.pool.duals import Market, Prices
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.prices import Market, Prices
 from slotwise.solver.optimal.pool.relax import SCALE, certify
 
 

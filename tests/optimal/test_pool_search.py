@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, from_running, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise
-from slotwise.solver.optimal.pool.board import Board
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.incumbent import Board
 from slotwise.solver.optimal.pool.order_search import OrderSearch
 from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
 from slotwise.solver.optimal.pool.window import WindowSearch

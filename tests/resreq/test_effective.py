@@ -11,7 +11,7 @@ from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.resreq import Compound, effective_requirement, print_requirement
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 
 
 def instance(queue: Queue, params: Params | None = None) -> Instance:

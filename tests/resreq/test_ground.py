@@ -33,7 +33,7 @@ from slotwise.model.resreq import (
 )
 from slotwise.model.resreq.rusage import amounts
 from slotwise.model.resreq.syntax import operands
-from slotwise.solver.methods import plan
+from slotwise.solver.planning import plan
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data" / "ground"

@@ -16,8 +16,8 @@ import sys
 import threading
 from typing import IO, Any, Self
 
-from .board import Board
 from .improver import improve
+from .incumbent import Board
 from .problem import Ints, PoolProblem
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .board import Board
 from .decoder import Decoder
+from .incumbent import Board
 from .order_search import OrderSearch
 from .window import WindowSearch, by_start
 

@@ -23,12 +23,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .prices import Prices
+from .duals import Prices
+from .price_table import Calendar, Ledger, Tariff, rooms_of
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem, SmallInts
 from .relax import SCALE
 from .states import States, undominated
-from .tariff import Calendar, Ledger, Tariff, rooms_of
 
 CHUNK_BYTES = 1e7
 SURPLUS = 2

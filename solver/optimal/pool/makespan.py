@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .board import Board
-from .prices import Market
+from .duals import Market
+from .incumbent import Board
 from .problem import Ints, PoolProblem
 
 FIRST_SLICE = 0.1

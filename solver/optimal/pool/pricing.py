@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .prices import Market
+from .duals import Market
 from .problem import Ints, PoolProblem
 from .relax import Bound, Relaxation
 

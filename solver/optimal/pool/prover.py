@@ -14,9 +14,9 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from .board import Board
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
+from .incumbent import Board
 from .layers import LayeredSearch
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .prices import Market, Prices
+from .duals import Market, Prices
 from .problem import Floats, Group, Ints, PoolProblem
 
 SCALE = 1 << 16

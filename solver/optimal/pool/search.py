@@ -9,10 +9,10 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from .board import Board
 from .decoder import Decoder
 from .helper import Helper
 from .improver import improve
+from .incumbent import Board
 from .makespan import prove_makespan
 from .orders import best_rule
 from .problem import Ints, PoolProblem, PoolResult, Progress, Status

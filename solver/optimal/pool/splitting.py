@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .board import Board
+from .incumbent import Board
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
 from .relax import Bound

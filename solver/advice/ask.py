@@ -1,0 +1,354 @@
+"""When would this bsub line start, and which other way of asking would start sooner?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any
+
+from ...model.duration import expected_duration
+from ...model.errors import InputError, Problem
+from ...model.formats.submit import refusals, submitted_job
+from ...model.formats.units import MINUTE, parse_duration
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.resreq import effective_requirement
+from ...model.resreq.syntax import Simple
+from .job_edits import (
+    is_compound,
+    limit_text,
+    section,
+    with_limit,
+    with_queue,
+    with_section,
+    with_slots,
+)
+from .suggestions import longest_limit, tiles
+from .what_if import Forecast, Method, Outlook
+
+#: Combinations of listed alternatives that are planned at the most.
+MOST_ALTERNATIVES = 1000
+#: The options that may vary, in the order of the columns.
+OPTIONS = ("slots", "ptile", "limit", "cu", "queue")
+#: Written for "without it".
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way of asking: the options that differ from the line, and what it would get.
+
+    changed: option ("slots", "ptile", "limit", "cu", "queue") to its value as text.
+    shown: all options as text, for a table. refused: why the queue would not take it, or "".
+    """
+
+    changed: Mapping[str, str]
+    shown: Mapping[str, str]
+    outlook: Outlook
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The line as asked and its alternatives, the earliest start first.
+
+    tried: how many alternatives were planned; under `explore` only those that start sooner than the
+    line are kept.
+    """
+
+    line: Alternative
+    alternatives: tuple[Alternative, ...]
+    method: str
+    tried: int
+    explored: bool = False
+
+    def to_dict(self, now: int) -> dict[str, Any]:
+        """Plain data, times in seconds from `now`."""
+        return {
+            "method": self.method,
+            "line": _record(self.line, now),
+            "alternatives": [_record(item, now) for item in self.alternatives],
+            "tried": self.tried,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Alternatives to try, every combination of them; an empty tuple keeps what the line says.
+
+    slots: -n. ptile: slots a host, None for no span. limit: -W in seconds. cu: contents of cu[],
+    None for none. queue: -q.
+    """
+
+    slots: Sequence[int] = ()
+    ptile: Sequence[int | None] = ()
+    limit: Sequence[int] = ()
+    cu: Sequence[str | None] = ()
+    queue: Sequence[str] = ()
+
+    @classmethod
+    def read(cls, **texts: str | Sequence[str]) -> Choices:
+        """From comma lists as they are typed: ``slots="4,8"``, ``limit="1:00,2:00"``.
+
+        Contents of cu[] keep their colons; ``none`` stands for "without it". Raises InputError
+        with everything that cannot be read.
+        """
+        found: dict[str, list[Any]] = {}
+        problems: list[Problem] = []
+        for name, text in texts.items():
+            listed = [text] if isinstance(text, str) else text
+            for word in (word.strip() for item in listed for word in item.split(",")):
+                try:
+                    found.setdefault(name, []).append(_READERS[name](word))
+                except ValueError as error:
+                    problems.append(Problem(str(error), path=f"--{name}"))
+        if problems:
+            raise InputError(problems)
+        return cls(**{name: tuple(dict.fromkeys(values)) for name, values in found.items()})
+
+
+def ask(
+    instance: Instance,
+    line: str,
+    *,
+    choices: Choices | None = None,
+    explore: bool = False,
+    user: str = "user",
+    method: Method = "time-based",
+    time_limit: float | None = None,
+    effort: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Answer:
+    """When the job of a bsub line would start, submitted now as the last one of its queue.
+
+    Jobs before it keep what the method plans for them; jobs of queues with less priority come
+    after it. choices: alternatives to try, all combinations; explore: choose them. user: who
+    submits (limits, queues). method, time_limit, effort, cancel: as in :func:`slotwise.explain`.
+    Raises InputError for a line that would be refused, with everything that is wrong with it.
+    """
+    job = submitted_job(instance, line, user=user)
+    forecast = Forecast(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    asked = Alternative({}, _shown(instance, job), forecast.outlook(job))
+    bench = _Bench(forecast, job, asked)
+    if choices is not None:
+        bench.try_all(choices)
+    if explore:
+        bench.explore()
+    shown = bench.ranked() if choices is not None else bench.without_repeats()
+    return Answer(asked, tuple(shown), method, len(bench.found), explore)
+
+
+# --- one bench of trials --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Bench:
+    forecast: Forecast
+    job: Job
+    asked: Alternative
+    found: dict[tuple[tuple[str, str], ...], Alternative] = field(default_factory=dict)
+    kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
+
+    def try_all(self, choices: Choices) -> None:
+        """Every combination of the listed values."""
+        lists = [[(name, value) for value in getattr(choices, name)] for name in OPTIONS]
+        used = [values for values in lists if values]
+        count = 1
+        for values in used:
+            count *= len(values)
+        if count > MOST_ALTERNATIVES:
+            raise InputError(
+                f"{count} combinations are too many: list {MOST_ALTERNATIVES} or fewer"
+            )
+        _able(self.job, choices)
+        for combination in product(*used):
+            self._try(dict(combination), keep=True)
+
+    def explore(self) -> None:
+        """Changes of one option, then pairs of them that beat both; sooner than the line only."""
+        singles = [{name: value} for name, values in self._sensible().items() for value in values]
+        tried = [(change, self._try(change)) for change in singles]
+        usable = [(change, item) for change, item in tried if item is not None]
+        for (one, first), (two, second) in combinations(usable, 2):
+            if not one.keys() & two.keys():
+                best = min(_start(first), _start(second))
+                if best > self.forecast.instance.now:
+                    pair = self._try({**one, **two}, keep=False)
+                    if pair is not None and _start(pair) < min(best, _start(self.asked)):
+                        self.kept.add(_key(pair.changed))
+        for _, item in usable:
+            if _start(item) < _start(self.asked):
+                self.kept.add(_key(item.changed))
+
+    def ranked(self) -> list[Alternative]:
+        """What is kept, by start, then by how little it changes."""
+        kept = [self.found[key] for key in self.kept]
+        order = list(self.found)
+        return sorted(
+            kept,
+            key=lambda item: (_start(item), len(item.changed), order.index(_key(item.changed))),
+        )
+
+    def without_repeats(self) -> Iterator[Alternative]:
+        """Of the same options changed for the same start, the first, which is nearest the line."""
+        seen = set()
+        for item in self.ranked():
+            sight = (tuple(item.changed), item.outlook.start)
+            if sight not in seen:
+                seen.add(sight)
+                yield item
+
+    def _try(self, change: Mapping[str, Any], *, keep: bool = False) -> Alternative | None:
+        """Plan one alternative; None where it is the line itself."""
+        instance = self.forecast.instance
+        job = self.job
+        for name, value in change.items():
+            job = _APPLY[name](job, value)
+        before, after = self.asked.shown, _shown(instance, job)
+        changed = {name: after[name] for name in OPTIONS if after[name] != before[name]}
+        if not changed:
+            return None
+        key = _key(changed)
+        if key not in self.found:
+            refused = "; ".join(refusals(instance, job))
+            stopped = self.forecast.cancel.is_set()
+            outlook = (
+                Outlook(job, None, waits_for=refused or "not tried: stopped")
+                if refused or stopped
+                else self.forecast.outlook(job)
+            )
+            self.found[key] = Alternative(changed, after, outlook, refused)
+        if keep:
+            self.kept.add(key)
+        return self.found[key]
+
+    def _sensible(self) -> dict[str, list[Any]]:
+        """Values worth a try for each option."""
+        instance, job = self.forecast.instance, self.job
+        found: dict[str, list[Any]] = {"limit": self._limits()}
+        if not is_compound(job):
+            found["slots"] = [n for n in (job.slots // 2, job.slots // 4, 1) if n]
+            own = int(self.asked.shown["ptile"]) if self.asked.shown["ptile"].isdigit() else 0
+            near = sorted(tiles(instance, job), key=lambda tile: abs(tile - own))
+            found["ptile"] = [*near, None] if job.slots > 1 else []
+            if instance.cluster.units_of():
+                found["cu"] = [None, "maxcus=1", "maxcus=2", "balance"]
+            elif section(job, "cu") is not None:
+                found["cu"] = [None]
+        found["queue"] = [queue.name for queue in instance.queues]
+        return {name: found[name] for name in OPTIONS if name in found}
+
+    def _limits(self) -> list[int]:
+        """Half and a quarter of the run limit, and the longest ones that would start sooner."""
+        view = self.forecast.view(self.job)
+        demand = self.forecast.demand(view, self.job)
+        own = expected_duration(self.forecast.instance, self.job)
+        found = []
+        if not demand.impossible:
+            times = view.profile.candidate_times(demand.earliest)
+            sooner = (time for time in times if time < _start(self.asked))
+            longest = (longest_limit(view.profile, demand, time) for time in sooner)
+            found += [seconds for seconds in longest if seconds is not None][:1]
+        if own is not None:
+            found += [own // part // MINUTE * MINUTE for part in (2, 4)]
+        return [seconds for seconds in dict.fromkeys(found) if seconds >= MINUTE]
+
+
+def _start(item: Alternative) -> float:
+    return float("inf") if item.outlook.start is None else item.outlook.start
+
+
+def _key(changed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(changed.items())
+
+
+def _able(job: Job, choices: Choices) -> None:
+    """A compound requirement has its own counts and spans."""
+    if is_compound(job) and (choices.slots or choices.ptile or choices.cu):
+        raise InputError(
+            "a compound requirement ties -n, span and cu together: give only --limit and --queue"
+        )
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+def _with_tile(job: Job, tile: int | None) -> Job:
+    """ptile, or no span at all; hosts=-1 also puts aside what the queue says."""
+    return with_section(job, "span", "hosts=-1" if tile is None else f"ptile={tile}")
+
+
+_APPLY: dict[str, Callable[[Job, Any], Job]] = {
+    "slots": with_slots,
+    "ptile": _with_tile,
+    "limit": with_limit,
+    "cu": lambda job, content: with_section(job, "cu", content),
+    "queue": with_queue,
+}
+
+
+def _shown(instance: Instance, job: Job) -> dict[str, str]:
+    """The options of a job as text; what queue and application add counts."""
+    shown = {
+        "slots": str(job.slots) if job.max_slots is None else f"{job.slots},{job.max_slots}",
+        "ptile": "",
+        "limit": "",
+        "cu": section(job, "cu") or "",
+        "queue": job.queue,
+    }
+    try:
+        duration = expected_duration(instance, job)
+        requirement = effective_requirement(instance, job).requirement
+    except (InputError, KeyError):  # an alternative that will be refused, such as an unknown queue
+        return shown
+    shown["limit"] = "" if duration is None else limit_text(duration)
+    if isinstance(requirement, Simple) and requirement.span is not None:
+        span = requirement.span
+        alone = "one host" if span.hosts == 1 else ""
+        shown["ptile"] = alone or ("!" if span.ptile_max else str(span.ptile or ""))
+    return shown
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+        raise ValueError(f"must be whole numbers of 1 or more such as 4,8, not {text!r}")
+    return int(text)
+
+
+def _limit(text: str) -> int:
+    seconds = parse_duration(text, MINUTE)
+    if seconds < 1:
+        raise ValueError(f"must be more than 0, not {text!r}")
+    return seconds
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise ValueError("must be names such as a,b, not an empty one")
+    return text
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "slots": _number,
+    "ptile": lambda text: None if text == NONE else _number(text),
+    "limit": _limit,
+    "cu": lambda text: None if text == NONE else _name(text),
+    "queue": _name,
+}
+
+
+def _record(item: Alternative, now: int) -> dict[str, Any]:
+    outlook = item.outlook
+    start = None if outlook.start is None else outlook.start - now
+    return {
+        **item.shown,
+        "changed": dict(item.changed),
+        "start": start,
+        "wait": start,
+        "finish": None if outlook.finish is None else outlook.finish - now,
+        "allocation": dict(outlook.allocation),
+        "proved": outlook.proved,
+        "waits_for": outlook.waits_for,
+    }

@@ -1,0 +1,186 @@
+"""Why a job does not start earlier, and what would help."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ...model.errors import InputError, nearest
+from ...model.instance import Instance
+from ...model.job import Job
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
+from ..placement.earliest import can_start
+from ..rules.pending_reasons import amounts_short, shortage
+from .suggestions import Suggestion, job_text, suggest
+from .what_if import Forecast, Method, Outlook, View
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps the job from starting at the candidate instants from `first` to before `until`.
+
+    until: None where it never ends. instants: how many candidate instants were looked at.
+    """
+
+    first: int
+    until: int | None
+    reason: str
+    instants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One pending job: its start as planned, what stands before it, what would bring it forward.
+
+    tried: how many changes were tried for the suggestions, the best of which come first.
+    """
+
+    outlook: Outlook
+    method: str
+    obstacles: tuple[Obstacle, ...]
+    suggestions: tuple[Suggestion, ...]
+    tried: int
+
+    def to_dict(self, now: int) -> dict[str, Any]:
+        """Plain data, times in seconds from `now`."""
+
+        def since(time: int | None) -> int | None:
+            return None if time is None else time - now
+
+        return {
+            "job": self.outlook.job.id,
+            "method": self.method,
+            "start": since(self.outlook.start),
+            "finish": since(self.outlook.finish),
+            "allocation": dict(self.outlook.allocation),
+            "proved": self.outlook.proved,
+            "waits_for": self.outlook.waits_for,
+            "obstacles": [
+                {"from": since(o.first), "until": since(o.until), "reason": o.reason}
+                for o in self.obstacles
+            ],
+            "suggestions": [
+                {
+                    "change": s.change,
+                    "start": since(s.start),
+                    "gain": s.gain,
+                    "allocation": s.allocation,
+                }
+                for s in self.suggestions
+            ],
+            "tried": self.tried,
+        }
+
+
+def explain(
+    instance: Instance,
+    job: str,
+    *,
+    method: Method = "time-based",
+    time_limit: float | None = None,
+    effort: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Explanation:
+    """Why a pending job does not start earlier, and what would help (LOP-01).
+
+    method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
+    placed jointly). time_limit, effort: of each exact plan. cancel: set it to stop trying changes.
+    Raises InputError for a job that is not pending.
+    """
+    asked = _pending(instance, job)
+    forecast = Forecast(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    view = forecast.view(asked)
+    demand = forecast.demand(view, asked)
+    outlook = forecast.outlook(asked)
+    if demand.impossible or outlook.start == instance.now:
+        obstacles: tuple[Obstacle, ...] = ()
+    else:
+        obstacles = tuple(_obstacles(view, demand, outlook.start, method))
+    if outlook.start == instance.now:
+        return Explanation(outlook, method, obstacles, (), 0)
+    suggestions, tried = suggest(forecast, view, demand, outlook)
+    return Explanation(outlook, method, obstacles, suggestions, tried)
+
+
+def _pending(instance: Instance, job: str) -> Job:
+    found = next((item for item in instance.pending if item.id == job), None)
+    if found is not None:
+        return found
+    if any(item.job.id == job for item in instance.running):
+        raise InputError(f"job {job} runs already: only pending jobs wait for a start")
+    if any(item.id == job for item in instance.future):
+        raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
+    hint = nearest(job, [item.id for item in instance.pending])
+    raise InputError(f"there is no pending job {job!r}{hint}")
+
+
+# --- why not earlier ------------------------------------------------------------------------------
+
+
+def _obstacles(view: View, demand: Demand, start: int | None, method: str) -> Iterator[Obstacle]:
+    """The candidate instants before the start, put together where the reason is the same."""
+    now = view.problem.instance.now
+    profile, base = view.profile, view.problem.base
+    times = profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
+    times = profile.with_openings(demand, times)
+    before = [time for time in times if start is None or time < start]
+    if demand.earliest > now:
+        yield Obstacle(now, demand.earliest, "its begin time (-b)", 1)
+    reasons = [(time, *_reason(view, demand, base, time)) for time in before]
+    groups = [(key, list(group)) for key, group in groupby(reasons, key=lambda item: item[1:3])]
+    ends = [*(group[0][0] for _, group in groups[1:]), start]
+    for (key, group), until in zip(groups, ends, strict=False):
+        reason = _spread([text for *_, text in group])
+        if key[0]:
+            reason = f"{reason} ({_whose(view, demand, group[0][0])})"
+        yield Obstacle(group[0][0], until, reason, len(group))
+
+
+def _reason(view: View, demand: Demand, base: Profile, time: int) -> tuple[bool, str, str]:
+    """Whether only planned jobs are in the way; the kind of reason; the reason."""
+    if not base.open_for(demand, time):
+        text = "a dispatch or run window is closed or closes too soon"
+        return False, text, text
+    planned = can_start(base, demand, time)
+    profile = view.profile if planned else base
+    parts = [shortage(view.problem, demand, profile, time)]
+    parts += filter(None, [amounts_short(view.problem, demand, profile, time)])
+    text = "; ".join(parts)
+    return planned, _HAS.sub(r"\1 #", text), text
+
+
+#: The numbers of a reason that change from instant to instant.
+_HAS = re.compile(r"(\bhas |\blacks |more than |\bleaves |free slots: )(\d+)")
+
+
+def _spread(texts: list[str]) -> str:
+    """The first text, with the numbers that change shown as ``has 0 to 5``."""
+    numbers = [[int(number) for _, number in _HAS.findall(text)] for text in texts]
+    ranges = iter([(min(column), max(column)) for column in zip(*numbers, strict=True)])
+
+    def show(match: re.Match[str]) -> str:
+        low, high = next(ranges)
+        return f"{match[1]}{low}" if low == high else f"{match[1]}{low} to {high}"
+
+    return _HAS.sub(show, texts[0])
+
+
+def _whose(view: View, demand: Demand, time: int) -> str:
+    """The reservation, or the reservations together, without which the job would fit at `time`."""
+    end = FOREVER if demand.duration is None else time + demand.duration
+    overlapping = [
+        other.demand.job.id
+        for other in view.planned
+        if other.start.time < end and time < (other.item.finish or FOREVER)
+    ]
+    alone = [job for job in overlapping if can_start(view.without(job), demand, time)]
+    if alone:
+        return f"reserved for {' or '.join(map(job_text, alone[:3]))}"
+    shown = ", ".join(map(job_text, overlapping[:3]))
+    more = f" and {len(overlapping) - 3} more" if len(overlapping) > 3 else ""
+    return f"reserved for {shown}{more} together"

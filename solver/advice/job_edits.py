@@ -1,0 +1,54 @@
+"""A job asked for in another way: other options of its bsub line, one change at a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...model.job import Job
+
+#: Sections that a change may put in place of what the job says.
+SECTIONS = ("span", "cu", "same", "select", "rusage")
+
+
+def section(job: Job, name: str) -> str | None:
+    """What stands in a section of the job's own -R, None where it has none."""
+    for text in job.res_req:
+        if match := re.search(rf"\b{name}\[([^\]]*)\]", text):
+            return match[1].strip()
+    return None
+
+
+def is_compound(job: Job) -> bool:
+    """Whether the job has a compound requirement, whose counts are tied to -n."""
+    return any("{" in text for text in job.res_req)
+
+
+def with_section(job: Job, name: str, content: str | None) -> Job:
+    """The job with a section replaced, None for left out; the rest of the text stays as it is."""
+    cut = [re.sub(rf"\b{name}\[[^\]]*\]", " ", text) for text in job.res_req]
+    kept = [" ".join(text.split()) for text in cut]
+    if content is not None:
+        kept = [*kept[:-1], f"{kept[-1] if kept else ''} {name}[{content}]".strip()]
+    return replace(job, res_req=tuple(text for text in kept if text))
+
+
+def with_slots(job: Job, slots: int) -> Job:
+    """The job with -n."""
+    return replace(job, slots=slots, max_slots=None)
+
+
+def with_limit(job: Job, seconds: int) -> Job:
+    """The job with -W."""
+    return replace(job, run_limit=seconds)
+
+
+def with_queue(job: Job, queue: str) -> Job:
+    """The job with -q."""
+    return replace(job, queue=queue)
+
+
+def limit_text(seconds: int) -> str:
+    """A run limit as -W takes it: ``h:mm``."""
+    minutes = -(-seconds // 60)
+    return f"{minutes // 60}:{minutes % 60:02d}"

@@ -1,0 +1,239 @@
+"""What is free at this very instant, kept up to date as jobs start, shrink and end.
+
+:class:`Present` has the amounts, exact to the second (a decaying reservation included: RSV-02).
+:class:`Beside` is the view of one job: what is free beside the reservations that pending jobs hold,
+on the hosts that are open to it. It is a profile of a single instant, so placement works on it as
+it does on a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...model.reservation import Reservation
+from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, Per, Room, TermDemand
+from .profile import Profile
+from .resources import SLOTS, FloatArray, ResourceTable
+
+
+@dataclass(slots=True)
+class Part:
+    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1]).
+
+    amount: of `reservation`, held now, counted `times` times.
+    """
+
+    pool: bool
+    index: int
+    hosts: IntArray
+    times: FloatArray
+    reservation: Reservation
+    amount: float
+
+    @property
+    def falls(self) -> bool:
+        """Whether the amount changes while the job runs."""
+        phases = self.reservation.phases
+        return len(phases) > 1 or phases[0].end is not None
+
+    @property
+    def decays(self) -> bool:
+        """Whether some phase falls linearly."""
+        return any(phase.decay for phase in self.reservation.phases)
+
+
+class Present:
+    """Free amounts now: of every host resource [H], of every pool; negative if overcommitted."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        self.table = table
+        self._hosts: list[FloatArray] = []
+        self._pools: list[float] = []
+
+    def host(self, index: int) -> FloatArray:
+        """Free amount of a host resource, [H]; not to be changed."""
+        while len(self._hosts) <= index:
+            self._hosts.append(self.table.host_resources[len(self._hosts)].capacity.copy())
+        return self._hosts[index]
+
+    def pool(self, index: int) -> float:
+        """Free amount of a pool."""
+        while len(self._pools) <= index:
+            self._pools.append(self.table.pools[len(self._pools)].capacity)
+        return self._pools[index]
+
+    def copy(self) -> Present:
+        """An independent copy."""
+        twin = Present(self.table)
+        twin._hosts = [amounts.copy() for amounts in self._hosts]
+        twin._pools = list(self._pools)
+        return twin
+
+    def take(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        *,
+        elapsed: int = 0,
+        whole_hosts: Iterable[int] = (),
+    ) -> list[Part]:
+        """Take what a job uses `elapsed` seconds after its start; give back what is returned."""
+        parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
+        for part in parts:
+            self.change(part, part.reservation.at(elapsed))
+        return parts
+
+    def give(self, parts: Iterable[Part]) -> None:
+        """Give back all that the parts hold."""
+        for part in parts:
+            self.change(part, 0.0)
+
+    def change(self, part: Part, amount: float) -> None:
+        """Let a part hold `amount` from now on."""
+        more = amount - part.amount
+        if not more:
+            return
+        part.amount = amount
+        if part.pool:
+            self.pool(part.index)
+            self._pools[part.index] -= more * float(part.times[0])
+        else:
+            self.host(part.index)[part.hosts] -= more * part.times
+
+    def free_slots(self, host: int, slots: int) -> None:
+        """Free slots of a host without more ado: for trials on a copy."""
+        self.host(SLOTS)[host] += slots
+
+    def report(self, index: int, host: int, capacity: float) -> None:
+        """A host reports another capacity of one of its amounts."""
+        free = self.host(index)
+        free[host] += capacity - self.table.host_resources[index].capacity[host]
+        self.table.host_resources[index].capacity[host] = capacity
+
+    def state(self) -> dict[str, list[float] | list[list[float]]]:
+        """Plain data, exact."""
+        return {"hosts": [a.tolist() for a in self._hosts], "pools": list(self._pools)}
+
+    def load(self, state: Mapping[str, list[list[float]]]) -> None:
+        """Take over what :meth:`state` gave."""
+        self._hosts = [np.array(amounts, dtype=float) for amounts in state["hosts"]]
+        self._pools = [float(amount) for amount in state["pools"]]  # type: ignore[arg-type]
+
+
+def parts_of(
+    table: ResourceTable,
+    alternative: Alternative,
+    allocation: Allocation,
+    whole_hosts: Iterable[int] = (),
+) -> Iterator[Part]:
+    """What one term of a job uses, with nothing held yet."""
+    hosts = np.fromiter(allocation, np.int64, len(allocation))
+    slots = np.fromiter(allocation.values(), float, len(allocation))
+    ones = np.ones(len(hosts))
+    for use in alternative.host_uses:
+        if use.per is Per.JOB:
+            yield Part(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
+            continue
+        capacity = table.host_resources[use.index].capacity
+        times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
+        yield Part(False, use.index, hosts, times, use.reservation, 0.0)
+    whole = np.array(sorted(whole_hosts), dtype=np.int64)
+    if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
+        own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
+        rest = table.host_resources[SLOTS].capacity[whole] - own
+        yield Part(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
+    elif whole.size:
+        other = np.setdiff1d(whole, hosts)
+        rest = table.host_resources[SLOTS].capacity[other]
+        yield Part(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
+    for use in alternative.pool_uses:
+        inside = slots[table.pools[use.index].mask[hosts]]
+        if inside.size:
+            count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
+            yield Part(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
+
+
+@dataclass(slots=True)
+class HeldBack:
+    """What pending jobs hold, summed: amounts by host resource [H] and by pool."""
+
+    hosts: dict[int, FloatArray] = field(default_factory=dict)
+    pools: dict[int, float] = field(default_factory=dict)
+
+    def add_host(self, index: int, host: int, amount: float, size: int) -> None:
+        """Hold `amount` of a host resource on one host; size: number of hosts."""
+        if index not in self.hosts:
+            self.hosts[index] = np.zeros(size)
+        self.hosts[index][host] += amount
+
+    def add_pool(self, index: int, amount: float) -> None:
+        """Hold `amount` of a pool."""
+        self.pools[index] = self.pools.get(index, 0.0) + amount
+
+
+class Beside(Profile):
+    """The present as one job sees it, as a profile of one instant.
+
+    held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
+    blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
+    """
+
+    def __init__(self, present: Present, now: int, held: HeldBack) -> None:
+        super().__init__(present.table, now)
+        self.present = present
+        self.held = held
+        self.closed: BoolArray | None = None
+        self.blocked: FloatArray | None = None
+
+    def free(self, index: int, time: int) -> FloatArray:
+        """Free amount of a host resource beside what is held, [H]."""
+        amounts = self.present.host(index)
+        held = self.held.hosts.get(index)
+        if held is not None:
+            amounts = amounts - held
+        if index == SLOTS and self.blocked is not None:
+            amounts = amounts - self.blocked
+        return amounts
+
+    def free_in_pool(self, index: int, time: int) -> float:
+        """Free amount of a pool beside what is held."""
+        return self.present.pool(index) - self.held.pools.get(index, 0.0)
+
+    def checkpoints(self, start: int, duration: int | None) -> list[int]:
+        """Only the present counts here."""
+        return [start]
+
+    def open_for(self, demand: Demand, time: int) -> bool:
+        """Windows are the loop's own business."""
+        return True
+
+    def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
+        """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
+        room = super().room(demand, term, alternative, start)
+        if self.closed is not None:
+            room = replace(room, caps=np.where(self.closed, 0, room.caps))
+        if term.unit is not None:
+            free = np.maximum(self.present.host(SLOTS), 0).astype(np.int64)
+            room = replace(room, free_now=free)
+        return room
+
+    def copy(self) -> Beside:
+        """A copy in which terms of one job can be put down."""
+        twin = Beside(self.present.copy(), self.now, self.held)
+        twin.closed, twin.blocked = self.closed, self.blocked
+        return twin
+
+    def hold(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        start: int,
+        finish: int | None,
+        *,
+        whole_hosts: Iterable[int] = (),
+    ) -> None:
+        """Take what a term uses now."""
+        self.present.take(alternative, allocation, whole_hosts=whole_hosts)

@@ -1,0 +1,314 @@
+"""Every amount that a host or the cluster can run out of: slots, memory, licences, limits.
+
+A limit that counts on each host (JL/U, HJOB_LIMIT, a PER_HOST section) becomes a host resource, one
+that counts over many hosts (QJOB_LIMIT, a floating licence) a pool. A job then *uses* them, so that
+availability, placement and reservation treat all of them alike (TBR-10, LOP-03, RSV-08, RSV-10).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.limits import Limit, Scope
+from ...model.queue import Queue
+from ...model.reservation import Phase, Reservation
+from .demand import Alternative, BoolArray, Per, Use
+
+FloatArray = NDArray[np.float64]
+
+#: Index of the job slots in every table.
+SLOTS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostResource:
+    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it."""
+
+    name: str
+    capacity: FloatArray
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One capacity shared by the hosts of `mask` [H]."""
+
+    name: str
+    capacity: float
+    mask: BoolArray
+    reason: str
+
+
+def flat(resource: str, amount: float) -> Reservation:
+    """`amount` for the whole life of a job."""
+    return Reservation(resource, (Phase(amount),))
+
+
+@dataclass(slots=True)
+class ResourceTable:
+    """The host resources and pools of one instance; limits join as jobs that they cover turn up.
+
+    `host_resources[SLOTS]` are the job slots.
+    """
+
+    instance: Instance
+    host_resources: list[HostResource] = field(default_factory=list)
+    pools: list[Pool] = field(default_factory=list)
+    _host_index: dict[str, int] = field(default_factory=dict)
+    _pool_index: dict[str, list[int]] = field(default_factory=dict)
+    _methods: dict[str, Per] = field(default_factory=dict)
+    _members: dict[str, frozenset[str]] = field(default_factory=dict)
+    _own_limits: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
+    _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _user_slots: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        hosts = self.instance.cluster.hosts
+        self._processors = np.array([host.processors for host in hosts], dtype=float)
+        if any(host.user_slots is not None for host in hosts):
+            limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
+            self._user_slots = np.array(limits, dtype=float)
+        self._add_host("slots", np.array([host.slots for host in hosts], dtype=float), "free slots")
+        names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
+        for name in names:
+            capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
+            self._add_host(name, capacity, f"{name} available")
+        for shared in self.instance.cluster.shared:
+            mask = self._mask(shared.hosts)
+            index = self._add_pool(shared.name, shared.amount, mask, f"{shared.name} available")
+            self._pool_index.setdefault(shared.name, []).append(index)
+        methods = {"PER_JOB": Per.JOB, "PER_HOST": Per.HOST, "PER_SLOT": Per.SLOT}
+        for usage in self.instance.reservation_usage:
+            self._methods[usage.resource] = methods[usage.method]
+
+    # --- what a job uses ----------------------------------------------------------------------
+
+    def alternative(
+        self,
+        job: Job,
+        queue: Queue,
+        reservations: Iterable[Reservation],
+        *,
+        exclusive: bool = False,
+        first: bool = True,
+    ) -> Alternative:
+        """Everything that `job` uses when it holds `reservations` besides its slots.
+
+        first: for the first term of a requirement; a limit on jobs over the whole cluster counts
+        the job once, not once a term.
+        """
+        host_uses = [Use(SLOTS, Per.WHOLE if exclusive else Per.SLOT, flat("slots", 1.0))]
+        pool_uses: list[Use] = []
+        missing = ""
+        held: dict[str, tuple[Reservation, Per]] = {}
+        for item in reservations:
+            method = self.method(item.resource)
+            held[item.resource] = (item, method)
+            if item.resource in self._host_index:
+                host_uses.append(Use(self._host_index[item.resource], method, item))
+            elif item.resource in self._pool_index:
+                constant = self._without_duration(item)
+                pool_uses += [Use(i, method, constant) for i in self._pool_index[item.resource]]
+            elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
+                missing = missing or f"no host has {item.resource}"
+        limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
+        return Alternative((*host_uses, *limit_hosts), (*pool_uses, *limit_pools), missing)
+
+    def method(self, resource: str) -> Per:
+        """How often a rusage amount counts (RSV-08)."""
+        if resource in self._methods:
+            return self._methods[resource]
+        if self.instance.params.reserve_per_slot:
+            return Per.SLOT
+        return Per.JOB if resource in self._pool_index else Per.HOST
+
+    def access(self, reservations: Iterable[Reservation]) -> BoolArray:
+        """Hosts that have every resource of `reservations`, [H] (defined and reachable)."""
+        mask = np.ones(len(self.instance.cluster.hosts), dtype=bool)
+        for item in reservations:
+            if item.resource in self._host_index:
+                mask &= self.host_resources[self._host_index[item.resource]].capacity >= 0
+            elif item.resource in self._pool_index:
+                indices = self._pool_index[item.resource]
+                mask &= np.logical_or.reduce([self.pools[index].mask for index in indices])
+        return mask
+
+    def _without_duration(self, item: Reservation) -> Reservation:
+        """Static shared resources know no duration and no decay (RSV-10)."""
+        static = any(s.name == item.resource and s.static for s in self.instance.cluster.shared)
+        return flat(item.resource, item.initial) if static else item
+
+    # --- limits -------------------------------------------------------------------------------
+
+    def _limit_uses(
+        self,
+        job: Job,
+        queue: Queue,
+        held: Mapping[str, tuple[Reservation, Per]],
+        first: bool,
+    ) -> tuple[list[Use], list[Use]]:
+        hosts: list[Use] = []
+        pools: list[Use] = []
+        one = flat("slots", 1.0)
+        for use, on_hosts in self._queue_and_user_limits(job, queue):
+            (hosts if on_hosts else pools).append(Use(use, Per.SLOT, one))
+        for limit in self.instance.limits:
+            key = self._limit_key(limit, job)
+            if key is None:
+                continue
+            each = limit.hosts is not None and limit.hosts.each
+            for resource, amount in self._limit_amounts(limit):
+                item, per = held.get(resource, (one, Per.SLOT))
+                if resource == "jobs":
+                    if not first and limit.hosts is None:
+                        continue
+                    per = Per.HOST if each else Per.JOB
+                elif resource != "slots" and resource not in held:
+                    continue
+                index = self._limit_index(limit, resource, amount, key)
+                (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
+        return hosts, pools
+
+    def _limit_amounts(self, limit: Limit) -> list[tuple[str, float]]:
+        amounts = list(limit.amounts.items())
+        each = limit.hosts is not None and limit.hosts.each
+        if limit.slots_per_processor is not None and each:  # LSF ignores it without PER_HOST
+            amounts.append(("slots", -limit.slots_per_processor))
+        return amounts
+
+    def _limit_index(self, limit: Limit, resource: str, amount: float, key: str) -> int:
+        """Index of the host resource or pool of one row of a Limit section."""
+        name = f"limit {limit.name}:{resource}:{amount}:{key}"
+        if name in self._host_index:
+            return self._host_index[name]
+        if name in self._pool_index:
+            return self._pool_index[name][0]
+        label = f"limit {limit.name} ({resource}{' of ' + key if key else ''})"
+        mask = self._scope_hosts(limit.hosts)
+        if limit.hosts is not None and limit.hosts.each:
+            by_processor = np.ceil(-amount * self._processors - 1e-9)
+            values = by_processor if amount < 0 else np.full(len(mask), amount)
+            return self._add_host(name, np.where(mask, values, np.inf), label)
+        self._pool_index[name] = [self._add_pool(name, amount, mask, label)]
+        return self._pool_index[name][0]
+
+    def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
+        """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
+        key = (queue.name, job.user)
+        if key not in self._own_limits:
+            self._own_limits[key] = self._find_own_limits(job, queue)
+        return self._own_limits[key]
+
+    def _find_own_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
+        processors = self._processors
+        found: list[tuple[int, bool]] = []
+
+        def on_hosts(name: str, values: FloatArray, reason: str) -> None:
+            index = self._host_index.get(name)
+            found.append((self._add_host(name, values, reason) if index is None else index, True))
+
+        def over_all(name: str, amount: int, reason: str) -> None:
+            if name not in self._pool_index:
+                self._pool_index[name] = [self._add_pool(name, amount, self._mask(None), reason)]
+            found.append((self._pool_index[name][0], False))
+
+        if self._user_slots is not None:
+            on_hosts(f"JL/U {job.user}", self._user_slots, f"JL/U slots of user {job.user}")
+        if queue.host_slots is not None:
+            values = np.full(len(processors), float(queue.host_slots))
+            on_hosts(f"HJOB_LIMIT {queue.name}", values, f"HJOB_LIMIT of queue {queue.name}")
+        if queue.processor_slots is not None:
+            values = np.ceil(queue.processor_slots * processors - 1e-9)
+            on_hosts(f"PJOB_LIMIT {queue.name}", values, f"PJOB_LIMIT of queue {queue.name}")
+        if queue.queue_slots is not None:
+            over_all(f"QJOB_LIMIT {queue.name}", queue.queue_slots, f"QJOB_LIMIT of {queue.name}")
+        if queue.user_slots is not None:
+            key = f"UJOB_LIMIT {queue.name} {job.user}"
+            over_all(key, queue.user_slots, f"UJOB_LIMIT of {queue.name} for user {job.user}")
+        listed = any(job.user == user.name for user in self.instance.users)
+        for user in self.instance.users:
+            name = user.name.rstrip("@")
+            default = name == "default" and not listed
+            if not default and job.user not in self.members(name):
+                continue
+            alone = default or user.name.endswith("@")
+            key = f"{user.name} {job.user}" if alone else name
+            if user.max_slots is not None:
+                over_all(f"MAX_JOBS {key}", user.max_slots, f"MAX_JOBS of {key}")
+            if user.processor_slots is not None:
+                values = np.ceil(user.processor_slots * processors - 1e-9)
+                on_hosts(f"JL/P {key}", values, f"JL/P of {key}")
+        return found
+
+    def _limit_key(self, limit: Limit, job: Job) -> str | None:
+        """Which row of a Limit section counts `job`: None if none, "" if all share one."""
+        parts: list[str] = []
+        for scope, value in (
+            (limit.users, job.user),
+            (limit.queues, job.queue),
+            (limit.projects, job.project),
+        ):
+            if scope is None:
+                continue
+            if not self._covers(scope, value):
+                return None
+            if scope.each:
+                parts.append(value)
+        return "/".join(parts)
+
+    def _covers(self, scope: Scope, value: str) -> bool:
+        if any(value in self.members(name) for name in scope.excluded):
+            return False
+        return any(name == "all" or value in self.members(name) for name in scope.names)
+
+    def members(self, name: str) -> frozenset[str]:
+        """Users that a user or group name stands for (itself where it is no group)."""
+        if name not in self._members:
+            groups = {group.name: group for group in self.instance.groups}
+            reached: set[str] = set()
+            waiting = [name]
+            while waiting:
+                item = waiting.pop()
+                if item in reached:
+                    continue
+                reached.add(item)
+                if item in groups:
+                    waiting += groups[item].members
+            self._members[name] = frozenset(reached)
+        return self._members[name]
+
+    # --- hosts --------------------------------------------------------------------------------
+
+    def _scope_hosts(self, scope: Scope | None) -> BoolArray:
+        if scope is None:
+            return self._mask(None)
+        cluster = self.instance.cluster
+        named = {host for name in scope.names for host in cluster.expand(name) or ()}
+        named -= {host for name in scope.excluded for host in cluster.expand(name) or ()}
+        return self._mask(frozenset(named))
+
+    def _mask(self, names: frozenset[str] | None) -> BoolArray:
+        hosts = self.instance.cluster.hosts
+        return np.array([names is None or host.name in names for host in hosts], dtype=bool)
+
+    def _add_host(self, name: str, capacity: FloatArray, reason: str) -> int:
+        self._host_index[name] = len(self.host_resources)
+        self.host_resources.append(HostResource(name, capacity, reason))
+        return self._host_index[name]
+
+    def _add_pool(self, name: str, capacity: float, mask: BoolArray, reason: str) -> int:
+        self.pools.append(Pool(name, capacity, mask, reason))
+        return len(self.pools) - 1
+
+
+def _builtin_first(name: str) -> tuple[int, str]:
+    builtin = BUILTIN_AMOUNTS.index(name) if name in BUILTIN_AMOUNTS else math.inf
+    return (int(builtin) if builtin != math.inf else len(BUILTIN_AMOUNTS), name)

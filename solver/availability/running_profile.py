@@ -1,0 +1,220 @@
+"""The profile of running jobs, kept up to date as jobs start and end.
+
+Rows of all jobs lie in growing columns; the rows of a job that ends are switched off and swept out
+when half of all rows are off. A cycle takes a :meth:`LiveProfile.copy`, which costs no more than a
+few array views, and plans in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .demand import Allocation, Alternative, BoolArray, IntArray, Use
+from .profile import FOREVER, Profile
+from .resources import SLOTS, FloatArray, ResourceTable
+from .usage import Block, Row, Usage
+
+#: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
+Hold = tuple[Alternative, Allocation, Iterable[int]]
+
+_FIRST = 64
+#: The end of a row that is switched off.
+OFF = -(1 << 62)
+
+
+class LiveUsage(Usage):
+    """Usage whose rows belong to jobs (by number) and can be taken out again."""
+
+    __slots__ = ("_columns", "_count", "_falling", "_off", "_rows_of", "owner")
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.owner = -1
+        self._count = 0
+        self._off = 0
+        self._columns = _columns(_FIRST)
+        self._rows_of: dict[int, list[int]] = {}
+        self._falling: dict[int, float] = {}
+
+    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+        """Add the phases of one use for the owner of the moment."""
+        super().add(where, start, finish, use, times)
+        for row in self.recent:
+            self._append(row)
+        self.recent = []
+
+    def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
+        """One row a host for something held from start to finish."""
+        first, after = self._count, self._count + len(hosts)
+        self._make_room(after)
+        for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
+            column[first:after] = values
+        self._count = after
+        self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+
+    def _make_room(self, count: int) -> None:
+        while count > len(self._columns[0]):
+            for index, column in enumerate(self._columns):
+                self._columns[index] = np.concatenate([column, np.zeros_like(column)])
+
+    def _append(self, row: Row) -> None:
+        at = self._count
+        self._make_room(at + 1)
+        for column, value in zip(
+            self._columns, (row.where, row.begin, row.end, row.amount), strict=True
+        ):
+            column[at] = value
+        self._count += 1
+        self._rows_of.setdefault(self.owner, []).append(at)
+        if row.decay:
+            self._falling[at] = row.amount - row.floor
+
+    def remove(self, owner: int) -> None:
+        """Switch the rows of one job off."""
+        rows = self._rows_of.pop(owner, None)
+        if rows is None:
+            return
+        self._columns[2][rows] = OFF
+        for row in rows:
+            self._falling.pop(row, None)
+        self._off += len(rows)
+        if self._off > max(_FIRST, self._count // 2):
+            self._sweep()
+
+    def _sweep(self) -> None:
+        keep = self._columns[2][: self._count] != OFF
+        place = np.cumsum(keep) - 1
+        self._columns = [column[: self._count][keep] for column in self._columns]
+        if not self._columns[0].size:
+            self._columns = _columns(_FIRST)
+        self._rows_of = {
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
+        }
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+        self._count, self._off = int(keep.sum()), 0
+
+    def block(self) -> Block:
+        """The rows as they are now."""
+        where, begin, end, amount = (column[: self._count] for column in self._columns)
+        falling = sorted(self._falling)
+        return Block.of_columns(
+            where,
+            begin,
+            end,
+            amount,
+            (
+                np.array(falling, dtype=np.int64),
+                np.array([self._falling[row] for row in falling], dtype=float),
+            ),
+        )
+
+    def ends(self) -> IntArray:
+        """Ends of all rows."""
+        ends: IntArray = self._columns[2][: self._count]
+        return ends
+
+    def at(self, time: int) -> FloatArray:
+        """Amount in use at `time`, [size]."""
+        return self.block().at(time, self.size)
+
+    def copy(self) -> Usage:
+        """A usage that starts from the rows as they are now."""
+        return Usage.over(self.size, self.block())
+
+
+class LiveProfile(Profile):
+    """Running jobs by number, each with the finish that is expected of it.
+
+    A copy is good until the next job ends.
+    """
+
+    def __init__(self, table: ResourceTable, now: int) -> None:
+        super().__init__(table, now)
+        self.finish: dict[int, int] = {}
+        self._owner = -1
+        self._sorted: tuple[IntArray, IntArray, FloatArray] | None = None
+
+    def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+        """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
+        self._owner = job
+        for alternative, allocation, whole_hosts in holds:
+            self.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
+        self.finish[job] = FOREVER if finish is None else finish
+
+    def ended(self, job: int) -> None:
+        """A job is gone."""
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            assert isinstance(usage, LiveUsage)
+            usage.remove(job)
+        self.finish.pop(job, None)
+        self._forget()
+        self._sorted = None
+
+    def copy(self) -> Profile:
+        """A profile of what runs now, to plan in."""
+        rows = [np.zeros(0, dtype=np.int64)]
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            assert isinstance(usage, LiveUsage)
+            rows.append(usage.ends())
+        ends = np.unique(np.concatenate(rows))
+        twin = Profile(self.table, self.now)
+        twin.take_over(
+            {index: usage.copy() for index, usage in self._host_usage.items()},
+            {index: usage.copy() for index, usage in self._pool_usage.items()},
+            ends=ends[(ends > self.now) & (ends < FOREVER)].tolist(),
+            finishes=sorted({f for f in self.finish.values() if self.now < f < FOREVER}),
+        )
+        return twin
+
+    def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
+        return self._ascending(SLOTS)
+
+    def amounts_by_finish(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """The same for any host resource: what is freed at the end of each phase."""
+        return self._ascending(index)
+
+    def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
+        if index == SLOTS and self._sorted is not None:
+            return self._sorted
+        usage = self._host_usage.get(index)
+        if usage is None:
+            found = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        else:
+            assert isinstance(usage, LiveUsage)
+            block = usage.block()
+            known: BoolArray = (block.end > OFF) & (block.end < FOREVER)
+            order = np.argsort(block.end[known], kind="stable")
+            found = (block.end[known][order], block.where[known][order], block.amount[known][order])
+        if index == SLOTS:
+            self._sorted = found
+        return found
+
+    def _usage(self, index: int) -> Usage:
+        usage = self._host_usage.get(index)
+        if usage is None:
+            usage = self._host_usage[index] = LiveUsage(self.hosts)
+        assert isinstance(usage, LiveUsage)
+        usage.owner = self._owner
+        return usage
+
+    def _pool(self, index: int) -> Usage:
+        usage = self._pool_usage.get(index)
+        if usage is None:
+            usage = self._pool_usage[index] = LiveUsage(1)
+        assert isinstance(usage, LiveUsage)
+        usage.owner = self._owner
+        return usage
+
+    def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
+        """The times are read off the rows when a copy is taken."""
+        self._forget()
+        self._sorted = None
+
+
+def _columns(size: int) -> list[Any]:
+    """Empty columns: where, begin, end, amount."""
+    return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]

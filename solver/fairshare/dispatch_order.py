@@ -1,0 +1,442 @@
+"""The order in which a cycle considers pending jobs: one interface for every policy.
+
+Queue priority, first come first served, fairshare of a queue, of a cross-queue set (ordered or
+not) and of host partitions, hierarchical or flat, ``bsub -G``, and slot pools all stand behind
+:func:`order_policy`, which reads from the instance which of them are at work. The loop asks for a
+job, tries it, and says what came of it::
+
+    order = order_policy(instance)                    # running jobs are counted already
+    order.begin(now, pending)                         # once a cycle; pending in any order
+    while (offer := order.next()) is not None:
+        allocation = None if offer.withheld else try_to_place(offer)
+        if allocation is not None:
+            order.started(offer.job, allocation, now)
+        else:
+            order.skipped(offer.job)                  # perhaps after order.reserved(…)
+
+* :meth:`DispatchOrder.next` gives the same offer until it is answered by ``started`` or
+  ``skipped``. Priorities are those at ``now``; every ``started`` and ``reserved`` moves the
+  account's priority before the next offer (FSH-06).
+* A job may come up several times in a cycle: once for each host partition in which its user has a
+  share (``offer.hosts`` are that partition's), then once at queue level, on hosts of no partition
+  (FSH-08). A job that has started does not come up again.
+* Every pending job comes up at least once. One that may not start now (its queue has used up its
+  part of the pool, its user has no share) comes last, with the reason in ``offer.withheld``; the
+  loop may plan ahead for it, but not start it.
+* ``offer.max_slots`` bounds what a job of a slot pool may take of ``-n min,max``.
+
+Between cycles, as things happen: ``ended``, ``resized``, ``suspended``, ``resumed``, ``cpu_used``,
+``reserved``. ``started`` is also right for jobs that start out of turn (backfill). Event times must
+not go backwards. ``to_state`` gives plain data for a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.shares import Groups, share_tree
+from .accounts import Account, ShareTree
+from .adjustment import load_adjustment
+from .ledger import Ledger
+from .priority import Factors
+from .priority_order import queue_key
+from .slot_pools import PoolUse, host_slots, surplus
+from .stages import Offer, PlainStage, PoolStage, StagePlan, account_path, stage_plan
+from .traversal import QueueWalk, TreeWalk, Walk
+
+Stage = PlainStage | PoolStage
+
+
+def order_policy(
+    instance: Instance,
+    *,
+    state: Mapping[str, Any] | None = None,
+    cpu_per_slot: float = 1.0,
+    memory: Mapping[str, float] | None = None,
+) -> DispatchOrder:
+    """The order that the instance's queues, partitions and pools ask for.
+
+    state: of :meth:`DispatchOrder.to_state`, to go on from a checkpoint; instance.running are then
+    the jobs that ran at that time. cpu_per_slot: CPU seconds a second and slot assumed of jobs
+    that do not say their CPU time. memory: MB that running jobs hold, by job id; None: what they
+    reserve, where an adjustment plug-in wants to know.
+    Raises InputError when the adjustment plug-in is not installed or cannot be loaded.
+    """
+    order = DispatchOrder(instance, cpu_per_slot)
+    if state is not None:
+        order.load_state(state, {running.job.id: running.job for running in instance.running})
+        return order
+    if memory is None:
+        memory = _reserved_memory(instance)
+    for running in sorted(instance.running, key=lambda item: item.start):
+        held = memory.get(running.job.id, 0.0)
+        order.started(running.job, running.allocation, running.start, held)
+        if running.job.cpu_time is not None and running.job.run_time is None:
+            order.cpu_used(running.job.id, running.job.cpu_time, instance.now)
+        if running.suspended:
+            order.suspended(running.job.id, instance.now)
+    return order
+
+
+class DispatchOrder:
+    """See the module's description for the use; :func:`order_policy` makes one."""
+
+    def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
+        self.instance = instance
+        self.trees = _trees(instance)
+        self._priority = {queue.name: queue.priority for queue in instance.queues}
+        self._limit = {queue.name: queue.queue_slots for queue in instance.queues}
+        self._plan = stage_plan(instance)
+        self._partitions = {
+            partition.name: frozenset(partition_hosts(instance.cluster, partition))
+            for partition in instance.partitions
+        }
+        self._queue_hosts = {
+            queue.name: frozenset(queue_hosts(instance.cluster, queue)) for queue in instance.queues
+        }
+        self._free_hosts = self._outside_partitions()
+        decay = Factors.of(instance.params).decay
+        capacity = host_slots(instance)
+        self.pools = {
+            pool.name: PoolUse(pool, capacity, decay, surplus(instance, pool))
+            for pool in pools(instance)
+        }
+        self._pool_of = {queue: use for use in self.pools.values() for queue in use.pool.queues}
+        policy_of = {name: item.master for item in queue_sets(instance) for name in item.queues}
+        self._policy_of = policy_of
+        hosts = {host: name for name, members in self._partitions.items() for host in members}
+        self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
+        self.now = instance.now
+        self._preempted: set[str] = set()
+        self._jobs: list[Job] = []
+        self._rank: dict[str, int] = {}
+        self._of_queue: dict[str, list[int]] = {}
+        self._open: list[bool] = []
+        self._offered: set[int] = set()
+        self._under: dict[str, dict[str, Account]] = {}
+        self._pending_slots: dict[str, int] = {}
+        self._script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
+        self._stage: Stage | None = None
+        self._mask: frozenset[str] | None = None
+        self._withheld: Iterator[Offer] = iter(())
+        self._last: Offer | None = None
+
+    # -- one cycle ---------------------------------------------------------------------------
+
+    def begin(
+        self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
+    ) -> None:
+        """Start a cycle at `now` (seconds) with the jobs that wait.
+
+        slots: of each host that can run jobs, where that is not what is configured (host down).
+        """
+        self.now = now
+        priority = self._priority
+        self._jobs = sorted(pending, key=lambda job: queue_key(job, priority[job.queue]))
+        self._rank = {job.id: rank for rank, job in enumerate(self._jobs)}
+        self._open = [True] * len(self._jobs)
+        self._offered = set()
+        self._under = {}
+        self._of_queue = {name: [] for name in priority}
+        for rank, job in enumerate(self._jobs):
+            self._of_queue[job.queue].append(rank)
+        self._pending_slots = {
+            queue: sum(self._jobs[rank].slots for rank in self._of_queue[queue])
+            for queue in self._pool_of
+        }
+        if slots is not None:
+            for use in self.pools.values():
+                use.set_capacity(slots)
+        self._script = self._stages()
+        self._withheld = self._held_back()
+        self._stage = self._last = None
+
+    def next(self) -> Offer | None:
+        """The job to try now; None when every job has had its turn."""
+        while self._last is None:
+            if self._stage is None:
+                found = next(self._script, None)
+                if found is None:
+                    self._last = next(self._withheld, None)
+                    break
+                self._stage, self._mask = found
+            first = self._stage.first()
+            if first is None:
+                self._stage = None
+            elif self._open[first[0]]:
+                self._last = self._offer(self._stage, *first)
+            else:
+                self._stage.answered(first[0])
+        return self._last
+
+    def skipped(self, job: Job) -> None:
+        """The job cannot start now; it is out for this stage."""
+        self._answered(job)
+
+    def started(
+        self, job: Job, allocation: Mapping[str, int], now: int, memory: float = 0.0
+    ) -> None:
+        """The job starts on `allocation` (host to slots), in its turn or out of it.
+
+        memory: MB it holds, for the adjustment plug-in.
+        """
+        before = self.ledger.charged(job.id)
+        self.ledger.started(job, allocation, now, self._under.get(job.id, {}), memory)
+        self._pool_change(job.queue, allocation, now)
+        if job.id in self._rank:
+            self._open[self._rank[job.id]] = False
+        self._answered(job)
+        self._weigh(job.id, before)
+
+    # -- events at any time ------------------------------------------------------------------
+
+    def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
+        """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
+        before = self.ledger.charged(job.id)
+        self.ledger.reserved(job, slots, now, self._under.get(job.id, {}))
+        self._weigh(job.id, before)
+
+    def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
+        """A running job ends. cpu_time: seconds it used in all, None for what was assumed."""
+        entry = self.ledger.entries[job]
+        before = self.ledger.charged(job)
+        if job in self._preempted:
+            self._preempted.remove(job)
+        else:
+            self._pool_change(entry.job.queue, entry.allocation, now, -1)
+        self.ledger.ended(job, now, cpu_time)
+        self._weigh(job, before)
+
+    def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
+        """A running job holds `allocation` from now on (FSH-15)."""
+        entry = self.ledger.entries[job]
+        self._pool_change(entry.job.queue, entry.allocation, now, -1)
+        self.ledger.resized(job, allocation, now)
+        self._pool_change(entry.job.queue, allocation, now)
+        self._weigh(job)
+
+    def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
+        """A running job is suspended: it keeps its slots in the formula, its times stand still.
+
+        preempted: it gives its slots to others, so a slot pool on its hosts has them back.
+        """
+        self.ledger.suspended(job, now)
+        if preempted and job not in self._preempted:
+            entry = self.ledger.entries[job]
+            self._pool_change(entry.job.queue, entry.allocation, now, -1)
+            self._preempted.add(job)
+
+    def resumed(self, job: str, now: int) -> None:
+        """A suspended job goes on."""
+        self.ledger.resumed(job, now)
+        if job in self._preempted:
+            entry = self.ledger.entries[job]
+            self._pool_change(entry.job.queue, entry.allocation, now)
+            self._preempted.remove(job)
+
+    def cpu_used(self, job: str, total: float, now: int) -> None:
+        """A running job has used `total` CPU seconds so far."""
+        self.ledger.cpu_used(job, total, now)
+        self._weigh(job)
+
+    # -- state -------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything that later cycles depend on, as plain data (between cycles)."""
+        return {
+            "policies": {name: tree.to_state() for name, tree in self.trees.items()},
+            "pools": {name: use.to_state() for name, use in self.pools.items()},
+            "ledger": self.ledger.to_state(),
+            "preempted": sorted(self._preempted),
+        }
+
+    def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
+        """Take over what :meth:`to_state` gave; jobs: those that run, by id."""
+        for name, accounts in state["policies"].items():
+            self.trees[name].load_state(accounts)
+        for name, use in state["pools"].items():
+            self.pools[name].load_state(use)
+        self.ledger.load_state(state["ledger"], jobs)
+        self._preempted = set(state["preempted"])
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _outside_partitions(self) -> frozenset[str] | None:
+        """Hosts in no partition; None, for all, where there are no partitions."""
+        if not self._partitions:
+            return None
+        inside = frozenset().union(*self._partitions.values())
+        return frozenset(host.name for host in self.instance.cluster.hosts) - inside
+
+    def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
+        """The stages of this cycle, each made when the one before it is over."""
+        for name, hosts in self._partitions.items():
+            queues = [queue for queue, own in self._queue_hosts.items() if own & hosts]
+            yield self._tree_stage(name, queues), hosts
+        if self._free_hosts is not None and not self._free_hosts:
+            return
+        orders = {name: use.order(self.now, self._wanted(use)) for name, use in self.pools.items()}
+        for plan in self._plan:
+            if not plan.pool:
+                yield self._plain_stage(plan), self._free_hosts
+                continue
+            order = orders[plan.pool]
+            yield self._pool_stage(plan.queues[0], order), self._free_hosts
+            if plan.last:
+                for stage in self._left_over(self.pools[plan.pool], order):
+                    yield stage, self._free_hosts
+
+    def _plain_stage(self, plan: StagePlan) -> PlainStage:
+        if plan.policy:
+            return self._tree_stage(plan.policy, plan.queues)
+        return PlainStage(QueueWalk(self._ranks(plan.queues)))
+
+    def _tree_stage(self, policy: str, queues: Sequence[str]) -> PlainStage:
+        tree = self.trees[policy]
+        return PlainStage(self._tree_walk(tree, self._ranks(queues)), tree)
+
+    def _tree_walk(self, tree: ShareTree, ranks: Iterable[int]) -> TreeWalk:
+        jobs = self._jobs
+
+        def accounts_of(rank: int) -> tuple[Account, ...]:
+            return tree.accounts(jobs[rank].user, jobs[rank].group)
+
+        return TreeWalk(tree, ranks, accounts_of, self.now)
+
+    def _ranks(self, queues: Sequence[str]) -> list[int]:
+        """Ranks of the jobs of some queues that have not started."""
+        merged = (rank for name in queues for rank in self._of_queue[name] if self._open[rank])
+        return list(merged) if len(queues) == 1 else sorted(merged)
+
+    def _pool_stage(self, queue: str, order: Sequence[str], *, entitled: bool = True) -> PoolStage:
+        use = self._pool_of[queue]
+        limit = use.entitled(order, self._wanted(use))[queue] if entitled else None
+        tree = self.trees.get(self._policy_of.get(queue, ""))
+        ranks: list[int] = []
+        if use.free > 0 and (limit is None or limit > use.in_use[queue]):
+            ranks = [rank for rank in self._ranks((queue,)) if rank not in self._offered]
+        walk: Walk = self._tree_walk(tree, ranks) if tree else QueueWalk(ranks)
+        return PoolStage(walk, self._jobs, use, queue, limit, tree)
+
+    def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[PoolStage]:
+        """Slots that entitled queues could not use go to the others of the pool (QBF-08)."""
+        if use.pool.use_priority:
+            yield self._by_priority(use)
+            return
+        served = True
+        while served:
+            served = False
+            for queue in order:
+                stage = self._pool_stage(queue, order)
+                yield stage
+                served = served or stage.served > 0
+        for queue in order:
+            # The limit is soft: a job larger than its queue's part takes what nobody else can.
+            yield self._pool_stage(queue, order, entitled=False)
+
+    def _by_priority(self, use: PoolUse) -> PoolStage:
+        """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
+        jobs = self._jobs
+        ranks = [rank for rank in self._ranks(use.pool.queues) if rank not in self._offered]
+        ranks.sort(key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
+        return PoolStage(QueueWalk(ranks), jobs, use, use.pool.queues[0], None)
+
+    def _wanted(self, use: PoolUse) -> dict[str, float]:
+        """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
+        wanted: dict[str, float] = {}
+        for queue in use.pool.queues:
+            limit = self._limit[queue]
+            room = None if limit is None else max(0, limit - use.in_use[queue])
+            slots = self._pending_slots[queue]
+            wanted[queue] = slots if room is None else min(slots, room)
+        return wanted
+
+    def _offer(self, stage: Stage, rank: int, most: int | None) -> Offer:
+        job = self._jobs[rank]
+        self._offered.add(rank)
+        account = stage.walk.account()
+        if stage.tree is None or account is None:
+            return Offer(job, rank, self._mask, max_slots=most)
+        self._under.setdefault(job.id, {})[stage.tree.name] = account
+        return Offer(
+            job,
+            rank,
+            self._mask,
+            stage.tree.name,
+            account_path(stage.tree, account),
+            stage.tree.priority(account, self.now),
+            most,
+            contests=stage.walk.contests(),
+        )
+
+    def _answered(self, job: Job) -> None:
+        if self._last is not None and self._last.job.id == job.id:
+            if self._stage is not None:
+                self._stage.answered(self._last.rank)
+            self._last = None
+        if job.queue in self._pending_slots and job.id in self._rank:
+            self._pending_slots[job.queue] -= job.slots
+
+    def _held_back(self) -> Iterator[Offer]:
+        """Jobs that no stage handed out, in queue order, with the reason."""
+        for rank, job in enumerate(self._jobs):
+            if self._open[rank] and rank not in self._offered:
+                yield Offer(job, rank, self._free_hosts, withheld=self._reason(job))
+
+    def _reason(self, job: Job) -> str:
+        use = self._pool_of.get(job.queue)
+        policy = self._policy_of.get(job.queue)
+        who = f"group {job.group}" if job.group else f"user {job.user}"
+        if policy and not self.trees[policy].accounts(job.user, job.group):
+            return f"{who} has no share in queue {policy}"
+        if use is not None:
+            return (
+                f"queue {job.queue} has {use.in_use[job.queue]} of the {use.total} slots of slot "
+                f"pool {use.pool.name}, of which {use.free} are free for it"
+            )
+        return f"{who} has no share in a host partition that queue {job.queue} can use"
+
+    def _pool_change(
+        self, queue: str, allocation: Mapping[str, int], now: int, sign: int = 1
+    ) -> None:
+        for use in self.pools.values():
+            use.change(queue, {host: sign * slots for host, slots in allocation.items()}, now)
+
+    def _weigh(self, job: str, before: Iterable[tuple[ShareTree, Account]] = ()) -> None:
+        """Bring the walk up to date with the accounts that a job is, and was, counted on."""
+        if self._stage is None:
+            return
+        for tree, account in (*before, *self.ledger.charged(job)):
+            if self._stage.tree is tree:
+                self._stage.walk.update(account)
+
+
+def _reserved_memory(instance: Instance) -> dict[str, float]:
+    if not instance.params.fairshare_adjustment:
+        return {}
+    from .memory import held_memory
+
+    return held_memory(instance)
+
+
+def _trees(instance: Instance) -> dict[str, ShareTree]:
+    """The accounts of every policy: of queue sets by master queue, of partitions by name."""
+    groups = Groups(instance.groups)
+    adjustment = load_adjustment(instance.params.fairshare_adjustment)
+    hosts = instance.cluster.hosts
+    slots = sum(host.slots for host in hosts)
+    slot_memory = sum(host.amounts.get("mem", 0.0) for host in hosts) / slots if slots else 0.0
+    trees = {}
+    for policy in queue_sets(instance):
+        node = share_tree(policy.master, policy.shares, groups)
+        factors = Factors.of(instance.params, instance.queue(policy.master))
+        trees[policy.master] = ShareTree(node, factors, adjustment, slot_memory)
+    for partition in instance.partitions:
+        node = share_tree(partition.name, partition.user_shares, groups)
+        factors = Factors.of(instance.params)
+        trees[partition.name] = ShareTree(node, factors, adjustment, slot_memory)
+    return trees

@@ -1,0 +1,92 @@
+"""Which pending job comes next: first come, first served, or whatever policy the instance has.
+
+:class:`FirstCome` is the fast way for instances without fairshare, partitions and pools: it keeps
+its list in order as jobs come and go. Everything else is :mod:`.order`'s. Both take the same calls,
+see there; only FirstCome has to be told of submissions, and only its order never moves with time.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...model.instance import Instance
+from ...model.job import Job
+from .dispatch_order import DispatchOrder, order_policy
+from .priority_order import has_policy, queue_key
+from .stages import Offer
+
+
+class FirstCome:
+    """Queue priority, job priority, submission, id, place in the input (FSH-16, LOP-04)."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._priority = {queue.name: queue.priority for queue in instance.queues}
+        self._keys: list[tuple[int, int, int, int, int]] = []
+        self._offers: dict[int, Offer] = {}
+        self._key_of: dict[str, tuple[int, int, int, int, int]] = {}
+        self._at = 0
+
+    def submitted(self, job: Job, number: int) -> None:
+        """A job joins the list at its place."""
+        key = (*queue_key(job, self._priority[job.queue]), number)
+        bisect.insort(self._keys, key)
+        self._key_of[job.id] = key
+        self._offers[number] = Offer(job, number)
+
+    def begin(
+        self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
+    ) -> None:
+        """Start a cycle at the head of the list."""
+        self._at = 0
+
+    def next(self) -> Offer | None:
+        """The job at hand."""
+        return self._offers[self._keys[self._at][-1]] if self._at < len(self._keys) else None
+
+    def skipped(self, job: Job) -> None:
+        """On to the next."""
+        self._at += 1
+
+    def started(
+        self, job: Job, allocation: Mapping[str, int], now: int, memory: float = 0.0
+    ) -> None:
+        """The job leaves the list."""
+        key = self._key_of.pop(job.id, None)
+        if key is None:
+            return
+        place = bisect.bisect_left(self._keys, key)
+        del self._keys[place]
+        del self._offers[key[-1]]
+        if place < self._at:
+            self._at -= 1
+
+    def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
+        """Reservations count for nothing here."""
+
+    def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
+        """Past use counts for nothing here."""
+
+    def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
+        """Size counts for nothing here."""
+
+    def suspended(self, job: str, now: int, *, preempted: bool = False) -> None:
+        """Counts for nothing here."""
+
+    def resumed(self, job: str, now: int) -> None:
+        """Counts for nothing here."""
+
+    def to_state(self) -> dict[str, Any]:
+        """The list follows from the pending jobs."""
+        return {}
+
+
+DispatchPolicy = FirstCome | DispatchOrder
+
+
+def dispatch_policy(instance: Instance, state: Mapping[str, Any] | None = None) -> DispatchPolicy:
+    """The order of an instance; state: of `to_state`, to go on from a checkpoint."""
+    if has_policy(instance):
+        return order_policy(instance, state=state)
+    return FirstCome(instance)

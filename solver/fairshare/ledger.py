@@ -1,0 +1,326 @@
+"""Books what jobs do on the share accounts of every policy that counts them (FSH-03 … FSH-08).
+
+A queue-level policy counts all jobs of its queues; a host partition counts, of every job, the slots
+on its own hosts. A job is charged to the account under which it was dispatched; one that was
+running before the loop began, to the first account of its user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...model.instance import Instance
+from ...model.job import Job
+from .accounts import Account, Change, ShareTree
+from .priority import Meter
+
+#: The account that a job is considered under, by the name of the policy.
+Under = Mapping[str, Account]
+
+
+@dataclass(slots=True)
+class Charge:
+    """What one job has on one account. part: of its slots, those that the policy counts.
+
+    run, rest, cpu: the job's own part of the account's meters.
+    """
+
+    tree: ShareTree
+    account: Account
+    slots: int = 0
+    part: float = 0.0
+    run: Meter = field(default_factory=Meter)
+    rest: Meter = field(default_factory=Meter)
+    cpu: Meter = field(default_factory=Meter)
+
+    def book(self, now: int, change: Change) -> None:
+        """Add `change` to the account, those above it, and the job's own part."""
+        self.run.change(now, self.tree.run_decay, change.run, change.run_rate)
+        self.rest.change(now, 0.0, change.rest, change.rest_rate)
+        self.cpu.change(now, self.tree.decay, change.cpu, change.cpu_rate)
+        self.tree.book(self.account, now, change)
+
+    @property
+    def weight(self) -> float:
+        """What a second of run time counts: one, or one a slot; nothing where it has no slot."""
+        in_slots = self.tree.factors.run_time_in_slots
+        return float(self.slots if in_slots else self.slots > 0)
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "policy": self.tree.name,
+            "account": list(self.account.path),
+            "slots": self.slots,
+            "part": self.part,
+            "run": self.run.state(),
+            "rest": self.rest.state(),
+            "cpu": self.cpu.state(),
+        }
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any], trees: Mapping[str, ShareTree]) -> Charge:
+        """The charge that :meth:`to_state` describes."""
+        tree = trees[state["policy"]]
+        return cls(
+            tree,
+            tree.account(tuple(state["account"])),
+            state["slots"],
+            state["part"],
+            Meter.of(state["run"]),
+            Meter.of(state["rest"]),
+            Meter.of(state["cpu"]),
+        )
+
+
+@dataclass(slots=True)
+class Entry:
+    """One running job.
+
+    memory: MB it holds. committed: seconds of -W or RUNLIMIT. cpu: CPU seconds assumed or measured
+    so far; ran: seconds it has run without suspensions.
+    """
+
+    job: Job
+    allocation: dict[str, int]
+    memory: float
+    committed: int | None
+    cpu_rate: float
+    cpu: Meter
+    ran: Meter
+    charges: list[Charge] = field(default_factory=list)
+    suspended: bool = False
+
+    def rates(self, charge: Charge, sign: float) -> Change:
+        """How fast the job's meters of one account run, times `sign`."""
+        run = 0.0 if self.suspended else sign * charge.weight
+        cpu = 0.0 if self.suspended else sign * self.cpu_rate * charge.part
+        return Change(run_rate=run, rest_rate=0.0 if self.committed is None else -run, cpu_rate=cpu)
+
+
+class Ledger:
+    """The running jobs and what they are charged.
+
+    trees: every policy by name. tree_of_queue, tree_of_host: which one counts a queue's jobs, a
+    host's slots. cpu_per_slot: CPU seconds a second and slot of a job that does not say its own.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        trees: Mapping[str, ShareTree],
+        tree_of_queue: Mapping[str, str],
+        tree_of_host: Mapping[str, str],
+        cpu_per_slot: float = 1.0,
+    ) -> None:
+        self.trees = trees
+        self.entries: dict[str, Entry] = {}
+        self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
+        self._queues = {queue.name: queue for queue in instance.queues}
+        self._tree_of_queue = tree_of_queue
+        self._tree_of_host = tree_of_host
+        self._cpu_per_slot = cpu_per_slot
+
+    def started(
+        self, job: Job, allocation: Mapping[str, int], now: int, under: Under, memory: float = 0.0
+    ) -> None:
+        """A job starts on `allocation` (host to slots) and holds `memory` MB."""
+        self.reserved(job, {}, now, under)
+        queue = self._queues[job.queue]
+        limit = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
+        entry = Entry(
+            job,
+            allocation={},
+            memory=memory,
+            committed=job.run_limit if job.run_limit is not None else limit,
+            cpu_rate=0.0,
+            cpu=Meter(stamp=now),
+            ran=Meter(rate=1.0, stamp=now),
+        )
+        self.entries[job.id] = entry
+        self._settle(entry, allocation, now, under)
+
+    def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
+        """A job ends; cpu_time: seconds it used in all, None for what was assumed."""
+        entry = self.entries[job]
+        if cpu_time is None and entry.job.run_time is None:
+            cpu_time = entry.job.cpu_time
+        if cpu_time is not None:
+            self.cpu_used(job, cpu_time, now)
+        del self.entries[job]
+        for charge in entry.charges:
+            charge.book(now, entry.rates(charge, -1))
+            run = charge.run.value
+            change = Change(
+                slots=-charge.slots,
+                memory=-entry.memory * charge.part,
+                run=-run,
+                rest=-charge.rest.value,
+                history=run if charge.tree.factors.hist_run_time else 0.0,
+            )
+            charge.book(now, change)
+
+    def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
+        """A running job holds `allocation` from now on (FSH-15)."""
+        entry = self.entries[job]
+        under = {charge.tree.name: charge.account for charge in entry.charges}
+        self._settle(entry, allocation, now, under)
+
+    def suspended(self, job: str, now: int) -> None:
+        """A running job stops for a while: its slots stay counted, its times stand still."""
+        self._pause(self.entries[job], now, True)
+
+    def resumed(self, job: str, now: int) -> None:
+        """A suspended job goes on."""
+        self._pause(self.entries[job], now, False)
+
+    def cpu_used(self, job: str, total: float, now: int) -> None:
+        """A running job has used `total` CPU seconds by now, whatever was assumed so far.
+
+        What has decayed since is corrected in the proportion of the whole.
+        """
+        entry = self.entries[job]
+        assumed = entry.cpu.at(now)
+        for charge in entry.charges:
+            kept = charge.cpu.at(now, charge.tree.decay)
+            more = kept * (total / assumed - 1) if assumed else total * charge.part
+            charge.book(now, Change(cpu=more))
+        entry.cpu.change(now, add=total - assumed)
+
+    def reserved(self, job: Job, slots: Mapping[str, int], now: int, under: Under) -> None:
+        """A pending job holds `slots` (host to slots) from now on; {} releases them (FSH-04)."""
+        for tree, account, count in self._reserved.pop(job.id, ()):
+            tree.book(account, now, Change(reserved=-count))
+        if not slots:
+            return
+        places = self._places(job, slots, under)
+        self._reserved[job.id] = [(tree, account, n) for tree, account, n in places]
+        for tree, account, count in places:
+            tree.book(account, now, Change(reserved=count))
+
+    def charged(self, job: str) -> list[tuple[ShareTree, Account]]:
+        """The accounts that a running job, or one that holds reserved slots, is counted on."""
+        if job in self.entries:
+            return [(charge.tree, charge.account) for charge in self.entries[job].charges]
+        return [(tree, account) for tree, account, _ in self._reserved.get(job, ())]
+
+    def _places(
+        self, job: Job, allocation: Mapping[str, int], under: Under
+    ) -> list[tuple[ShareTree, Account, int]]:
+        """Each policy that counts the job, the account, and the slots it counts there."""
+        counts: dict[str, int] = {}
+        if job.queue in self._tree_of_queue:
+            counts[self._tree_of_queue[job.queue]] = sum(allocation.values())
+        for host, slots in allocation.items():
+            if host in self._tree_of_host:
+                name = self._tree_of_host[host]
+                counts[name] = counts.get(name, 0) + slots
+        found = []
+        for name, slots in counts.items():
+            tree = self.trees[name]
+            accounts = (under[name],) if name in under else tree.accounts(job.user, job.group)
+            # A job that ran here before the policy gave its user a share is nobody's.
+            if accounts:
+                found.append((tree, accounts[0], slots))
+        return found
+
+    def _settle(self, entry: Entry, allocation: Mapping[str, int], now: int, under: Under) -> None:
+        """Count a job's slots as `allocation` has them, and let its meters run accordingly."""
+        total = sum(allocation.values())
+        for charge in entry.charges:
+            charge.book(now, entry.rates(charge, -1))
+        cpu_rate = self._cpu_rate(entry.job, total)
+        if not entry.suspended:
+            entry.cpu.change(now, rate=cpu_rate - entry.cpu_rate)
+        entry.cpu_rate = cpu_rate
+        counts = {
+            id(account): (tree, account, count)
+            for tree, account, count in self._places(entry.job, allocation, under)
+        }
+        held = {id(charge.account) for charge in entry.charges}
+        for key, (tree, account, _) in counts.items():
+            if key not in held:
+                entry.charges.append(Charge(tree, account))
+        for charge in entry.charges:
+            slots = counts[id(charge.account)][2] if id(charge.account) in counts else 0
+            part = slots / total if total else 0.0
+            more, memory = slots - charge.slots, entry.memory * (part - charge.part)
+            weight = charge.weight
+            charge.slots, charge.part = slots, part
+            rest = self._rest(entry, now) * (charge.weight - weight)
+            rates = entry.rates(charge, 1)
+            charge.book(now, replace(rates, slots=more, memory=memory, rest=rest))
+        entry.allocation = dict(allocation)
+
+    def _pause(self, entry: Entry, now: int, suspend: bool) -> None:
+        if entry.suspended == suspend:
+            return
+        sign = -1 if suspend else 1
+        entry.ran.change(now, rate=sign)
+        entry.cpu.change(now, rate=sign * entry.cpu_rate)
+        for charge in entry.charges:
+            charge.book(now, entry.rates(charge, -1))
+        entry.suspended = suspend
+        for charge in entry.charges:
+            charge.book(now, entry.rates(charge, 1))
+
+    def _rest(self, entry: Entry, now: int) -> float:
+        """Seconds of the committed run time that are left."""
+        return 0.0 if entry.committed is None else max(0.0, entry.committed - entry.ran.at(now))
+
+    def _cpu_rate(self, job: Job, slots: int) -> float:
+        """CPU seconds a second: the job's own average where it is known."""
+        if job.cpu_time is not None and job.run_time:
+            return job.cpu_time / job.run_time
+        return self._cpu_per_slot * slots if job.cpu_time is None else 0.0
+
+    def to_state(self) -> dict[str, Any]:
+        """Running jobs and reserved slots as plain data, by job id."""
+        return {
+            "running": {
+                name: {
+                    "allocation": entry.allocation,
+                    "memory": entry.memory,
+                    "committed": entry.committed,
+                    "cpu_rate": entry.cpu_rate,
+                    "cpu": entry.cpu.state(),
+                    "ran": entry.ran.state(),
+                    "suspended": entry.suspended,
+                    "charges": [charge.to_state() for charge in entry.charges],
+                }
+                for name, entry in self.entries.items()
+            },
+            "reserved": {
+                name: [[tree.name, list(account.path), count] for tree, account, count in places]
+                for name, places in self._reserved.items()
+            },
+        }
+
+    def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
+        """Take over what :meth:`to_state` gave; jobs: the running ones by id.
+
+        The accounts' own counters are the trees' state and are not touched.
+        """
+        self.entries = {
+            name: Entry(
+                jobs[name],
+                dict(record["allocation"]),
+                record["memory"],
+                record["committed"],
+                record["cpu_rate"],
+                Meter.of(record["cpu"]),
+                Meter.of(record["ran"]),
+                [Charge.of(charge, self.trees) for charge in record["charges"]],
+                record["suspended"],
+            )
+            for name, record in state["running"].items()
+        }
+        self._reserved = {
+            name: [
+                (self.trees[tree], self.trees[tree].account(tuple(path)), count)
+                for tree, path, count in places
+            ]
+            for name, places in state["reserved"].items()
+        }

@@ -1,0 +1,223 @@
+"""Checkpoints of a simulation: plain data from which it goes on as if it had never stopped.
+
+Jobs and cluster come from the instance again, which must be the same; a checkpoint has only what
+has happened to them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...model.errors import InputError, Problem
+from ...model.instance import Instance
+from ...model.job import RunningJob
+from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..methods.settings import Settings
+from .changes import Change
+from .events import EventQueue
+from .job_state import FUTURE, JobState
+from .simulation import Recorder, Session
+from .world import World
+
+FORMAT = "slotwise-loop-checkpoint"
+VERSION = 2
+_PLAIN = (
+    "status",
+    "duration",
+    "work",
+    "limit",
+    "start",
+    "end",
+    "since",
+    "ran",
+    "placed",
+    "alternative",
+    "backfilled",
+    "estimate",
+    "estimated_at",
+    "estimate_by",
+    "reason",
+    "now_waits_for",
+    "held_since",
+    "rest_until",
+    "suspended_by",
+    "suspensions",
+    "requeues",
+)
+
+
+def digest(instance: Instance, changes: Sequence[Change] = ()) -> str:
+    """SHA-256 over everything that decides a simulation."""
+    content = hashlib.sha256()
+    for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
+        for item in jobs:
+            content.update(repr(item).encode())
+    rest = dataclasses.replace(instance, running=(), pending=(), future=())
+    plain = dataclasses.asdict(rest)
+    content.update(json.dumps(plain, default=sorted, sort_keys=True).encode())
+    return content.hexdigest()
+
+
+def save(session: Session) -> str:
+    """The checkpoint of a session between two cycles, as JSON."""
+    world, cycle = session.world, session.cycle
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "instance": digest(session.source, session.changes),
+        "settings": dataclasses.asdict(session.settings),
+        "until": session.until,
+        "now": world.now,
+        "cycles": session.cycles,
+        "started": session.started,
+        "last_progress": session.last_progress,
+        "events": world.events.state(),
+        "shapes": [world.by_id[shape.job.id].number for shape in session.requests.shapes()],
+        "states": [_state(state) for state in world.states if state.status != FUTURE],
+        "pending": list(world.pending),
+        "running": list(world.running),
+        "finish": [[number, finish] for number, finish in world.live.finish.items()],
+        "fresh": [state.number for state in world.fresh],
+        "changed": world.changed,
+        "present": world.present.state(),
+        "capacities": {
+            resource.name: resource.capacity.tolist()
+            for resource in world.table.host_resources[: len(world.present.state()["hosts"])]
+        },
+        "accepted": world.last_accepted.tolist(),
+        "gates": session.gates.to_state(),
+        "order": world.order.to_state(),
+        "cycle": cycle.to_state(),
+        "log": session.log,
+        "keep_log": session.keep_log,
+        "notes": session.notes,
+    }
+    return json.dumps(record)
+
+
+def _state(state: JobState) -> dict[str, Any]:
+    plain = {name: getattr(state, name) for name in _PLAIN}
+    return {
+        "number": state.number,
+        **plain,
+        "terms": [list(term.items()) for term in state.terms],
+        "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
+        "amounts": [part.amount for part in state.parts],
+        "held": list(state.held),
+    }
+
+
+def load(
+    text: str,
+    instance: Instance,
+    *,
+    changes: Sequence[Change] = (),
+    recorder: Recorder | None = None,
+    source: str = "",
+) -> Session:
+    """The session that :func:`save` saved, ready to advance.
+
+    Raises InputError for a text that is no such checkpoint, or one of another instance.
+    """
+    saved = _read(text, source)
+    try:
+        return _session(saved, instance, changes, recorder, source)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        wrong = f"is damaged: {type(error).__name__} {error}"
+        raise InputError([Problem(wrong, source)]) from error
+
+
+def _session(
+    saved: Mapping[str, Any],
+    instance: Instance,
+    changes: Sequence[Change],
+    recorder: Recorder | None,
+    source: str,
+) -> Session:
+    if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
+        raise InputError([Problem("made from another instance or other changes", source)])
+    session = Session(
+        instance,
+        Settings(**saved["settings"]),
+        changes=changes,
+        until=saved["until"],
+        keep_log=saved["keep_log"],
+        recorder=recorder,
+    )
+    session.create_jobs()
+    world = session.world
+    world.advance_clock(saved["now"])
+    session.cycles, session.started = saved["cycles"], saved["started"]
+    session.last_progress = saved["last_progress"]
+    session.log, session.notes = saved["log"], saved["notes"]
+    for number in saved["shapes"]:
+        session.requests.shape(world.states[number].job)
+    _restore_jobs(world, saved)
+    _restore_amounts(world, saved)
+    session.gates.load_state(saved["gates"])
+    session.cycle.load_state(saved["cycle"])
+    events, sequence = saved["events"]
+    world.events = EventQueue((tuple(event) for event in events), sequence)
+    world.changed = saved["changed"]
+    return session
+
+
+def _read(text: str, source: str) -> dict[str, Any]:
+    try:
+        saved = json.loads(text)
+    except ValueError as error:
+        raise InputError([Problem(f"is no checkpoint: {error}", source)]) from error
+    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+        raise InputError([Problem("is no checkpoint of the scheduler loop", source)])
+    if saved.get("version") != VERSION:
+        wrong = f"is a checkpoint of version {saved.get('version')}; this is version {VERSION}"
+        raise InputError([Problem(wrong, source)])
+    return saved
+
+
+def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
+    amounts: dict[int, list[float]] = {}
+    for plain in saved["states"]:
+        state = world.states[plain["number"]]
+        for name in _PLAIN:
+            setattr(state, name, plain[name])
+        state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
+        state.held = tuple(plain["held"])
+        state.stretches = [
+            (begin, end, {int(h): int(n) for h, n in where})
+            for begin, end, where in plain["stretches"]
+        ]
+        amounts[state.number] = plain["amounts"]
+        state.shape = world.requests.shape(state.job)
+    running = [world.states[number] for number in saved["running"]]
+    world.order = _order(world, saved, running)
+    finish = dict(saved["finish"])
+    for state in running:
+        world.put_back(state, finish.get(state.number), amounts[state.number])
+    for number in saved["pending"]:
+        world.wait_again(world.states[number])
+    world.fresh = [world.states[number] for number in saved["fresh"]]
+
+
+def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:
+    jobs = tuple(
+        RunningJob(state.job, state.start or 0, world.named(state.allocation)) for state in running
+    )
+    instance = dataclasses.replace(world.instance, running=jobs)
+    if isinstance(world.order, FirstCome):
+        return dispatch_policy(instance)
+    return dispatch_policy(instance, saved["order"])
+
+
+def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
+    for resource in world.table.host_resources:
+        if resource.name in saved["capacities"]:
+            resource.capacity[:] = saved["capacities"][resource.name]
+    world.present.load(saved["present"])
+    world.last_accepted = np.array(saved["accepted"], dtype=np.int64)

@@ -1,0 +1,119 @@
+"""One job on its way through a simulation, and what can happen to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from ...model.job import Job
+from ..availability.demand import Allocation
+from ..availability.free_now import Part
+from .requests import Shape
+
+
+class Happening(IntEnum):
+    """Kinds of events; at one time stamp the lower comes first."""
+
+    END = 0
+    CHANGE = 1
+    SUBMIT = 2
+    OVERDUE = 3
+
+
+#: Where a job stands.
+FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
+    "future",
+    "pending",
+    "running",
+    "suspended",
+    "preempted",
+    "done",
+    "killed",
+)
+
+
+@dataclass(slots=True, eq=False)
+class JobState:
+    """A job; times in seconds, None for "not yet" or "unknown".
+
+    number: its place in the input, which also breaks ties. shape: None until it is submitted.
+    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
+    holds.
+    placed: since when it holds its slots where it holds them now; stretches: before that, from when
+    to when it held which.
+    work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
+    of its present stretch of running. limit: seconds after which it is killed.
+    duration: seconds it is expected to run.
+    estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
+    expected: the last estimate.
+    reason: why it did not start when it was first looked at. held_since, rest_until: of
+    MAX_RESERVE_TIME. held: hosts it held last, in order.
+    """
+
+    job: Job
+    number: int
+    status: str = FUTURE
+    shape: Shape | None = None
+    duration: int | None = None
+    work: int | None = None
+    limit: int | None = None
+    start: int | None = None
+    end: int | None = None
+    since: int = 0
+    ran: int = 0
+    placed: int = 0
+    stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
+    terms: tuple[Allocation, ...] = ()
+    alternative: int = 0
+    parts: list[Part] = field(default_factory=list)
+    backfilled: bool = False
+    estimate: int | None = None
+    estimated_at: int | None = None
+    estimate_by: str = ""
+    expected: int | None = None
+    reason: str = ""
+    now_waits_for: str = ""
+    held_since: int | None = None
+    rest_until: int | None = None
+    held: tuple[int, ...] = ()
+    suspended_by: str = ""
+    suspensions: int = 0
+    requeues: int = 0
+
+    @property
+    def allocation(self) -> Allocation:
+        """Slots by host index, the terms put together."""
+        if len(self.terms) == 1:
+            return self.terms[0]
+        total: Allocation = {}
+        for term in self.terms:
+            for host, slots in term.items():
+                total[host] = total.get(host, 0) + slots
+        return total
+
+    @property
+    def slots(self) -> int:
+        """Slots it holds."""
+        return sum(sum(term.values()) for term in self.terms)
+
+    def moves(self, now: int) -> None:
+        """Its slots are no longer, or not all, what they were until now."""
+        self.stretches.append((self.placed, now, self.allocation))
+        self.placed = now
+
+    def real_end(self) -> int | None:
+        """When it will end if nothing else happens; None for never."""
+        ends = [span for span in (self.work, self.limit) if span is not None]
+        return self.since + min(ends) - self.ran if ends else None
+
+    def expected_end(self, now: int, cycle: int) -> int | None:
+        """When it is expected to end; one that is overdue, a cycle from now."""
+        if self.duration is None:
+            return None
+        end = self.since + self.duration - self.ran
+        return end if end > now else now + max(1, cycle)
+
+    @property
+    def killed_by_limit(self) -> bool:
+        """Whether the run limit ends it before its work is done."""
+        return self.limit is not None and (self.work is None or self.work > self.limit)

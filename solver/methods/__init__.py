@@ -1,0 +1,1 @@
+"""The reservation methods: none, greedy, time-based, optimal."""

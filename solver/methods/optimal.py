@@ -1,0 +1,233 @@
+"""The optimal method in the loop: the first jobs of the order are planned together each cycle.
+
+The lexicographic optimum over the top N, within a deterministic effort; what it does not reach is
+greedy. Jobs that the plan starts now start where it says; the others hold what is free of their
+future places - where only slots count, no more than the plan needs to stay possible whatever else
+starts, so that a place may serve another planned job until its time has come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..availability.demand import BoolArray, Demand, TermDemand
+from ..availability.profile import Profile
+from ..availability.resources import SLOTS
+from ..fairshare.stages import Offer
+from ..loop.job_state import JobState
+from ..loop.requests import Shape
+from ..optimal.first_fit import plan_time_based
+from ..placement.earliest import Start, hold_start
+from ..problem import PlanningProblem
+from . import reserving
+from .reservations import Held
+
+if TYPE_CHECKING:
+    from ..loop.cycle import Cycle
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """One of the jobs that are planned together. offer: the turn that brought it in."""
+
+    state: JobState
+    shape: Shape
+    closed: BoolArray | None
+    demand: Demand
+    offer: Offer
+
+
+def plan_top(cycle: Cycle) -> None:
+    """Take the first jobs from the order, plan them, start and reserve accordingly."""
+    chosen = _choose(cycle)
+    if not chosen:
+        return
+    now = cycle.world.now
+    starts = _plan(cycle, chosen)
+    # The plan has room for all that it starts now, also before a job of higher priority.
+    waiting = [
+        item
+        for item in chosen
+        if (start := starts.get(item.state.job.id)) is None
+        or start.time > now
+        or not _start_as_planned(cycle, item, start)
+    ]
+    held = _needed(cycle, waiting, starts)
+    for item in waiting:
+        start = starts.get(item.state.job.id)
+        now_planned = start is not None and start.time <= now
+        if now_planned and _start(cycle, item):
+            continue
+        if not item.state.reason:
+            cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
+        if not reserving.may_reserve(cycle, item.state):
+            continue
+        reservation = held.get(item.state.number)
+        if reservation is None and start is not None and not now_planned:
+            reservation = _hold(cycle, item, start)
+        elif reservation is None:
+            reservation = _fallback(cycle, item, now_planned=now_planned)
+        if reservation is not None:
+            cycle.keep(reservation)
+
+
+def _hold(cycle: Cycle, item: _Top, start: Start) -> Held:
+    return reserving.hold(cycle, item.state, item.demand, start, item.closed, method="optimal")
+
+
+def _needed(cycle: Cycle, waiting: list[_Top], starts: dict[str, Start]) -> dict[int, Held]:
+    """What the plan needs held so that it stays possible, by job number.
+
+    Others may take, for as long as they like, what the plan leaves free at all times; those who
+    are gone by some instant, what it leaves free until then (backfill). So each job holds what
+    its start takes from the least that was free before it. Jobs that need more than slots are not
+    among these: they hold their whole place.
+    """
+    now = cycle.world.now
+    profile = cycle.world.live.copy()
+    later = [(starts[item.state.job.id], item) for item in waiting if item.state.job.id in starts]
+    later = sorted((pair for pair in later if pair[0].time > now), key=lambda pair: pair[0].time)
+    for start, item in later:
+        hold_start(profile, item.demand, start)
+    found: dict[int, Held] = {}
+    left = profile.free(SLOTS, now).copy()
+    for start, item in later:
+        lost = np.maximum(left - profile.free(SLOTS, start.time), 0)
+        if not all(_only_slots(term, start) for term in item.demand.terms):
+            continue
+        held = _hold(cycle, item, start)
+        held.slots = {
+            host: part
+            for host, slots in held.slots.items()
+            if (part := min(slots, int(lost[host]))) > 0
+        }
+        for host, slots in held.slots.items():
+            left[host] -= slots
+        found[item.state.number] = held
+    return found
+
+
+def _only_slots(term: TermDemand, start: Start) -> bool:
+    """Whether a term takes nothing but job slots of its hosts."""
+    alternative = term.alternatives[start.alternative]
+    return len(alternative.host_uses) == 1 and not alternative.pool_uses
+
+
+def _fallback(cycle: Cycle, item: _Top, *, now_planned: bool) -> Held | None:
+    """Time-based, else greedy, for a job that the plan does not help."""
+    why = "the plan has no place for it"
+    if now_planned:
+        # As long as this lasts, what was planned behind the job moves with every cycle.
+        cycle.moving = True
+        why = "its planned place is held for a job before it"
+    held = reserving.time_based(cycle, item.state, item.closed)
+    if held is None:
+        held = reserving.greedy(cycle, item.state, item.closed)
+    if held is not None:
+        held.fallback = why
+    return held
+
+
+def _choose(cycle: Cycle) -> list[_Top]:
+    """The first N jobs that may start at all; the others have had their turn, with a reason."""
+    chosen: list[_Top] = []
+    order = cycle.world.order
+    while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
+        state = cycle.world.by_id[offer.job.id]
+        shape = cycle.shape(state)
+        if reason := cycle.barred(state, offer):
+            cycle.note(state, reason)
+        else:
+            closed = cycle.gates.closed(state.job.queue, offer.hosts)
+            demand = reserving.open_part(cycle, state, closed)
+            if all(term.candidates.size for term in demand.terms):
+                _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
+        order.skipped(offer.job)
+    return chosen
+
+
+def _enter(cycle: Cycle, chosen: list[_Top], item: _Top) -> None:
+    """Add a job; one that comes again, for other hosts, counts where it starts first (TBR-12)."""
+    place = next((i for i, other in enumerate(chosen) if other.state is item.state), None)
+    if place is None:
+        chosen.append(item)
+        return
+    before = _alone(cycle.world.live, chosen[place])
+    now = _alone(cycle.world.live, item)
+    if now is not None and (before is None or now.time < before.time):
+        chosen[place] = item
+
+
+def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
+    """Starts of the jobs, by id."""
+    now = cycle.world.now
+    profile = cycle.world.live.copy()
+    demands = tuple(item.demand for item in chosen)
+    instance = replace(
+        cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)
+    )
+    problem = PlanningProblem(instance, cycle.world.requests.resolver, demands, profile)
+    warm = plan_time_based(problem)
+    plan = warm
+    if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
+        from ..optimal.budget import Budget
+        from ..optimal.lexicographic import plan_lexicographic
+
+        plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
+    index = cycle.world.index
+    by_id = {item.state.job.id: item for item in chosen}
+    starts: dict[str, Start] = {}
+    for planned in plan.reservations:
+        if planned.start is not None and len(by_id[planned.job].demand.terms) == 1:
+            allocation = {index[name]: slots for name, slots in planned.allocation.items()}
+            starts[planned.job] = Start(planned.start, (allocation,), planned.alternative)
+    for item in chosen:
+        if len(item.demand.terms) > 1:  # The plan does not say which term has which slots.
+            found = _alone(profile, item)
+            if found is not None:
+                starts[item.state.job.id] = found
+    return starts
+
+
+def _alone(profile: Profile, item: _Top) -> Start | None:
+    """The earliest start of a job beside what runs, whatever the others get."""
+    from ..placement.earliest import earliest_start
+
+    return earliest_start(profile, item.demand, finishes_only=True)
+
+
+def _start_as_planned(cycle: Cycle, item: _Top, planned: Start) -> bool:
+    """Start a job where the plan has it, if that is all it could get."""
+    terms = item.demand.terms
+    exact = len(terms) == 1 and terms[0].most == terms[0].slots
+    if not exact or not _still_free(cycle, item, planned):
+        return False
+    cycle.start(item.state, planned, offer=item.offer, why="planned for now")
+    return True
+
+
+def _start(cycle: Cycle, item: _Top) -> bool:
+    """Start a job where it fits: a range of slots may make it larger than the plan has it."""
+    start = cycle.try_start(item.shape, cycle.beside(item.closed, item.state))
+    if start is None:
+        return False
+    cycle.start(item.state, start, offer=item.offer, why="planned for now")
+    return True
+
+
+def _still_free(cycle: Cycle, item: _Top, planned: Start) -> bool:
+    """Whether the planned slots are free now beside everything, by the rules of dispatch."""
+    term = item.demand.terms[0]
+    beside = cycle.beside(item.closed, item.state)
+    alternative = term.alternatives[planned.alternative]
+    room = beside.room(item.demand, term, alternative, beside.now)
+    slots = planned.terms[0]
+    inside = all(room.caps[host] >= count for host, count in slots.items())
+    totals = all(
+        group.slots is None or sum(n for h, n in slots.items() if group.mask[h]) <= group.slots
+        for group in room.groups
+    )
+    return inside and totals

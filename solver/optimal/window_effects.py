@@ -1,0 +1,35 @@
+"""What windows and advance reservations change against LSF's own estimate (TBR-19)."""
+
+from __future__ import annotations
+
+from ...model.plan import Plan
+from ...model.time_text import clock_text
+from ..problem import PlanningProblem
+from .first_fit import plan_time_based
+
+
+def moved_by_windows(problem: PlanningProblem, kept: Plan) -> tuple[str, ...]:
+    """One sentence a job whose time-based start differs from the one that LSF would estimate.
+
+    kept: the time-based plan of the problem, whose windows and advance reservations it keeps.
+    """
+    instance = problem.instance
+    bound = any(demand.calendar is not None for demand in problem.demands)
+    if not problem.honours_windows or not (bound or instance.advance_reservations):
+        return ()
+    literal = plan_time_based(PlanningProblem.of(instance, as_lsf=True))
+    notes: list[str] = []
+    for demand in problem.demands:
+        before, after = (_start(plan, demand.job.id) for plan in (literal, kept))
+        if before != after:
+            estimate = "never" if before is None else clock_text(instance, before)
+            notes.append(
+                f"windows or advance reservations move job {demand.job.id}: "
+                f"LSF's estimate, which leaves them out, would be {estimate}"
+            )
+    return tuple(notes)
+
+
+def _start(plan: Plan, job: str) -> int | None:
+    planned = plan.get(job)
+    return None if planned is None else planned.start

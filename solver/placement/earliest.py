@@ -1,0 +1,225 @@
+"""The earliest start of one job in a profile: exact, without a solver.
+
+Availability under running jobs alone never falls, so the earliest start is a binary search over
+the instants at which something is freed, with one exact placement check each. With planned jobs in
+the profile the same holds between two planned starts, as long as the window reaches over the same
+later ones: these stretches are searched one after another (`docs/semantics.md`, TBR-02).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..availability.demand import Allocation, Alternative, Demand, TermDemand
+from ..availability.profile import Profile
+from ..availability.resources import SLOTS
+from . import fits, place
+from .compound_limits import counted_once, room_beside
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where and when a job can start: one allocation a term, and the rusage alternative used."""
+
+    time: int
+    terms: tuple[Allocation, ...]
+    alternative: int = 0
+
+    @property
+    def allocation(self) -> Allocation:
+        """The terms put together: slots by host index, in allocation order."""
+        total: Allocation = {}
+        for term in self.terms:
+            for host, slots in term.items():
+                total[host] = total.get(host, 0) + slots
+        return total
+
+    def finish(self, demand: Demand) -> int | None:
+        """When the job ends by its limit; None if that is unknown."""
+        return None if demand.duration is None else self.time + demand.duration
+
+
+def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
+    """A placement of the whole job over its window from `time`, or None.
+
+    rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
+    in order, each beside what the earlier ones took (REQ-14).
+    """
+    if not profile.open_for(demand, time):
+        return None
+    if len(demand.terms) > 1:
+        return _start_compound(profile, demand, time)
+    term = demand.terms[0]
+    for number, alternative in enumerate(term.alternatives):
+        if not alternative.missing:
+            allocation = _placed(profile, demand, term, alternative, time)
+            if allocation is not None:
+                return Start(time, (allocation,), number)
+    return None
+
+
+def _placed(
+    profile: Profile,
+    demand: Demand,
+    term: TermDemand,
+    alternative: Alternative,
+    time: int,
+    before: Collection[int] = (),
+) -> Allocation | None:
+    """A placement of one term, or None. before: hosts of the earlier terms.
+
+    cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
+    by the configuration's order of the units (TBR-13).
+    """
+    if before:
+        room = room_beside(profile, demand, term, alternative, time, before)
+    else:
+        room = profile.room(demand, term, alternative, time)
+    if term.unit is not None and term.unit.pref != "config":
+        if time > profile.now:
+            term = replace(term, unit=replace(term.unit, pref="config"))
+        elif room.free_now is None:
+            free = np.maximum(profile.free(SLOTS, time), 0).astype(np.int64)
+            room = replace(room, free_now=free)
+    return place(term, room)
+
+
+def can_start(profile: Profile, demand: Demand, time: int) -> bool:
+    """Whether :func:`start_at` would find a placement; does less work."""
+    if len(demand.terms) > 1:
+        return start_at(profile, demand, time) is not None
+    if not profile.open_for(demand, time):
+        return False
+    term = demand.terms[0]
+    return any(
+        fits(term, profile.room(demand, term, alternative, time))
+        for alternative in term.alternatives
+        if not alternative.missing
+    )
+
+
+def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None:
+    placed = _in_order(profile, demand, time)
+    if placed is None and demand.together is not None:
+        placed = demand.together(profile, demand, time)
+    return None if placed is None else Start(time, placed)
+
+
+def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, ...] | None:
+    """Each term where it first fits beside the terms before it."""
+    scratch = profile.copy()
+    placed: list[Allocation] = []
+    end = None if demand.duration is None else time + demand.duration
+    for term in demand.terms:
+        alternative = term.alternatives[0]
+        if alternative.missing:
+            return None
+        before = {host for part in placed for host in part}
+        allocation = _placed(scratch, demand, term, alternative, time, before)
+        if allocation is None:
+            return None
+        for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
+            scratch.hold(uses, hosts, time, end)
+        placed.append(allocation)
+    return tuple(placed)
+
+
+def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
+    """Enter a planned start into the profile."""
+    before: set[int] = set()
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        blocked: set[int] = set()
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in allocation}
+            members = [h for h, unit in enumerate(term.unit.unit_of) if int(unit) in used]
+            blocked = {*members}
+        alternative = term.alternatives[start.alternative]
+        for uses, hosts in counted_once(alternative, allocation, before, profile.table.pools):
+            profile.hold(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
+            blocked = set()
+        before |= set(allocation)
+
+
+def earliest_start(
+    profile: Profile,
+    demand: Demand,
+    *,
+    finishes_only: bool = False,
+    not_before: int | None = None,
+    hint: int | None = None,
+) -> Start | None:
+    """The earliest start of one job, or None if it never fits.
+
+    finishes_only: consider only now and the finish times of jobs, as TBR-02 says.
+    not_before: a known lower bound (seconds); instants before it are left out.
+    hint: where the start is likely to be (seconds); it makes the search shorter, nothing else.
+    """
+    if demand.impossible:
+        return None
+    earliest = max(demand.earliest, not_before or demand.earliest)
+    times = profile.candidate_times(earliest, finishes_only=finishes_only)
+    if profile.only_grows and demand.calendar is None:
+        first = _first_fit(profile, demand, times, hint)
+        return None if first is None else start_at(profile, demand, times[first])
+    if demand.calendar is None:
+        stretches = profile.stretches(times, demand.duration, one_by_one=not is_constant(demand))
+    else:
+        times = profile.with_openings(demand, times)
+        stretches = [(position, position + 1) for position in range(len(times))]
+    for begin, end in stretches:
+        first = _first_fit(profile, demand, times[begin:end], hint)
+        found = None if first is None else start_at(profile, demand, times[begin + first])
+        if found is not None:
+            return found
+    return None
+
+
+def is_constant(demand: Demand) -> bool:
+    """Whether the job holds as much at its end as at its start."""
+    return not any(
+        use.reservation.drops()
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+    )
+
+
+def _first_fit(
+    profile: Profile, demand: Demand, times: list[int], hint: int | None = None
+) -> int | None:
+    """Position of the first instant that fits, by bisection (availability only grows).
+
+    Terms placed one after another may fit and no longer fit when more is free: an earlier term
+    then takes what a later one needs. So these are tried instant by instant.
+    """
+    if len(demand.terms) > 1 and demand.together is None:
+        found = (at for at, time in enumerate(times) if can_start(profile, demand, time))
+        return next(found, None)
+    # From here on: nothing fits at `low` or before, the job fits at `high`.
+    low, high = -1, len(times)
+    if hint is not None and times[0] <= hint <= times[-1]:
+        likely = bisect.bisect_left(times, hint)
+        if likely and can_start(profile, demand, times[likely - 1]):
+            high = likely - 1
+        elif can_start(profile, demand, times[likely]):
+            return likely
+        else:
+            low = likely
+    if high == len(times):
+        high -= 1
+        if low == high or not can_start(profile, demand, times[high]):
+            return None
+    if low < 0 < high and can_start(profile, demand, times[0]):
+        return 0
+    low = max(low, 0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if can_start(profile, demand, times[middle]):
+            high = middle
+        else:
+            low = middle
+    return high

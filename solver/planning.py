@@ -1,0 +1,81 @@
+"""One call for every planning method."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..model.errors import InputError
+from ..model.instance import Instance
+from ..model.plan import Plan
+from .methods.greedy import plan_greedy
+from .optimal.first_fit import plan_time_based
+from .problem import PlanningProblem
+
+METHODS = ("greedy", "time-based", "optimal", "milp")
+OBJECTIVES = ("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness")
+#: Seconds that a search may take where nobody says otherwise.
+DEFAULT_TIME_LIMIT = 30.0
+#: Share of the time limit given to the search; the rest is for writing up the plan.
+SEARCH_SHARE = 0.92
+
+
+def plan(
+    instance: Instance,
+    method: str = "optimal",
+    *,
+    objective: str = "lexicographic",
+    time_limit: float | None = None,
+    effort: float | None = None,
+    workers: int | None = None,
+    jobs: int | None = None,
+    as_lsf: bool = False,
+    cancel: threading.Event | None = None,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """Plan the pending jobs of an instance.
+
+    method: "greedy", "time-based", "optimal" or "milp". objective: of the exact methods.
+    time_limit: wall seconds (default 30 unless an effort is given); effort: deterministic units,
+    which make the answer the same on any machine; workers: solver threads (default: one, and two
+    processes for the time-only problem of a pool of processors). jobs: how many jobs get
+    a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
+    exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
+    on_progress: called with what the search has as it goes.
+    Raises InputError for an unknown method or objective, and for negative limits.
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
+    if objective not in OBJECTIVES:
+        raise InputError(f"unknown objective {objective!r}: use one of {', '.join(OBJECTIVES)}")
+    _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
+    _check(1, workers=workers)
+    if method == "greedy":
+        return plan_greedy(PlanningProblem.of(instance))
+    if method == "time-based":
+        return plan_time_based(PlanningProblem.of(instance), jobs=jobs)
+    from .optimal import plan_optimal
+    from .optimal.budget import Budget
+
+    if time_limit is None and effort is None:
+        time_limit = DEFAULT_TIME_LIMIT
+    budget = Budget(
+        time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
+        effort=effort,
+        workers=workers or 1,
+        processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
+        cancel=cancel or threading.Event(),
+    )
+    problem = PlanningProblem.of(instance, as_lsf=as_lsf)
+    return plan_optimal(
+        problem, budget, method=method, objective=objective, on_progress=on_progress
+    )
+
+
+def _check(least: int, **numbers: float | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and not least <= value < math.inf:
+            raise InputError(f"{name} is {value}: give {least} or more, or None for the default")

@@ -1,0 +1,122 @@
+"""What every replay policy shares: the clock, the events, the processors in use."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+from ...model.workload import Workload
+from ..loop.events import EventQueue, Kind
+
+ScheduleAfter = Literal["event", "timestamp"]
+
+
+class Engine(ABC):
+    """One pool of identical processors under one policy, advanced event by event.
+
+    At one time stamp all submissions come first, then all ends, then all starts; submissions in
+    file order, ends in the order in which the jobs were started. A policy plans with the requested
+    time; a job ends by its real one.
+
+    A policy implements `submitted`, `ended` and `schedule`. `schedule` runs after every submission
+    and end, or once after the last of them at a time stamp (`schedule_after`), and sets a job to
+    start with `begin`.
+
+    Parameters
+    ----------
+    workload: in canonical form (`slotwise.model.workload.canonical`).
+    procs: processors of the machine.
+    """
+
+    default_schedule_after: ClassVar[ScheduleAfter] = "event"
+
+    def __init__(self, workload: Workload, procs: int, schedule_after: ScheduleAfter) -> None:
+        self.submit: list[int] = workload.submit.tolist()
+        self.run: list[int] = workload.run_time.tolist()
+        self.request: list[int] = workload.req_time.tolist()
+        self.size: list[int] = workload.procs.tolist()
+        self.procs = procs
+        self.schedule_after = schedule_after
+        self.start = [-1] * len(workload)
+        self.finished = 0
+        self.now = self.submit[0] if self.submit else 0
+        self.queue = EventQueue()
+        if self.submit:
+            self.queue.push(self.submit[0], Kind.SUBMIT, 0)
+
+    @abstractmethod
+    def submitted(self, job: int, now: int) -> None:
+        """A job has arrived."""
+
+    @abstractmethod
+    def ended(self, job: int, now: int) -> None:
+        """A job has ended, perhaps before its requested time is over."""
+
+    @abstractmethod
+    def schedule(self, now: int) -> None:
+        """Decide which waiting jobs start."""
+
+    @abstractmethod
+    def policy_state(self) -> dict[str, Any]:
+        """What the policy knows beyond the engine, as plain data for a checkpoint."""
+
+    @abstractmethod
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        """Take over what `policy_state` returned."""
+
+    def begin(self, job: int, time: int) -> None:
+        """Set `job` to start at `time`; an earlier time given later replaces it."""
+        self.start[job] = time
+        self.queue.push(time, Kind.START, job)
+
+    def advance(self, events: int) -> bool:
+        """Handle up to `events` further events; whether any is left."""
+        queue, start, run = self.queue, self.start, self.run
+        each_event = self.schedule_after == "event"
+        for _ in range(events):
+            if not queue:
+                return False
+            now, kind, _, job = queue.pop()
+            if kind == Kind.START:
+                if start[job] == now:  # else the job was moved to an earlier time
+                    queue.push(now + run[job], Kind.END, job)
+                continue
+            self.now = now
+            if kind == Kind.SUBMIT:
+                if job + 1 < len(start):
+                    queue.push(self.submit[job + 1], Kind.SUBMIT, job + 1)
+                self.submitted(job, now)
+            else:
+                self.finished += 1
+                self.ended(job, now)
+            if each_event or not self._more_now(now):
+                self.schedule(now)
+        return bool(queue)
+
+    def _more_now(self, now: int) -> bool:
+        """Whether another submission or end happens at this very time stamp."""
+        if not self.queue:
+            return False
+        time, kind, _, _ = self.queue.peek()
+        return time == now and kind != Kind.START
+
+    def state(self) -> dict[str, Any]:
+        """Everything that has changed since the beginning, as plain data."""
+        events, sequence = self.queue.state()
+        return {
+            "now": self.now,
+            "finished": self.finished,
+            "start": self.start,
+            "events": events,
+            "sequence": sequence,
+            "policy": self.policy_state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, which must come from the same workload, size and policy."""
+        self.now = state["now"]
+        self.finished = state["finished"]
+        self.start = list(state["start"])
+        events = [(time, kind, sequence, job) for time, kind, sequence, job in state["events"]]
+        self.queue = EventQueue(events, state["sequence"])
+        self.restore_policy(state["policy"])
