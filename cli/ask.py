@@ -13,7 +13,7 @@ from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.advice.ask import Alternative, Answer, Choices
+    from ..solver.advice.ask import Answer, Choice, Choices
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -137,7 +137,7 @@ def _table(instance: Instance, answer: Answer) -> str:
     return table_text(shown)
 
 
-def _cells(instance: Instance, item: Alternative, *, asked: bool) -> list[str]:
+def _cells(instance: Instance, item: Choice, *, asked: bool) -> list[str]:
     from ..model.time_text import clock_text, duration_text
     from .tables import hosts_text
 

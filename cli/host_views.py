@@ -10,7 +10,7 @@ from .plain_tables import csv_rows, json_records, plain_table
 
 if TYPE_CHECKING:
     from ..model.cluster import Host
-    from ..solver.loop.snapshot import HostLoad, Moment
+    from ..solver.loop.snapshot import HostLoad, Snapshot
     from .view_options import ViewOptions
 
 COLUMNS = ("HOST_NAME", "STATUS", "JL/U", "MAX", "NJOBS", "RUN", "SSUSP", "USUSP", "RSV")
@@ -21,7 +21,7 @@ LONG_COLUMNS = (
 SIZES = frozenset({"tmp", "swp", "mem"})
 
 
-def bhosts(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Hosts with the slots that are used and reserved, and in the long form their resources."""
     if asked.shared:
         return _shared(moment, asked, format)
@@ -49,7 +49,7 @@ def bhosts(moment: Moment, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _numbers(moment: Moment, host: Host) -> dict[str, Any]:
+def _numbers(moment: Snapshot, host: Host) -> dict[str, Any]:
     """What the tables have in columns; counts are slots, and who suspended a job is not known."""
     run = suspended = 0
     for item in moment.instance.running:
@@ -97,7 +97,7 @@ def _amount(name: str, value: float | None) -> str | None:
     return f"{value:.0f}" if name in ("io", "ls", "it") else f"{value:.1f}"
 
 
-def bmgroup(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bmgroup(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Host groups with their hosts; groups of groups were taken apart when the file was read."""
     groups = [group for group in moment.instance.cluster.groups if asked.wants(group.name)]
     if format == "json":
@@ -110,7 +110,7 @@ def bmgroup(moment: Moment, asked: ViewOptions, format: str) -> str:
     return plain_table(("GROUP_NAME", "HOSTS"), rows, "<<")
 
 
-def bresources(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bresources(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """How amounts of resources are reserved: for each job, host or slot."""
     usages = [item for item in moment.instance.reservation_usage if asked.wants(item.resource)]
     rows = [(item.resource, item.method) for item in usages]
@@ -124,7 +124,7 @@ def bresources(moment: Moment, asked: ViewOptions, format: str) -> str:
     return f"Begin ReservationUsage\n{table}End ReservationUsage\n"
 
 
-def _shared(moment: Moment, asked: ViewOptions, format: str) -> str:
+def _shared(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Shared resources: what scheduling goes by, what is reserved, and on which hosts they are."""
     shared = [item for item in moment.shared if asked.wants(item.name)]
     if format == "json":

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
 from ..model.time_text import clock_text
-from ..solver.loop.snapshot import Waiting
+from ..solver.loop.snapshot import PendingJob
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import RunningJob
-    from ..solver.loop.snapshot import Moment
+    from ..solver.loop.snapshot import Snapshot
     from .view_options import ViewOptions
 
 COLUMNS = (
@@ -25,7 +25,7 @@ COLUMNS = (
 )
 
 
-def bjobs(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
     instance = moment.instance
     running = [item for item in instance.running if asked.wants(item.job.id) and not asked.pending]
@@ -38,7 +38,7 @@ def bjobs(moment: Moment, asked: ViewOptions, format: str) -> str:
         if format == "json":
             return json_records(records)
         rows = [tuple(_flat(value) for value in record.values()) for record in records]
-        return csv_rows(list(_record(Job(""), "", Waiting())), rows)
+        return csv_rows(list(_record(Job(""), "", PendingJob())), rows)
     if not running and not pending:
         return "No pending job found\n" if asked.pending else "No unfinished job found\n"
     if not asked.long:
@@ -71,11 +71,11 @@ def _row(
 
 def _running_record(item: RunningJob) -> dict[str, Any]:
     """Times in seconds."""
-    record = _record(item.job, _status(item), Waiting())
+    record = _record(item.job, _status(item), PendingJob())
     return record | {"slots": item.slots, "start": item.start, "hosts": dict(item.allocation)}
 
 
-def _record(job: Job, status: str, waiting: Waiting) -> dict[str, Any]:
+def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
     """Times in seconds, memory in MB."""
     return {
         "job": job.id,
@@ -134,7 +134,7 @@ def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
 
 
 def _pending_text(
-    instance: Instance, job: Job, waiting: Waiting, alloc: AllocationFormatter
+    instance: Instance, job: Job, waiting: PendingJob, alloc: AllocationFormatter
 ) -> str:
     lines = [*_head(instance, job, "PEND"), *_reserved(instance, waiting)]
     if waiting.estimate is not None:
@@ -153,7 +153,7 @@ def _pending_text(
     )
 
 
-def _reserved(instance: Instance, waiting: Waiting) -> Iterator[str]:
+def _reserved(instance: Instance, waiting: PendingJob) -> Iterator[str]:
     """Reserved slots since they are held, and reserved memory."""
     since = _stamp(instance, instance.now if waiting.since is None else waiting.since)
     slots = sum(waiting.slots.values())

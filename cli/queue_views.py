@@ -17,7 +17,7 @@ from .view_options import ViewOptions
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.queue import Queue
-    from ..solver.loop.snapshot import Moment
+    from ..solver.loop.snapshot import Snapshot
 
 COLUMNS = (
     *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
@@ -29,7 +29,7 @@ LONG_COLUMNS = (
 )
 
 
-def bqueues(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Queues: one line each, or everything about each."""
     instance = moment.instance
     queues = [queue for queue in instance.queues if asked.wants(queue.name)]
@@ -59,7 +59,7 @@ def bqueues(moment: Moment, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _numbers(moment: Moment, queue: Queue) -> dict[str, Any]:
+def _numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
     """What the tables have in columns; counts are slots, reserved ones do not pend.
 
     An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job.
@@ -130,7 +130,7 @@ def _longest_reservation(instance: Instance, queue: Queue) -> int | None:
 
 
 def _text(
-    moment: Moment, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
+    moment: Snapshot, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
 ) -> str:
     instance = moment.instance
     numbers = _numbers(moment, queue)

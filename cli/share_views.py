@@ -11,12 +11,12 @@ from .plain_tables import csv_rows, json_records, plain_table
 from .view_options import ViewOptions
 
 if TYPE_CHECKING:
-    from ..solver.loop.snapshot import Moment
+    from ..solver.loop.snapshot import Snapshot
 
 SHARE_COLUMNS = ("USER/GROUP", "SHARES", "PRIORITY", "STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
 
 
-def bhpart(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bhpart(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Host partitions with their share accounts."""
     instance = moment.instance
     found = partition_views(instance, moment.order, instance.now, recursive=asked.recursive)
@@ -34,7 +34,7 @@ def bhpart(moment: Moment, asked: ViewOptions, format: str) -> str:
     return "\n".join(blocks)
 
 
-def bugroup(moment: Moment, asked: ViewOptions, format: str) -> str:
+def bugroup(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """User groups with their members, and shares where asked for."""
     views = [view for view in group_views(moment.instance) if asked.wants(view.name)]
     if format == "json":

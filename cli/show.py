@@ -13,7 +13,7 @@ from .view_options import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.loop.snapshot import Moment
+    from ..solver.loop.snapshot import Snapshot
 
 View = Literal[
     "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
@@ -60,14 +60,14 @@ def show(
     format: FormatOption = "text",
 ) -> None:
     """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
-    from ..solver.loop.snapshot import moment_of
+    from ..solver.loop.snapshot import snapshot_of
     from . import host_views, job_views, queue_views, share_views
 
     instance = read_instance(file, example)
     _check_names(instance, view, name or [], shared=shared)
     asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
     after = view in AFTER if cycle is None else cycle
-    moment: Moment = moment_of(instance, after_cycle=after, hosts=view in AFTER)
+    moment: Snapshot = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
     render = {
         "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,

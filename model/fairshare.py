@@ -32,7 +32,7 @@ class QueueSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class SlotPool:
     """A pool of queues (QBF-01).
 
     queues: in order of priority, equal ones as configured. hosts: which they share.
@@ -84,14 +84,14 @@ def expand_hosts(cluster: Cluster, names: list[str] | tuple[str, ...]) -> tuple[
     return tuple(host.name for host in cluster.hosts if host.name in taken - left)
 
 
-def pools(instance: Instance) -> tuple[Pool, ...]:
+def pools(instance: Instance) -> tuple[SlotPool, ...]:
     """The pools of queues, in the order in which their first queue is configured."""
     members: dict[str, list[Queue]] = {}
     for queue in instance.queues:
         if queue.slot_pool:
             members.setdefault(queue.slot_pool, []).append(queue)
     return tuple(
-        Pool(
+        SlotPool(
             name,
             queues=tuple(queue.name for queue in ranked),
             shares=tuple(queue.slot_share or 0.0 for queue in ranked),

@@ -11,7 +11,7 @@ from slotwise.model.instance import Instance
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
 from slotwise.solver.advice.suggestions import fewer, longest_limit
-from slotwise.solver.advice.what_if import Forecast
+from slotwise.solver.advice.what_if import Asker
 
 HOUR = 3600
 
@@ -172,7 +172,7 @@ def test_unknown_jobs(job: str, message: str) -> None:
 def test_a_forecast_is_what_the_plan_says() -> None:
     """Job by job, asking alone gives the start of the whole plan."""
     instance = example("kth-sp2-queue-10")
-    forecast = Forecast(instance)
+    forecast = Asker(instance)
     whole = sw.plan(instance, "time-based")
     for job in instance.pending:
         outlook = forecast.outlook(job)
@@ -182,7 +182,7 @@ def test_a_forecast_is_what_the_plan_says() -> None:
 
 def test_the_longest_limit_ends_before_the_reservation() -> None:
     instance = loads(TEXT)
-    forecast = Forecast(instance)
+    forecast = Asker(instance)
     job = next(job for job in instance.pending if job.id == "low")
     view = forecast.view(job)
     demand = forecast.demand(view, job)

@@ -7,7 +7,7 @@ from judging import host
 from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
 from slotwise.model.resreq import HostTable, Simple, Vocabulary, parse, select_mask
 from slotwise.model.resreq.syntax import Binary, Defined, Expression, Name, Number, Unary
-from slotwise.solver.validation.select import Names, View, satisfies
+from slotwise.solver.validation.select import HostView, Names, satisfies
 
 CLUSTER = Cluster(
     (
@@ -22,7 +22,7 @@ NAMES = Names.of(CLUSTER)
 
 
 def chosen(expression: Expression | None) -> list[bool]:
-    return [satisfies(expression, View(item, CLUSTER, NAMES)) for item in CLUSTER.hosts]
+    return [satisfies(expression, HostView(item, CLUSTER, NAMES)) for item in CLUSTER.hosts]
 
 
 @pytest.mark.behaviour("REQ-02", "REQ-03", "REQ-04", "REQ-05", "REQ-06", "REQ-07")

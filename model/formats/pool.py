@@ -40,7 +40,7 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
     the real run times of the queue are kept for simulation (``run_time``). Second 0 is the moment
     of the snapshot.
     """
-    reader = _Reader(source)
+    reader = _PoolReader(source)
     if not isinstance(data, Mapping):
         raise InputError(
             [Problem("must be a snapshot: an object with procs, running, queue", source)]
@@ -90,7 +90,7 @@ def _description(data: Mapping[str, Any], processors: int, running: int, pending
     )
 
 
-class _Reader:
+class _PoolReader:
     """Takes numbers out of the data and remembers what is wrong."""
 
     def __init__(self, source: str) -> None:

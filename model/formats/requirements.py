@@ -17,7 +17,7 @@ from .known import unknown_unit_type
 
 def check_requirements(instance: Instance) -> list[Finding]:
     """Findings about RES_REQ and -R; a string that several jobs share is read once."""
-    reader = _Reader(instance)
+    reader = _RequirementReader(instance)
     found: list[Finding] = []
     for index, queue in enumerate(instance.queues):
         found += reader.read(("queues", index, "RES_REQ"), queue.res_req)
@@ -35,7 +35,7 @@ def check_requirements(instance: Instance) -> list[Finding]:
     return found
 
 
-class _Reader:
+class _RequirementReader:
     def __init__(self, instance: Instance) -> None:
         params = instance.params
         self._instance = instance

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .errors import ResreqError
 from .parser import Options, parse_with_notes
-from .scanner import Section, is_compound, sections, terms, unquoted
+from .scanner import SectionText, is_compound, sections, terms, unquoted
 
 VALID = "Resource requirement string is valid."
 STRICT = Options(strict=True)
@@ -49,5 +49,5 @@ def _read(body: str, options: Options) -> None:
         raise ResreqError(error.what, text=body, token=token) from None
 
 
-def _refuse(section: Section, what: str) -> None:
+def _refuse(section: SectionText, what: str) -> None:
     raise ResreqError(what, text=section.body, token=section.keyword or section.body)

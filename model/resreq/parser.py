@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .complaint import complaint
 from .errors import ResreqError
-from .scanner import Section, is_compound, sections, terms, unquoted
+from .scanner import SectionText, is_compound, sections, terms, unquoted
 from .syntax import Compound, Requirement, Simple, Term, joined
 from .vocabulary import ANY, UNITS, Vocabulary
 
@@ -107,7 +107,7 @@ def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
 def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = False) -> Simple:
     found, stray = sections(text)
     result = Simple()
-    seen: dict[str, Section] = {}
+    seen: dict[str, SectionText] = {}
     explicit = any(section.keyword == "select" for section in found)
     if found and not found[0].keyword and explicit:
         stray, found = (found[0], *stray), found[1:]
@@ -141,7 +141,7 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
     return result
 
 
-def check_together(simple: Simple, text: str = "", span: Section | None = None) -> None:
+def check_together(simple: Simple, text: str = "", span: SectionText | None = None) -> None:
     """Raise ResreqError when ptile names host types or models without same[type] or same[model]."""
     by_name = simple.span is not None and simple.span.ptile_by
     if by_name and not {"type", "model"} & set(simple.same):
@@ -154,7 +154,7 @@ def check_together(simple: Simple, text: str = "", span: Section | None = None) 
         )
 
 
-def _judge_stray(text: str, section: Section, options: Options, notes: list[str]) -> None:
+def _judge_stray(text: str, section: SectionText, options: Options, notes: list[str]) -> None:
     """Text outside the sections: an error under strict syntax, else ignored with a note (004)."""
     if options.strict:
         raise ResreqError(

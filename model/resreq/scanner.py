@@ -15,7 +15,7 @@ _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SectionText:
     """One section: its keyword ("" for the implicit leading selection), body and their offsets."""
 
     keyword: str
@@ -130,21 +130,21 @@ def terms(text: str) -> tuple[TermText, ...]:
         place = at + 1
 
 
-def sections(text: str) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
+def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
     """The sections of a simple requirement in their order, and the stray text between them.
 
     A leading text without a keyword is the implicit selection. Raises ResreqError for an unknown
     section and for brackets or quotes that do not match; repeated sections are left to the caller.
     """
-    found: list[Section] = []
-    stray: list[Section] = []
+    found: list[SectionText] = []
+    stray: list[SectionText] = []
     place = loose = 0
 
     def keep_loose(end: int) -> None:
         body = text[loose:end]
         if body.strip():
             at = loose + len(body) - len(body.lstrip())
-            section = Section("", body.strip(), at, at)
+            section = SectionText("", body.strip(), at, at)
             (stray if found else found).append(section)
 
     while place < len(text):
@@ -157,7 +157,7 @@ def sections(text: str) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
             _check_keyword(text, keyword, at if keyword else place)
             end = closing(text, place, "[]")
             keep_loose(at)
-            found.append(Section(keyword, text[place + 1 : end], place + 1, at))
+            found.append(SectionText(keyword, text[place + 1 : end], place + 1, at))
             place = loose = end + 1
         elif char == "]":
             raise ResreqError(

@@ -26,7 +26,7 @@ from .job_edits import (
     with_slots,
 )
 from .suggestions import longest_limit, tiles
-from .what_if import Forecast, Method, Outlook
+from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
 MOST_ALTERNATIVES = 1000
@@ -37,7 +37,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class Choice:
     """One way of asking: the options that differ from the line, and what it would get.
 
     changed: option ("slots", "ptile", "limit", "cu", "queue") to its value as text.
@@ -58,8 +58,8 @@ class Answer:
     line are kept.
     """
 
-    line: Alternative
-    alternatives: tuple[Alternative, ...]
+    line: Choice
+    alternatives: tuple[Choice, ...]
     method: str
     tried: int
     explored: bool = False
@@ -129,8 +129,8 @@ def ask(
     Raises InputError for a line that would be refused, with everything that is wrong with it.
     """
     job = submitted_job(instance, line, user=user)
-    forecast = Forecast(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
-    asked = Alternative({}, _shown(instance, job), forecast.outlook(job))
+    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    asked = Choice({}, _shown(instance, job), forecast.outlook(job))
     bench = _Bench(forecast, job, asked)
     if choices is not None:
         bench.try_all(choices)
@@ -145,10 +145,10 @@ def ask(
 
 @dataclass(slots=True)
 class _Bench:
-    forecast: Forecast
+    forecast: Asker
     job: Job
-    asked: Alternative
-    found: dict[tuple[tuple[str, str], ...], Alternative] = field(default_factory=dict)
+    asked: Choice
+    found: dict[tuple[tuple[str, str], ...], Choice] = field(default_factory=dict)
     kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
 
     def try_all(self, choices: Choices) -> None:
@@ -182,7 +182,7 @@ class _Bench:
             if _start(item) < _start(self.asked):
                 self.kept.add(_key(item.changed))
 
-    def ranked(self) -> list[Alternative]:
+    def ranked(self) -> list[Choice]:
         """What is kept, by start, then by how little it changes."""
         kept = [self.found[key] for key in self.kept]
         order = list(self.found)
@@ -191,7 +191,7 @@ class _Bench:
             key=lambda item: (_start(item), len(item.changed), order.index(_key(item.changed))),
         )
 
-    def without_repeats(self) -> Iterator[Alternative]:
+    def without_repeats(self) -> Iterator[Choice]:
         """Of the same options changed for the same start, the first, which is nearest the line."""
         seen = set()
         for item in self.ranked():
@@ -200,7 +200,7 @@ class _Bench:
                 seen.add(sight)
                 yield item
 
-    def _try(self, change: Mapping[str, Any], *, keep: bool = False) -> Alternative | None:
+    def _try(self, change: Mapping[str, Any], *, keep: bool = False) -> Choice | None:
         """Plan one alternative; None where it is the line itself."""
         instance = self.forecast.instance
         job = self.job
@@ -219,7 +219,7 @@ class _Bench:
                 if refused or stopped
                 else self.forecast.outlook(job)
             )
-            self.found[key] = Alternative(changed, after, outlook, refused)
+            self.found[key] = Choice(changed, after, outlook, refused)
         if keep:
             self.kept.add(key)
         return self.found[key]
@@ -256,7 +256,7 @@ class _Bench:
         return [seconds for seconds in dict.fromkeys(found) if seconds >= MINUTE]
 
 
-def _start(item: Alternative) -> float:
+def _start(item: Choice) -> float:
     return float("inf") if item.outlook.start is None else item.outlook.start
 
 
@@ -339,7 +339,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _record(item: Alternative, now: int) -> dict[str, Any]:
+def _record(item: Choice, now: int) -> dict[str, Any]:
     outlook = item.outlook
     start = None if outlook.start is None else outlook.start - now
     return {

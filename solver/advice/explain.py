@@ -17,7 +17,7 @@ from ..availability.profile import FOREVER, Profile
 from ..placement.earliest import can_start
 from ..rules.pending_reasons import amounts_short, shortage
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Forecast, Method, Outlook, View
+from .what_if import Asker, Method, Outlook, PlanView
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def explain(
     Raises InputError for a job that is not pending.
     """
     asked = _pending(instance, job)
-    forecast = Forecast(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
     outlook = forecast.outlook(asked)
@@ -122,7 +122,9 @@ def _pending(instance: Instance, job: str) -> Job:
 # --- why not earlier ------------------------------------------------------------------------------
 
 
-def _obstacles(view: View, demand: Demand, start: int | None, method: str) -> Iterator[Obstacle]:
+def _obstacles(
+    view: PlanView, demand: Demand, start: int | None, method: str
+) -> Iterator[Obstacle]:
     """The candidate instants before the start, put together where the reason is the same."""
     now = view.problem.instance.now
     profile, base = view.profile, view.problem.base
@@ -141,7 +143,7 @@ def _obstacles(view: View, demand: Demand, start: int | None, method: str) -> It
         yield Obstacle(group[0][0], until, reason, len(group))
 
 
-def _reason(view: View, demand: Demand, base: Profile, time: int) -> tuple[bool, str, str]:
+def _reason(view: PlanView, demand: Demand, base: Profile, time: int) -> tuple[bool, str, str]:
     """Whether only planned jobs are in the way; the kind of reason; the reason."""
     if not base.open_for(demand, time):
         text = "a dispatch or run window is closed or closes too soon"
@@ -170,7 +172,7 @@ def _spread(texts: list[str]) -> str:
     return _HAS.sub(show, texts[0])
 
 
-def _whose(view: View, demand: Demand, time: int) -> str:
+def _whose(view: PlanView, demand: Demand, time: int) -> str:
     """The reservation, or the reservations together, without which the job would fit at `time`."""
     end = FOREVER if demand.duration is None else time + demand.duration
     overlapping = [

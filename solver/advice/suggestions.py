@@ -24,7 +24,7 @@ from .job_edits import (
     with_section,
     with_slots,
 )
-from .what_if import Forecast, Outlook, View
+from .what_if import Asker, Outlook, PlanView
 
 #: Other jobs that are tried away, running and pending ones each.
 MOST_OTHERS = 10
@@ -61,7 +61,7 @@ def job_text(job: str) -> str:
 
 
 def suggest(
-    forecast: Forecast, view: View, demand: Demand, now_planned: Outlook
+    forecast: Asker, view: PlanView, demand: Demand, now_planned: Outlook
 ) -> tuple[tuple[Suggestion, ...], int]:
     """The changes that start the job sooner, the largest gain first, and how many were tried."""
     limit = FOREVER if now_planned.start is None else now_planned.start
@@ -87,7 +87,7 @@ def suggest(
     return tuple(found), tried
 
 
-def _ideas(forecast: Forecast, view: View, demand: Demand, limit: int) -> Iterator[Idea]:
+def _ideas(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
     job = demand.job
     for kind, change, variant in _variants(forecast.instance, job):
         if next(refusals(forecast.instance, variant), None) is None:
@@ -98,7 +98,7 @@ def _ideas(forecast: Forecast, view: View, demand: Demand, limit: int) -> Iterat
     yield from _other_jobs(forecast, view, demand, limit)
 
 
-def _outlook(forecast: Forecast, view: View, variant: Job, limit: int) -> Outlook:
+def _outlook(forecast: Asker, view: PlanView, variant: Job, limit: int) -> Outlook:
     """The start of the variant; not planned again where it cannot be before `limit` even alone."""
     if forecast.method == "optimal":
         demand = forecast.demand(view, variant)
@@ -184,7 +184,7 @@ def _less_memory(job: Job) -> Iterator[tuple[str, Job]]:
         yield text, with_section(job, "rusage", text)
 
 
-def _backfill(view: View, demand: Demand, limit: int) -> Iterator[Idea]:
+def _backfill(view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
     """The longest run limit under which the job starts at once, or else as soon as one lets it."""
     for time in view.profile.candidate_times(demand.earliest):
         if time >= limit:
@@ -226,7 +226,7 @@ def longest_limit(profile: Profile, demand: Demand, time: int) -> int | None:
 # --- other jobs -----------------------------------------------------------------------------------
 
 
-def _other_jobs(forecast: Forecast, view: View, demand: Demand, limit: int) -> Iterator[Idea]:
+def _other_jobs(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
     """Running jobs that end now, pending jobs that are not there; the jobs before it move too."""
     instance, job = forecast.instance, demand.job
     for gone in _in_the_way(instance, view, demand, limit):
@@ -244,7 +244,7 @@ def _other_jobs(forecast: Forecast, view: View, demand: Demand, limit: int) -> I
         yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", outlook)
 
 
-def _in_the_way(instance: Instance, view: View, demand: Demand, limit: int) -> list[str]:
+def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) -> list[str]:
     """Running jobs on hosts that the job may use: those that end at its start, then the largest."""
     hosts = instance.cluster.hosts
     usable = {hosts[int(host)].name for term in demand.terms for host in term.candidates}

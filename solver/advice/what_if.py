@@ -57,7 +57,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class PlanView:
     """The world that one job sees: what runs and what is planned before it.
 
     planned: the jobs before it that have a start, in priority order.
@@ -68,7 +68,7 @@ class View:
     planned: tuple[Planned, ...]
 
     @classmethod
-    def of(cls, problem: PlanningProblem, found: Plan, *, without: str = "") -> View:
+    def of(cls, problem: PlanningProblem, found: Plan, *, without: str = "") -> PlanView:
         """Everything that `found` starts, but for one job."""
         starts = warm_starts(problem, found)
         planned = tuple(
@@ -91,7 +91,7 @@ def _held(problem: PlanningProblem, planned: Iterable[Planned]) -> Profile:
     return profile
 
 
-class Forecast:
+class Asker:
     """Asks for the start of single jobs beside one instance, by one method."""
 
     def __init__(
@@ -111,11 +111,11 @@ class Forecast:
         self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
         self.cancel = cancel or threading.Event()
-        self._views: dict[tuple[str, ...], View] = {}
+        self._views: dict[tuple[str, ...], PlanView] = {}
 
-    def beside(self, instance: Instance) -> Forecast:
+    def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
-        return Forecast(
+        return Asker(
             instance,
             self.method,
             time_limit=self.time_limit,
@@ -146,17 +146,17 @@ class Forecast:
             return Outlook(job, None, waits_for=reason)
         return Outlook(job, item.start, item.finish, item.allocation, item.waits_for, item.proved)
 
-    def view(self, job: Job) -> View:
+    def view(self, job: Job) -> PlanView:
         """The world that `job` sees, with the jobs before it where the method puts them."""
         ahead = self.ahead(job)
         if self.method == "time-based":
             return self._view(ahead)
         world = replace(self.instance, pending=(*ahead, job))
-        return View.of(
+        return PlanView.of(
             PlanningProblem.of(world, as_lsf=False), self._plan((*ahead, job)), without=job.id
         )
 
-    def demand(self, view: View, job: Job) -> Demand:
+    def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view."""
         return view.problem.resolver.demand(job)
 
@@ -169,11 +169,11 @@ class Forecast:
             cancel=self.cancel,
         )
 
-    def _view(self, ahead: tuple[Job, ...]) -> View:
+    def _view(self, ahead: tuple[Job, ...]) -> PlanView:
         key = tuple(job.id for job in ahead)
         if key not in self._views:
             problem = PlanningProblem.of(replace(self.instance, pending=ahead))
-            self._views[key] = View.of(problem, plan_time_based(problem))
+            self._views[key] = PlanView.of(problem, plan_time_based(problem))
         return self._views[key]
 
     def _time_based(self, job: Job, ahead: tuple[Job, ...]) -> Outlook:

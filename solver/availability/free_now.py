@@ -1,9 +1,9 @@
 """What is free at this very instant, kept up to date as jobs start, shrink and end.
 
-:class:`Present` has the amounts, exact to the second (a decaying reservation included: RSV-02).
-:class:`Beside` is the view of one job: what is free beside the reservations that pending jobs hold,
-on the hosts that are open to it. It is a profile of a single instant, so placement works on it as
-it does on a plan.
+:class:`FreeNow` has the amounts, exact to the second (a decaying reservation included: RSV-02).
+:class:`Residual` is the view of one job: what is free beside the reservations that pending jobs
+hold, on the hosts that are open to it. It is a profile of a single instant, so placement works on
+it as it does on a plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .resources import SLOTS, FloatArray, ResourceTable
 
 
 @dataclass(slots=True)
-class Part:
+class HeldPart:
     """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1]).
 
     amount: of `reservation`, held now, counted `times` times.
@@ -45,7 +45,7 @@ class Part:
         return any(phase.decay for phase in self.reservation.phases)
 
 
-class Present:
+class FreeNow:
     """Free amounts now: of every host resource [H], of every pool; negative if overcommitted."""
 
     def __init__(self, table: ResourceTable) -> None:
@@ -65,9 +65,9 @@ class Present:
             self._pools.append(self.table.pools[len(self._pools)].capacity)
         return self._pools[index]
 
-    def copy(self) -> Present:
+    def copy(self) -> FreeNow:
         """An independent copy."""
-        twin = Present(self.table)
+        twin = FreeNow(self.table)
         twin._hosts = [amounts.copy() for amounts in self._hosts]
         twin._pools = list(self._pools)
         return twin
@@ -79,19 +79,19 @@ class Present:
         *,
         elapsed: int = 0,
         whole_hosts: Iterable[int] = (),
-    ) -> list[Part]:
+    ) -> list[HeldPart]:
         """Take what a job uses `elapsed` seconds after its start; give back what is returned."""
         parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
         for part in parts:
             self.change(part, part.reservation.at(elapsed))
         return parts
 
-    def give(self, parts: Iterable[Part]) -> None:
+    def give(self, parts: Iterable[HeldPart]) -> None:
         """Give back all that the parts hold."""
         for part in parts:
             self.change(part, 0.0)
 
-    def change(self, part: Part, amount: float) -> None:
+    def change(self, part: HeldPart, amount: float) -> None:
         """Let a part hold `amount` from now on."""
         more = amount - part.amount
         if not more:
@@ -128,32 +128,32 @@ def parts_of(
     alternative: Alternative,
     allocation: Allocation,
     whole_hosts: Iterable[int] = (),
-) -> Iterator[Part]:
+) -> Iterator[HeldPart]:
     """What one term of a job uses, with nothing held yet."""
     hosts = np.fromiter(allocation, np.int64, len(allocation))
     slots = np.fromiter(allocation.values(), float, len(allocation))
     ones = np.ones(len(hosts))
     for use in alternative.host_uses:
         if use.per is Per.JOB:
-            yield Part(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
+            yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
         capacity = table.host_resources[use.index].capacity
         times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
-        yield Part(False, use.index, hosts, times, use.reservation, 0.0)
+        yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
         own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
         rest = table.host_resources[SLOTS].capacity[whole] - own
-        yield Part(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
+        yield HeldPart(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
     elif whole.size:
         other = np.setdiff1d(whole, hosts)
         rest = table.host_resources[SLOTS].capacity[other]
-        yield Part(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
+        yield HeldPart(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
     for use in alternative.pool_uses:
         inside = slots[table.pools[use.index].mask[hosts]]
         if inside.size:
             count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
-            yield Part(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
+            yield HeldPart(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
 
 
 @dataclass(slots=True)
@@ -174,23 +174,23 @@ class HeldBack:
         self.pools[index] = self.pools.get(index, 0.0) + amount
 
 
-class Beside(Profile):
+class Residual(Profile):
     """The present as one job sees it, as a profile of one instant.
 
     held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
     blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
     """
 
-    def __init__(self, present: Present, now: int, held: HeldBack) -> None:
-        super().__init__(present.table, now)
-        self.present = present
+    def __init__(self, free_now: FreeNow, now: int, held: HeldBack) -> None:
+        super().__init__(free_now.table, now)
+        self.free_now = free_now
         self.held = held
         self.closed: BoolArray | None = None
         self.blocked: FloatArray | None = None
 
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource beside what is held, [H]."""
-        amounts = self.present.host(index)
+        amounts = self.free_now.host(index)
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
@@ -200,7 +200,7 @@ class Beside(Profile):
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
-        return self.present.pool(index) - self.held.pools.get(index, 0.0)
+        return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:
         """Only the present counts here."""
@@ -216,13 +216,13 @@ class Beside(Profile):
         if self.closed is not None:
             room = replace(room, caps=np.where(self.closed, 0, room.caps))
         if term.unit is not None:
-            free = np.maximum(self.present.host(SLOTS), 0).astype(np.int64)
+            free = np.maximum(self.free_now.host(SLOTS), 0).astype(np.int64)
             room = replace(room, free_now=free)
         return room
 
-    def copy(self) -> Beside:
+    def copy(self) -> Residual:
         """A copy in which terms of one job can be put down."""
-        twin = Beside(self.present.copy(), self.now, self.held)
+        twin = Residual(self.free_now.copy(), self.now, self.held)
         twin.closed, twin.blocked = self.closed, self.blocked
         return twin
 
@@ -236,4 +236,4 @@ class Beside(Profile):
         whole_hosts: Iterable[int] = (),
     ) -> None:
         """Take what a term uses now."""
-        self.present.take(alternative, allocation, whole_hosts=whole_hosts)
+        self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)

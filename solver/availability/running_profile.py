@@ -1,8 +1,8 @@
 """The profile of running jobs, kept up to date as jobs start and end.
 
 Rows of all jobs lie in growing columns; the rows of a job that ends are switched off and swept out
-when half of all rows are off. A cycle takes a :meth:`LiveProfile.copy`, which costs no more than a
-few array views, and plans in it.
+when half of all rows are off. A cycle takes a :meth:`RunningProfile.copy`, which costs no more than
+a few array views, and plans in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIRST = 64
 OFF = -(1 << 62)
 
 
-class LiveUsage(Usage):
+class RunningUsage(Usage):
     """Usage whose rows belong to jobs (by number) and can be taken out again."""
 
     __slots__ = ("_columns", "_count", "_falling", "_off", "_rows_of", "owner")
@@ -125,7 +125,7 @@ class LiveUsage(Usage):
         return Usage.over(self.size, self.block())
 
 
-class LiveProfile(Profile):
+class RunningProfile(Profile):
     """Running jobs by number, each with the finish that is expected of it.
 
     A copy is good until the next job ends.
@@ -147,7 +147,7 @@ class LiveProfile(Profile):
     def ended(self, job: int) -> None:
         """A job is gone."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            assert isinstance(usage, LiveUsage)
+            assert isinstance(usage, RunningUsage)
             usage.remove(job)
         self.finish.pop(job, None)
         self._forget()
@@ -157,7 +157,7 @@ class LiveProfile(Profile):
         """A profile of what runs now, to plan in."""
         rows = [np.zeros(0, dtype=np.int64)]
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            assert isinstance(usage, LiveUsage)
+            assert isinstance(usage, RunningUsage)
             rows.append(usage.ends())
         ends = np.unique(np.concatenate(rows))
         twin = Profile(self.table, self.now)
@@ -184,7 +184,7 @@ class LiveProfile(Profile):
         if usage is None:
             found = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         else:
-            assert isinstance(usage, LiveUsage)
+            assert isinstance(usage, RunningUsage)
             block = usage.block()
             known: BoolArray = (block.end > OFF) & (block.end < FOREVER)
             order = np.argsort(block.end[known], kind="stable")
@@ -196,16 +196,16 @@ class LiveProfile(Profile):
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)
         if usage is None:
-            usage = self._host_usage[index] = LiveUsage(self.hosts)
-        assert isinstance(usage, LiveUsage)
+            usage = self._host_usage[index] = RunningUsage(self.hosts)
+        assert isinstance(usage, RunningUsage)
         usage.owner = self._owner
         return usage
 
     def _pool(self, index: int) -> Usage:
         usage = self._pool_usage.get(index)
         if usage is None:
-            usage = self._pool_usage[index] = LiveUsage(1)
-        assert isinstance(usage, LiveUsage)
+            usage = self._pool_usage[index] = RunningUsage(1)
+        assert isinstance(usage, RunningUsage)
         usage.owner = self._owner
         return usage
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...model.shares import Path, ShareLookup, ShareNode
 from .adjustment import FairshareAdjustment
-from .priority import Factors, Meter, Usage, dynamic_priority
+from .priority import Consumption, Factors, Meter, dynamic_priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +160,11 @@ class ShareTree:
             if change.history:
                 at.history.change(now, decay, change.history)
 
-    def usage(self, account: Account, now: float) -> Usage:
+    def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""
         decay = self.decay
         run_time = account.run.at(now, self.run_decay)
-        return Usage(
+        return Consumption(
             cpu_time=account.cpu.at(now, decay),
             run_time=run_time,
             historical_run_time=account.history.at(now, decay),

@@ -17,13 +17,13 @@ from typing import Protocol
 
 from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
-from .priority import Usage
+from .priority import Consumption
 
 
 class FairshareAdjustment(Protocol):
     """What a plug-in is: what an account has used in, the adjustment out (any finite number)."""
 
-    def __call__(self, usage: Usage, /) -> float: ...
+    def __call__(self, usage: Consumption, /) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MemoryAdjustment:
 
     threshold: float = 1.0
 
-    def __call__(self, usage: Usage, /) -> float:
+    def __call__(self, usage: Consumption, /) -> float:
         """The adjustment of one account."""
         if not usage.slots or not usage.slot_memory:
             return 0.0
@@ -54,7 +54,7 @@ class InstalledAdjustment:
     name: str
     plugin: FairshareAdjustment
 
-    def __call__(self, usage: Usage, /) -> float:
+    def __call__(self, usage: Consumption, /) -> float:
         """The adjustment of one account; InputError where the plug-in fails."""
         try:
             value = float(self.plugin(usage))

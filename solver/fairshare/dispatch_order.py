@@ -46,7 +46,7 @@ from .priority import Factors
 from .priority_order import queue_key
 from .slot_pools import PoolUse, host_slots, surplus
 from .stages import Offer, PlainStage, PoolStage, StagePlan, account_path, stage_plan
-from .traversal import QueueWalk, TreeWalk, Walk
+from .traversal import QueueTraversal, Traversal, TreeTraversal
 
 Stage = PlainStage | PoolStage
 
@@ -293,19 +293,19 @@ class DispatchOrder:
     def _plain_stage(self, plan: StagePlan) -> PlainStage:
         if plan.policy:
             return self._tree_stage(plan.policy, plan.queues)
-        return PlainStage(QueueWalk(self._ranks(plan.queues)))
+        return PlainStage(QueueTraversal(self._ranks(plan.queues)))
 
     def _tree_stage(self, policy: str, queues: Sequence[str]) -> PlainStage:
         tree = self.trees[policy]
         return PlainStage(self._tree_walk(tree, self._ranks(queues)), tree)
 
-    def _tree_walk(self, tree: ShareTree, ranks: Iterable[int]) -> TreeWalk:
+    def _tree_walk(self, tree: ShareTree, ranks: Iterable[int]) -> TreeTraversal:
         jobs = self._jobs
 
         def accounts_of(rank: int) -> tuple[Account, ...]:
             return tree.accounts(jobs[rank].user, jobs[rank].group)
 
-        return TreeWalk(tree, ranks, accounts_of, self.now)
+        return TreeTraversal(tree, ranks, accounts_of, self.now)
 
     def _ranks(self, queues: Sequence[str]) -> list[int]:
         """Ranks of the jobs of some queues that have not started."""
@@ -319,7 +319,7 @@ class DispatchOrder:
         ranks: list[int] = []
         if use.free > 0 and (limit is None or limit > use.in_use[queue]):
             ranks = [rank for rank in self._ranks((queue,)) if rank not in self._offered]
-        walk: Walk = self._tree_walk(tree, ranks) if tree else QueueWalk(ranks)
+        walk: Traversal = self._tree_walk(tree, ranks) if tree else QueueTraversal(ranks)
         return PoolStage(walk, self._jobs, use, queue, limit, tree)
 
     def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[PoolStage]:
@@ -343,7 +343,7 @@ class DispatchOrder:
         jobs = self._jobs
         ranks = [rank for rank in self._ranks(use.pool.queues) if rank not in self._offered]
         ranks.sort(key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
-        return PoolStage(QueueWalk(ranks), jobs, use, use.pool.queues[0], None)
+        return PoolStage(QueueTraversal(ranks), jobs, use, use.pool.queues[0], None)
 
     def _wanted(self, use: PoolUse) -> dict[str, float]:
         """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""

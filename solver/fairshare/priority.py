@@ -63,7 +63,7 @@ class Factors:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Consumption:
     """What an account has used, as the formula and the adjustment plug-ins see it.
 
     Times in seconds: cpu_time decayed; run_time of running jobs; historical_run_time decayed, of
@@ -82,7 +82,9 @@ class Usage:
     slot_memory: float = 0.0
 
 
-def dynamic_priority(shares: int, usage: Usage, factors: Factors, adjustment: float = 0.0) -> float:
+def dynamic_priority(
+    shares: int, usage: Consumption, factors: Factors, adjustment: float = 0.0
+) -> float:
     """The dynamic priority of an account with `shares` (FSH-02).
 
     adjustment: what the plug-in says, weighted by FAIRSHARE_ADJUSTMENT_FACTOR.

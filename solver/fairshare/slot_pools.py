@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...model.fairshare import Pool, expand_hosts
+from ...model.fairshare import SlotPool, expand_hosts
 from ...model.instance import Instance
 from .priority import HOUR, Meter
 
@@ -74,7 +74,7 @@ def host_slots(instance: Instance) -> dict[str, int]:
     return found
 
 
-def surplus(instance: Instance, pool: Pool) -> int:
+def surplus(instance: Instance, pool: SlotPool) -> int:
     """Slots that a Limit section on several of the pool's hosts together takes from their sum."""
     capacity = host_slots(instance)
     return sum(
@@ -110,7 +110,7 @@ class PoolUse:
     """
 
     def __init__(
-        self, pool: Pool, capacity: Mapping[str, int], decay: float, surplus: int = 0
+        self, pool: SlotPool, capacity: Mapping[str, int], decay: float, surplus: int = 0
     ) -> None:
         self.pool = pool
         self.decay = decay

@@ -17,7 +17,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from .accounts import Account, ShareTree
 from .slot_pools import PoolUse
-from .traversal import Contest, Walk
+from .traversal import Contest, Traversal
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Offer:
 class PlainStage:
     """Everything that a walk has, without a limit."""
 
-    def __init__(self, walk: Walk, tree: ShareTree | None = None) -> None:
+    def __init__(self, walk: Traversal, tree: ShareTree | None = None) -> None:
         self.walk = walk
         self.tree = tree
 
@@ -126,7 +126,7 @@ class PoolStage:
 
     def __init__(
         self,
-        walk: Walk,
+        walk: Traversal,
         jobs: Sequence[Job],
         use: PoolUse,
         queue: str,

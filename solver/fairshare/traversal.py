@@ -40,7 +40,7 @@ class Contest:
         return f"{text} {word} {self.rival} {self.rival_priority:.3f}"
 
 
-class QueueWalk:
+class QueueTraversal:
     """First come, first served: the ranks as they are."""
 
     def __init__(self, ranks: Sequence[int]) -> None:
@@ -109,7 +109,7 @@ class _Place:
         return None
 
 
-class TreeWalk:
+class TreeTraversal:
     """By dynamic priority: from the root down, at each level the account with the highest one.
 
     Equal priorities: the account whose next job comes first in queue order. An account without a
@@ -224,4 +224,4 @@ class TreeWalk:
             heapq.heappush(place.parent.heap, entry)
 
 
-Walk = QueueWalk | TreeWalk
+Traversal = QueueTraversal | TreeTraversal

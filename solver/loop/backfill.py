@@ -51,11 +51,11 @@ def run(cycle: Cycle) -> None:
 
 
 def _any_free(cycle: Cycle) -> bool:
-    return bool((cycle.world.present.host(SLOTS) > 0).any())
+    return bool((cycle.world.free_now.host(SLOTS) > 0).any())
 
 
 def _try(cycle: Cycle, state: JobState, offer: Offer, until: int) -> Start | None:
-    beside = cycle.beside(cycle.gates.closed(state.job.queue, offer.hosts), state)
+    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
     beside.held = _not_lent(cycle, until, state.number)
     return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
 

@@ -82,16 +82,16 @@ def save(session: Session) -> str:
         "states": [_state(state) for state in world.states if state.status != FUTURE],
         "pending": list(world.pending),
         "running": list(world.running),
-        "finish": [[number, finish] for number, finish in world.live.finish.items()],
+        "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
         "fresh": [state.number for state in world.fresh],
         "changed": world.changed,
-        "present": world.present.state(),
+        "present": world.free_now.state(),
         "capacities": {
             resource.name: resource.capacity.tolist()
-            for resource in world.table.host_resources[: len(world.present.state()["hosts"])]
+            for resource in world.table.host_resources[: len(world.free_now.state()["hosts"])]
         },
         "accepted": world.last_accepted.tolist(),
-        "gates": session.gates.to_state(),
+        "eligibility": session.eligibility.to_state(),
         "order": world.order.to_state(),
         "cycle": cycle.to_state(),
         "log": session.log,
@@ -160,7 +160,7 @@ def _session(
         session.requests.shape(world.states[number].job)
     _restore_jobs(world, saved)
     _restore_amounts(world, saved)
-    session.gates.load_state(saved["gates"])
+    session.eligibility.load_state(saved["eligibility"])
     session.cycle.load_state(saved["cycle"])
     events, sequence = saved["events"]
     world.events = EventQueue((tuple(event) for event in events), sequence)
@@ -219,5 +219,5 @@ def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     for resource in world.table.host_resources:
         if resource.name in saved["capacities"]:
             resource.capacity[:] = saved["capacities"][resource.name]
-    world.present.load(saved["present"])
+    world.free_now.load(saved["present"])
     world.last_accepted = np.array(saved["accepted"], dtype=np.int64)

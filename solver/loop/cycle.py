@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..availability.demand import Allocation, BoolArray, IntArray
-from ..availability.free_now import Beside, HeldBack
+from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS, FloatArray
 from ..fairshare.dispatch_policy import FirstCome
@@ -28,7 +28,7 @@ from ..methods.settings import Settings
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
-from ..rules.eligibility import Gates
+from ..rules.eligibility import Eligibility
 from ..rules.pending_reasons import shortage
 from . import backfill, preemption, resizing
 from .job_state import JobState
@@ -58,9 +58,9 @@ class CycleRecord:
 class Cycle:
     """The cycles of one simulation. `run` is one of them."""
 
-    def __init__(self, world: World, gates: Gates, settings: Settings) -> None:
+    def __init__(self, world: World, eligibility: Eligibility, settings: Settings) -> None:
         self.world = world
-        self.gates = gates
+        self.eligibility = eligibility
         self.settings = settings
         self.instance = world.instance
         self.queues = {queue.name: queue for queue in world.instance.queues}
@@ -91,8 +91,8 @@ class Cycle:
         """One cycle at the world's time."""
         world = self.world
         self.record = CycleRecord(world.now)
-        self.gates.begin_cycle()
-        world.requests.begin_cycle(self.gates.values)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
         self.held, self.reservations = HeldBack(), []
         self._failed.clear()
         self._why.clear()
@@ -141,16 +141,16 @@ class Cycle:
         for state in self.world.fresh:
             if state.start is None and not state.reason:
                 shape = self.shape(state)
-                closed = self.gates.closed(state.job.queue, None)
+                closed = self.eligibility.closed(state.job.queue, None)
                 self.note(state, shape.never or self.why(state, shape, closed))
         self.world.fresh.clear()
 
     def _open_slots(self) -> dict[str, int] | None:
         """Slots of the hosts that are up, where some are not."""
-        if self.gates.all_up:
+        if self.eligibility.all_up:
             return None
         hosts = self.instance.cluster.hosts
-        pairs = zip(hosts, self.gates.status, strict=True)
+        pairs = zip(hosts, self.eligibility.status, strict=True)
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
     def _consider(self, state: JobState, offer: Offer) -> bool:
@@ -159,7 +159,7 @@ class Cycle:
         if reason := self.barred(state, offer):
             self.note(state, reason)
             return False
-        closed = self.gates.closed(state.job.queue, offer.hosts)
+        closed = self.eligibility.closed(state.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle, which may hold slots by then.
         holds = bool(self.instance.partitions) and self._holds(state)
         key = (shape.number, offer.hosts, offer.max_slots, self._span(state), holds)
@@ -184,7 +184,7 @@ class Cycle:
         """Why a job may not start in this cycle at all, "" if it may."""
         shape = self.shape(state)
         never = shape.never or self._never_on(shape, offer.hosts)
-        return offer.withheld or never or self.gates.queue_open(state)
+        return offer.withheld or never or self.eligibility.queue_open(state)
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
         """Why such a job can never start on the hosts of a partition alone: it holds none there."""
@@ -192,7 +192,7 @@ class Cycle:
             return ""
         key = (shape.number, hosts)
         if key not in self._nowhere:
-            demand = reserving.without(shape.demand, ~self.gates.membership(hosts))
+            demand = reserving.without(shape.demand, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
             self._nowhere[key] = "" if fits else "does not fit on the hosts of its partitions"
         return self._nowhere[key]
@@ -231,9 +231,9 @@ class Cycle:
         assert state.shape is not None
         return state.shape
 
-    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Beside:
+    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
         """The present beside everything that pending jobs hold."""
-        view = Beside(self.world.present, self.world.now, self.held)
+        view = Residual(self.world.free_now, self.world.now, self.held)
         view.closed = closed
         if self.instance.advance_reservations:
             view.blocked = self._set_aside(state)
@@ -258,7 +258,7 @@ class Cycle:
             total = np.maximum(total, there)
         return total
 
-    def try_start(self, shape: Shape, beside: Beside, most: int | None = None) -> Start | None:
+    def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
         """A start of such a job now, with as many slots of its range as it can get."""
         demand = self.world.requests.now(shape)
         if demand.impossible:
@@ -287,7 +287,7 @@ class Cycle:
     ) -> None:
         """Carry a start out; offer: the turn that the job had; why: what else led to it."""
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
-        self.gates.accepted()
+        self.eligibility.accepted()
         state.backfilled = backfilled
         self.record.started.append(state.job.id)
         if backfilled:
@@ -328,7 +328,7 @@ class Cycle:
     def future(self) -> Profile:
         """Running jobs and the future allocations made so far in this cycle."""
         if self._future is None:
-            self._future = self.world.live.copy()
+            self._future = self.world.running_profile.copy()
             for held in self.reservations:
                 if held.start is not None and held.demand is not None:
                     hold_start(self._future, held.demand, held.start)
@@ -354,7 +354,7 @@ class Cycle:
 
     def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
         demand = reserving.without(self.world.requests.now(shape), closed)
-        parts = [self.gates.why_load(state.job.queue)]
+        parts = [self.eligibility.why_load(state.job.queue)]
         if closed is not None and not any(term.candidates.size for term in demand.terms):
             parts.append("all its hosts are closed to it now")
         else:
@@ -366,7 +366,7 @@ class Cycle:
     def _close(self) -> None:
         """Cut reservations down to what backfill has left, and write down what is reserved."""
         world = self.world
-        left = np.maximum(world.present.host(SLOTS), 0).astype(np.int64).copy()
+        left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64).copy()
         slots: dict[str, dict[str, int]] = {}
         for held in self.reservations:
             held.slots = _cut(held.slots, left)

@@ -10,7 +10,7 @@ Event = tuple[int, int, int, int]
 """(time in seconds, kind, sequence number, job index): the order is that of the tuple."""
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What happens; at one time stamp the lower kind happens first."""
 
     SUBMIT = 0

@@ -7,11 +7,11 @@ from enum import IntEnum
 
 from ...model.job import Job
 from ..availability.demand import Allocation
-from ..availability.free_now import Part
+from ..availability.free_now import HeldPart
 from .requests import Shape
 
 
-class Happening(IntEnum):
+class Event(IntEnum):
     """Kinds of events; at one time stamp the lower comes first."""
 
     END = 0
@@ -65,7 +65,7 @@ class JobState:
     stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
-    parts: list[Part] = field(default_factory=list)
+    parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
     estimate: int | None = None
     estimated_at: int | None = None

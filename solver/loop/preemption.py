@@ -19,29 +19,31 @@ if TYPE_CHECKING:
 
 def resume(cycle: Cycle) -> None:
     """Suspend by load and windows, then let go on what may, highest queue first."""
-    world, gates = cycle.world, cycle.gates
-    if gates.any_windows or gates.watches_load:
+    world, eligibility = cycle.world, cycle.eligibility
+    if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
-    stopped = [state for state in world.still.values() if state.status == PREEMPTED]
+    stopped = [state for state in world.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        free = world.present.host(SLOTS)
+        free = world.free_now.host(SLOTS)
         if all(free[host] >= slots for host, slots in state.allocation.items()):
             world.resume(state, world.now)
             cycle.record.resumed.append(state.job.id)
 
 
 def _by_load_and_window(cycle: Cycle) -> None:
-    world, gates = cycle.world, cycle.gates
+    world, eligibility = cycle.world, cycle.eligibility
     for state in list(world.running.values()):
         queue = state.job.queue
-        shut = not gates.run_window_open(queue, world.now)
+        shut = not eligibility.run_window_open(queue, world.now)
         if state.status == RUNNING:
-            over = next((why for h in state.allocation if (why := gates.beyond_stop(queue, h))), "")
+            over = next(
+                (why for h in state.allocation if (why := eligibility.beyond_stop(queue, h))), ""
+            )
             if shut or over:
                 world.suspend(state, "run window" if shut else f"loadStop {over}", world.now)
                 cycle.record.preempted.append(state.job.id)
         elif state.status == SUSPENDED and state.suspended_by != "before" and not shut:
-            beyond = gates.beyond(cycle.queues[queue].thresholds, world.now)
+            beyond = eligibility.beyond(cycle.queues[queue].thresholds, world.now)
             if not beyond[list(state.allocation)].any():
                 world.resume(state, world.now)
                 cycle.record.resumed.append(state.job.id)
@@ -63,11 +65,11 @@ def _preempt(cycle: Cycle, state: JobState, offer: Offer) -> bool:
     """Start one job in the place of others; whether that was possible."""
     world = cycle.world
     shape = cycle.shape(state)
-    closed = cycle.gates.closed(state.job.queue, offer.hosts)
-    trial = world.present.copy()
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
+    trial = world.free_now.copy()
     chosen: list[JobState] = []
     beside = cycle.beside(closed, state)
-    beside.present = trial
+    beside.free_now = trial
     start = None
     for victim in _victims(cycle, state):
         for host, slots in victim.allocation.items():

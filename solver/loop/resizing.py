@@ -38,7 +38,7 @@ def _grow(cycle: Cycle, state: JobState) -> None:
     term = _missing(demand.terms[0], state)
     if term is None:
         return
-    beside = cycle.beside(cycle.gates.closed(state.job.queue, None), state)
+    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, None), state)
     room = beside.room(demand, term, term.alternatives[state.alternative], beside.now)
     more = place_most(term, room)
     if more is None:

@@ -18,10 +18,10 @@ from ..availability.profile import FOREVER
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.reserving import expiries
 from ..methods.settings import EFFORT, Settings
-from ..rules.eligibility import Gates
+from ..rules.eligibility import Eligibility
 from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
 from .cycle import Cycle, CycleRecord
-from .job_state import RUNNING, Happening, JobState
+from .job_state import RUNNING, Event, JobState
 from .records import JobRecord, Simulation, log_entry, record_of
 from .requests import Requests
 from .world import World
@@ -63,8 +63,8 @@ class Session:
         self.world = World(
             self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
         )
-        self.gates = Gates(self.world, [host.status for host in cluster.hosts])
-        self.cycle = Cycle(self.world, self.gates, settings)
+        self.eligibility = Eligibility(self.world, [host.status for host in cluster.hosts])
+        self.cycle = Cycle(self.world, self.eligibility, settings)
         self.last_progress = instance.now
         self._check_changes()
         self._check_jobs()
@@ -85,7 +85,7 @@ class Session:
         for state in world.states[len(self.instance.running) :]:
             world.expect(state)
         for number, change in enumerate(self.changes):
-            world.events.push(max(change.time, self.instance.now), Happening.CHANGE, number)
+            world.events.push(max(change.time, self.instance.now), Event.CHANGE, number)
 
     def _check_jobs(self) -> None:
         queues = {queue.name for queue in self.instance.queues}
@@ -147,19 +147,21 @@ class Session:
         while world.events and world.events.peek()[0] <= time:
             at, kind, _, number = world.events.pop()
             world.advance_clock(at)
-            if kind == Happening.CHANGE:
+            if kind == Event.CHANGE:
                 self._change(self.changes[number])
                 any_event = True
                 continue
             state = world.states[number]
-            if kind == Happening.SUBMIT:
+            if kind == Event.SUBMIT:
                 world.submit(state)
                 any_event = True
-            elif state.status == RUNNING and kind == Happening.END:
+            elif state.status == RUNNING and kind == Event.END:
                 if state.real_end() is not None and max(state.real_end() or 0, 0) <= at:
                     world.end(state, at)
                     any_event = True
-            elif state.status == RUNNING and world.live.finish.get(number, FOREVER) <= at:
+            elif (
+                state.status == RUNNING and world.running_profile.finish.get(number, FOREVER) <= at
+            ):
                 world.overdue(state)
                 any_event = True
         return any_event
@@ -175,12 +177,12 @@ class Session:
         world.changed = True
         if isinstance(change, HostStatus):
             host = world.index[change.host]
-            self.gates.set_status(host, change.status)
+            self.eligibility.set_status(host, change.status)
             if change.status == DOWN:
                 for state in [s for s in world.running.values() if host in s.allocation]:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
-            self.gates.report(change.host, change.values)
+            self.eligibility.report(change.host, change.values)
         else:
             self._resize(change)
 
@@ -191,7 +193,7 @@ class Session:
             self.notes.append(f"{where}: left out, it does not run then")
             return
         wanted = {self.world.index[name]: n for name, n in change.allocation.items() if n > 0}
-        free = self.world.present.host(0)
+        free = self.world.free_now.host(0)
         own = state.allocation
         if not wanted or any(n - own.get(host, 0) > free[host] for host, n in wanted.items()):
             self.notes.append(f"{where}: left out, its hosts have not so many slots free")
@@ -215,7 +217,7 @@ class Session:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
         if not self.cycles:
             found.append(self.instance.now)
-        elif world.pending or world.still:
+        elif world.pending or world.suspended:
             found += [self.grid(time) for time in self._wake_times()]
         time = min(found, default=None)
         if time is None or (not world.events and self._stalled(time)):
@@ -237,7 +239,7 @@ class Session:
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle)
-        for change in (self.gates.next_change(now), self.gates.next_accept(now)):
+        for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
             if change is not None:
                 found.append(change)
         return [max(time, now) for time in found]
@@ -246,7 +248,7 @@ class Session:
         """Whether nothing can happen any more although jobs wait."""
         if self.world.falling:
             return False
-        patience = max(self.gates.stall, self.cycle.patience)
+        patience = max(self.eligibility.stall, self.cycle.patience)
         return time - self.last_progress > patience + 2 * max(1, self.settings.cycle)
 
     # --- the result -----------------------------------------------------------------------------

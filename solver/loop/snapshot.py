@@ -24,7 +24,7 @@ from .simulation import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingJob:
     """A pending job: what it holds and may expect; times in seconds, hosts by name.
 
     slots: reserved since `since`. memory: MB reserved. estimate: expected start; a promise where
@@ -64,15 +64,15 @@ class SharedLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Snapshot:
     """instance: its running and pending jobs are those of the moment. waiting, hosts: by id, name.
 
-    All but instance and order are empty where nobody asked (:func:`moment_of`).
+    All but instance and order are empty where nobody asked (:func:`snapshot_of`).
     """
 
     instance: Instance
     order: DispatchOrder
-    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    waiting: Mapping[str, PendingJob] = field(default_factory=dict)
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
 
@@ -81,13 +81,13 @@ class Moment:
         return self.waiting[job].slots if job in self.waiting else {}
 
 
-def moment_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) -> Moment:
+def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) -> Snapshot:
     """The moment of an instance.
 
     after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
     """
     if not (after_cycle or hosts):
-        return Moment(instance, order_policy(instance))
+        return Snapshot(instance, order_policy(instance))
     session = Session(instance, Settings.of(instance))
     session.begin()
     if after_cycle:
@@ -95,7 +95,7 @@ def moment_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) -> M
         instance = _after(session, instance)
     order = session.world.order
     reservations = session.cycle.reservations
-    return Moment(
+    return Snapshot(
         instance,
         order if isinstance(order, DispatchOrder) else order_policy(instance),
         {job.id: _waiting(session, job.id, reservations) for job in instance.pending},
@@ -120,14 +120,14 @@ def _after(session: Session, before: Instance) -> Instance:
     return replace(before, running=tuple(running), pending=waiting)
 
 
-def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> Waiting:
+def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> PendingJob:
     world = session.world
     state = world.by_id[job]
     reason = state.now_waits_for or state.reason
     held = next((item for item in reservations if item.state is state), None)
     if held is None:
-        return Waiting(reason=reason)
-    return Waiting(
+        return PendingJob(reason=reason)
+    return PendingJob(
         world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
         state.held_since,
@@ -162,14 +162,14 @@ def _column(session: Session, reservations: list[Held], name: str) -> tuple[Floa
     hosts = session.instance.cluster.hosts
     for index, resource in enumerate(world.table.host_resources):
         if resource.name == name and any(name in host.amounts for host in hosts):
-            free = world.present.host(index).copy()
+            free = world.free_now.host(index).copy()
             for held in reservations if name == "mem" else ():
                 for place, amount in held.memory.items():
                     free[place] -= amount
             there = resource.capacity >= 0
             return np.where(there, free, np.nan), np.where(there, resource.capacity - free, 0.0)
     reported = np.array([host.load.get(name, np.nan) for host in hosts])
-    reserved = session.gates.reserved_load(name)
+    reserved = session.eligibility.reserved_load(name)
     return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved
 
 
@@ -178,6 +178,6 @@ def _shared(session: Session) -> Iterator[SharedLoad]:
     names = [host.name for host in cluster.hosts]
     # The table has the shared resources first among its pools, as configured.
     for index, item in enumerate(cluster.shared):
-        left = float(world.present.pool(index))
+        left = float(world.free_now.pool(index))
         hosts = tuple(name for name in names if item.hosts is None or name in item.hosts)
         yield SharedLoad(item.name, left, item.amount - left, hosts)

@@ -14,10 +14,10 @@ from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ..availability.demand import Allocation, Alternative, Demand
-from ..availability.free_now import Part, Present, parts_of
+from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS
-from ..availability.running_profile import Hold, LiveProfile
+from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from .events import EventQueue
 from .job_state import (
@@ -27,7 +27,7 @@ from .job_state import (
     PREEMPTED,
     RUNNING,
     SUSPENDED,
-    Happening,
+    Event,
     JobState,
 )
 from .requests import Requests
@@ -48,16 +48,16 @@ class World:
         self.cycle = cycle
         self.now = instance.now
         self.table = requests.resolver.table
-        self.present = Present(self.table)
-        self.live = LiveProfile(self.table, instance.now)
+        self.free_now = FreeNow(self.table)
+        self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states: list[JobState] = []
         self.by_id: dict[str, JobState] = {}
         self.pending: dict[int, JobState] = {}
         self.running: dict[int, JobState] = {}
-        self.still: dict[int, JobState] = {}
+        self.suspended: dict[int, JobState] = {}
         self.growing: dict[int, JobState] = {}
-        self.falling: dict[int, list[Part]] = {}
+        self.falling: dict[int, list[HeldPart]] = {}
         self.last_accepted = np.full(len(instance.cluster.hosts), -(1 << 60), dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
         self.index = instance.cluster.host_index()
@@ -74,7 +74,7 @@ class World:
     def expect(self, state: JobState) -> None:
         """A job is submitted, or may begin, later or now."""
         at = max(state.job.submit, state.job.begin or state.job.submit, self.instance.now)
-        self.events.push(at, Happening.SUBMIT, state.number)
+        self.events.push(at, Event.SUBMIT, state.number)
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
@@ -141,7 +141,7 @@ class World:
         assert state.start is not None
         elapsed = self.now - state.start
         for alternative, allocation, whole in holds:
-            state.parts += self.present.take(
+            state.parts += self.free_now.take(
                 alternative, allocation, elapsed=elapsed, whole_hosts=whole
             )
         falling = [part for part in state.parts if part.falls]
@@ -150,7 +150,7 @@ class World:
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
-        self.live.started(
+        self.running_profile.started(
             state.number, holds, state.start, state.expected_end(self.now, self.cycle)
         )
         self._expect_end(state)
@@ -159,10 +159,10 @@ class World:
     def _expect_end(self, state: JobState) -> None:
         end = state.real_end()
         if end is not None:
-            self.events.push(max(end, self.now), Happening.END, state.number)
+            self.events.push(max(end, self.now), Event.END, state.number)
         expected = state.expected_end(self.now, self.cycle)
         if expected is not None and (end is None or expected < end):
-            self.events.push(expected, Happening.OVERDUE, state.number)
+            self.events.push(expected, Event.OVERDUE, state.number)
 
     def end(self, state: JobState, time: int) -> None:
         """A running job ends, or its run limit ends it (LOP-02)."""
@@ -184,12 +184,12 @@ class World:
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
-        self.present.give(state.parts)
+        self.free_now.give(state.parts)
         state.parts = []
         self.falling.pop(state.number, None)
-        self.live.ended(state.number)
+        self.running_profile.ended(state.number)
         self.running.pop(state.number)
-        self.still.pop(state.number, None)
+        self.suspended.pop(state.number, None)
         self.growing.pop(state.number, None)
         self.changed = True
 
@@ -210,10 +210,10 @@ class World:
         if state.job.resizable:
             self.growing[state.number] = state
         if state.status != RUNNING:
-            self.still[state.number] = state
+            self.suspended[state.number] = state
         if finish is not None:
             known = None if finish >= FOREVER else finish
-            self.live.started(state.number, holds, state.start, known)
+            self.running_profile.started(state.number, holds, state.start, known)
 
     def wait_again(self, state: JobState) -> None:
         """A job waits as the checkpoint has it."""
@@ -230,8 +230,8 @@ class World:
         state.ran += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
-        self.still[state.number] = state
-        self.live.ended(state.number)
+        self.suspended[state.number] = state
+        self.running_profile.ended(state.number)
         self._relive(state, known=False)
         self.order.suspended(state.job.id, now)
         self.changed = True
@@ -243,18 +243,18 @@ class World:
         state.status = PREEMPTED
         state.moves(now)
         for part in self._slot_parts(state):
-            self.present.change(part, 0.0)
-        self.live.ended(state.number)
+            self.free_now.change(part, 0.0)
+        self.running_profile.ended(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
             state.placed = now
             for part in self._slot_parts(state):
-                self.present.change(part, 1.0)
-        self.live.ended(state.number)
+                self.free_now.change(part, 1.0)
+        self.running_profile.ended(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
-        del self.still[state.number]
+        del self.suspended[state.number]
         self._relive(state)
         self._expect_end(state)
         self.order.resumed(state.job.id, now)
@@ -264,16 +264,16 @@ class World:
         """Enter a job into the profile anew: its finish has moved, or is not known any more."""
         assert state.start is not None
         finish = state.expected_end(self.now, self.cycle) if known else None
-        self.live.started(state.number, self.holds(state), state.start, finish)
+        self.running_profile.started(state.number, self.holds(state), state.start, finish)
 
     def overdue(self, state: JobState) -> None:
         """A job runs longer than expected: it is now expected to end a cycle from now."""
-        self.live.ended(state.number)
+        self.running_profile.ended(state.number)
         self._relive(state)
         end = state.real_end()
         expected = state.expected_end(self.now, self.cycle)
         if expected is not None and (end is None or expected < end):
-            self.events.push(expected, Happening.OVERDUE, state.number)
+            self.events.push(expected, Event.OVERDUE, state.number)
         self.changed = True
 
     # --- resizing -------------------------------------------------------------------------------
@@ -281,14 +281,14 @@ class World:
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
         state.moves(self.now)
-        self.present.give(state.parts)
+        self.free_now.give(state.parts)
         state.parts = []
         self.falling.pop(state.number, None)
-        self.live.ended(state.number)
+        self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
         for alternative, slots, whole in self.holds(state):
-            state.parts += self.present.take(
+            state.parts += self.free_now.take(
                 alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
             )
         falling = [part for part in state.parts if part.falls]
@@ -302,16 +302,16 @@ class World:
 
     def advance_clock(self, now: int) -> None:
         """It is `now`: for what happens between cycles."""
-        self.now = self.live.now = max(now, self.now)
+        self.now = self.running_profile.now = max(now, self.now)
 
     def advance(self, now: int) -> None:
         """Bring what falls over time to its amount at `now` (RSV-02)."""
-        self.now = self.live.now = now
+        self.now = self.running_profile.now = now
         for number, parts in list(self.falling.items()):
             start = self.states[number].start
             assert start is not None
             for part in parts:
-                self.present.change(part, part.reservation.at(now - start))
+                self.free_now.change(part, part.reservation.at(now - start))
             if all(_settled(part, now - start) for part in parts):
                 del self.falling[number]
 
@@ -346,10 +346,10 @@ class World:
         return {self.names[host]: slots for host, slots in allocation.items()}
 
     @staticmethod
-    def _slot_parts(state: JobState) -> Iterable[Part]:
+    def _slot_parts(state: JobState) -> Iterable[HeldPart]:
         return [part for part in state.parts if not part.pool and part.index == SLOTS]
 
-    def _memory(self, state: JobState) -> Iterable[Part]:
+    def _memory(self, state: JobState) -> Iterable[HeldPart]:
         for part in state.parts:
             if not part.pool and self.table.host_resources[part.index].name == "mem":
                 yield part
@@ -368,7 +368,7 @@ def holds_of(demand: Demand, terms: Sequence[Allocation], alternative: int) -> l
     return found
 
 
-def _settled(part: Part, elapsed: int) -> bool:
+def _settled(part: HeldPart, elapsed: int) -> bool:
     """Whether a part never changes again."""
     last = part.reservation.phases[-1]
     return elapsed >= (last.start if last.end is None else last.end)

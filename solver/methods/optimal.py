@@ -87,7 +87,7 @@ def _needed(cycle: Cycle, waiting: list[_Top], starts: dict[str, Start]) -> dict
     among these: they hold their whole place.
     """
     now = cycle.world.now
-    profile = cycle.world.live.copy()
+    profile = cycle.world.running_profile.copy()
     later = [(starts[item.state.job.id], item) for item in waiting if item.state.job.id in starts]
     later = sorted((pair for pair in later if pair[0].time > now), key=lambda pair: pair[0].time)
     for start, item in later:
@@ -141,7 +141,7 @@ def _choose(cycle: Cycle) -> list[_Top]:
         if reason := cycle.barred(state, offer):
             cycle.note(state, reason)
         else:
-            closed = cycle.gates.closed(state.job.queue, offer.hosts)
+            closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
             demand = reserving.open_part(cycle, state, closed)
             if all(term.candidates.size for term in demand.terms):
                 _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
@@ -155,8 +155,8 @@ def _enter(cycle: Cycle, chosen: list[_Top], item: _Top) -> None:
     if place is None:
         chosen.append(item)
         return
-    before = _alone(cycle.world.live, chosen[place])
-    now = _alone(cycle.world.live, item)
+    before = _alone(cycle.world.running_profile, chosen[place])
+    now = _alone(cycle.world.running_profile, item)
     if now is not None and (before is None or now.time < before.time):
         chosen[place] = item
 
@@ -164,7 +164,7 @@ def _enter(cycle: Cycle, chosen: list[_Top], item: _Top) -> None:
 def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
     """Starts of the jobs, by id."""
     now = cycle.world.now
-    profile = cycle.world.live.copy()
+    profile = cycle.world.running_profile.copy()
     demands = tuple(item.demand for item in chosen)
     instance = replace(
         cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)

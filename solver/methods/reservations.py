@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..availability.demand import Allocation, Alternative, BoolArray, Demand, IntArray, Per
-from ..availability.free_now import Beside, HeldBack
+from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, FloatArray
-from ..availability.running_profile import LiveProfile
+from ..availability.running_profile import RunningProfile
 from ..loop.job_state import JobState
 from ..placement.earliest import Start
 from .greedy import candidate_groups, free_slots_in_order
@@ -45,7 +45,7 @@ class Held:
         """The future allocation, {} where only an estimate exists."""
         return {} if self.start is None else self.start.allocation
 
-    def enter(self, held: HeldBack, beside: Beside, *, totals_only: bool = False) -> None:
+    def enter(self, held: HeldBack, beside: Residual, *, totals_only: bool = False) -> None:
         """Add what is held to `held`; totals_only: only to the limits that count over hosts."""
         alternative = self.alternative
         if alternative is None:
@@ -68,8 +68,8 @@ class Held:
 def reserve_greedily(
     state: JobState,
     demand: Demand,
-    beside: Beside,
-    live: LiveProfile,
+    beside: Residual,
+    live: RunningProfile,
     now: int,
     *,
     memory: bool,
@@ -112,7 +112,7 @@ def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArr
     return [mask]
 
 
-def _slot_room(demand: Demand, beside: Beside, now: int) -> tuple[FloatArray, int]:
+def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
     """Slots that the job may hold on each host, [H], and in all, as limits leave them (TBR-10)."""
     alternative = demand.terms[0].alternatives[0]
     free = np.full(beside.hosts, np.inf)
@@ -146,7 +146,7 @@ def hold_future(
     state: JobState,
     demand: Demand,
     start: Start,
-    beside: Beside,
+    beside: Residual,
     now: int,
     *,
     method: str,
@@ -177,7 +177,7 @@ def hold_future(
 
 
 def memory_to_hold(
-    demand: Demand, slots: Mapping[int, int], beside: Beside, now: int, number: int = 0
+    demand: Demand, slots: Mapping[int, int], beside: Residual, now: int, number: int = 0
 ) -> dict[int, float]:
     """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
 
@@ -198,7 +198,7 @@ def memory_to_hold(
 
 
 def only_slots_and_memory_short(
-    demand: Demand, beside: Beside, now: int, *, memory_may: bool
+    demand: Demand, beside: Residual, now: int, *, memory_may: bool
 ) -> bool:
     """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
 
@@ -214,7 +214,7 @@ def only_slots_and_memory_short(
 
 
 def _short(
-    alternative: Alternative, candidates: IntArray, beside: Beside, now: int, memory_may: bool
+    alternative: Alternative, candidates: IntArray, beside: Residual, now: int, memory_may: bool
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
     for use in alternative.host_uses:
@@ -243,7 +243,7 @@ def _sticky(demand: Demand, before: tuple[int, ...]) -> Demand:
     return replace(demand, terms=tuple(terms))
 
 
-def _large_enough(demand: Demand, beside: Beside) -> BoolArray:
+def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
     """Hosts that could give one slot's worth of everything if they were empty."""
     found = np.zeros(beside.hosts, dtype=bool)
     for term in demand.terms:
@@ -260,8 +260,8 @@ def _estimate(
     held: Held,
     demand: Demand,
     group: BoolArray,
-    beside: Beside,
-    live: LiveProfile,
+    beside: Residual,
+    live: RunningProfile,
     now: int,
     memory: bool,
 ) -> int | None:

@@ -115,7 +115,7 @@ def greedy(cycle: Cycle, state: JobState, closed: BoolArray | None) -> Held | No
         state,
         demand,
         beside,
-        cycle.world.live,
+        cycle.world.running_profile,
         now,
         memory=memory,
         by_start_time=cycle.instance.params.reserve_by_starttime,

@@ -24,7 +24,7 @@ MOST_PAIRS = 4000
 
 
 @dataclass(slots=True)
-class _Settled:
+class _SettledJob:
     demand: Demand
     start: Start
     bound: int
@@ -43,7 +43,7 @@ def plan_lexicographic(
     budget does not reach gets the first place beside the others, marked with the reason.
     """
     now = problem.instance.now
-    settled: list[_Settled] = []
+    settled: list[_SettledJob] = []
     unplaced: list[Unplaced] = []
     for demand in problem.demands:
         if demand.impossible or not _settle(problem, budget, settled, demand):
@@ -69,7 +69,7 @@ def plan_lexicographic(
 
 
 def _settle(
-    problem: PlanningProblem, budget: Budget, settled: list[_Settled], demand: Demand
+    problem: PlanningProblem, budget: Budget, settled: list[_SettledJob], demand: Demand
 ) -> bool:
     """Fix the start of the next job; False if there is none."""
     fixed = [(item.demand, item.start.time) for item in settled]
@@ -88,7 +88,7 @@ def _settle(
                 item.start = placed[item.demand.job.id]
             first = time if bound is None else bound
             reason = "" if bound is None else "a placement problem was left undecided"
-            settled.append(_Settled(demand, placed[demand.job.id], first, reason))
+            settled.append(_SettledJob(demand, placed[demand.job.id], first, reason))
             return True
         if outcome.status != "INFEASIBLE" and bound is None:
             bound = time
@@ -98,13 +98,13 @@ def _settle(
 
 
 def _beside(
-    problem: PlanningProblem, settled: list[_Settled], demand: Demand, bound: int, why: str
+    problem: PlanningProblem, settled: list[_SettledJob], demand: Demand, bound: int, why: str
 ) -> bool:
     """The first place beside the placements chosen so far."""
     start = earliest_start(_profile(problem, settled), demand, not_before=bound)
     if start is None:
         return False
-    settled.append(_Settled(demand, start, bound, why))
+    settled.append(_SettledJob(demand, start, bound, why))
     return True
 
 
@@ -118,14 +118,14 @@ def _too_large(demands: list[Demand]) -> str:
     )
 
 
-def _profile(problem: PlanningProblem, settled: list[_Settled]) -> Profile:
+def _profile(problem: PlanningProblem, settled: list[_SettledJob]) -> Profile:
     profile = problem.base.copy()
     for item in settled:
         hold_start(profile, item.demand, item.start)
     return profile
 
 
-def _entries(problem: PlanningProblem, settled: list[_Settled]) -> list[PlannedJob]:
+def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[PlannedJob]:
     profile = problem.base.copy()
     found: list[PlannedJob] = []
     for item in settled:

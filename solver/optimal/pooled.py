@@ -34,13 +34,13 @@ def solve_as_pool(
     aggregated = pool_of(problem, demands, objective, alone)
     if aggregated is None:
         return {}, -math.inf
-    from .pool import Progress, optimise
+    from .pool import PoolProgress, optimise
 
     pool, scale = aggregated
     constant = constant_of(demands, objective)
     whole = is_whole_pool(problem, demands)
 
-    def progress(report: Progress) -> None:
+    def progress(report: PoolProgress) -> None:
         if whole:
             tell(report.value / scale + constant, report.bound / scale + constant)
 

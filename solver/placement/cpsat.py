@@ -15,7 +15,7 @@ import numpy as np
 
 from ..availability.demand import Allocation, IntArray, Room, UnitDemand
 from .choose import Rules, unit_order
-from .groups import Bound
+from .groups import BindingGroup
 from .share import filled
 from .supply import Supply
 
@@ -31,7 +31,7 @@ ORDER_KINDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HostKind:
     """Hosts of one class: rows of the supply in candidate order, and what they can hold.
 
     size: slots of a whole block (1 without span). most: whole blocks on all of them. last: most
@@ -55,7 +55,7 @@ class _Model:
     """
 
     cp: cp_model.CpModel
-    kinds: list[Kind]
+    kinds: list[HostKind]
     whole: list[cp_model.IntVar] = field(default_factory=list)
     last: list[Expr] = field(default_factory=list)
     rest: list[Expr] = field(default_factory=list)
@@ -71,7 +71,7 @@ def solve(
     unit: UnitDemand | None,
     room: Room,
     slots: int,
-    bounds: tuple[Bound, ...] = (),
+    bounds: tuple[BindingGroup, ...] = (),
     *,
     refine: bool = True,
 ) -> Allocation | None:
@@ -105,7 +105,9 @@ def solve(
     return None if values is None else _allocation(model, supply, order, values)
 
 
-def _kinds(supply: Supply, bounds: tuple[Bound, ...], need: tuple[int, int] | None) -> list[Kind]:
+def _kinds(
+    supply: Supply, bounds: tuple[BindingGroup, ...], need: tuple[int, int] | None
+) -> list[HostKind]:
     """The classes that can be of use, in the order of their first host."""
     first = np.zeros(supply.hosts.size, bool) if supply.first is None else supply.first
     alike = [supply.units, first, *(bound.rows for bound in bounds)]
@@ -123,20 +125,20 @@ def _kinds(supply: Supply, bounds: tuple[Bound, ...], need: tuple[int, int] | No
     return [kind for kind in kinds if kind.most or kind.last]
 
 
-def _kind(supply: Supply, rows: IntArray, rest: int | None) -> Kind:
+def _kind(supply: Supply, rows: IntArray, rest: int | None) -> HostKind:
     """rest: slots of the last block where that is known."""
     caps, head = supply.caps[rows], int(rows[0])
     unit, first = int(supply.units[head]), supply.first is not None and bool(supply.first[head])
     if supply.blocks is None:
-        return Kind(rows, 1, int(caps.sum()), 0, unit, first)
+        return HostKind(rows, 1, int(caps.sum()), 0, unit, first)
     size = int(supply.blocks[head])
     if caps[0] >= size:
-        return Kind(rows, size, rows.size, size if rest is None else rest, unit, first)
+        return HostKind(rows, size, rows.size, size if rest is None else rest, unit, first)
     best = rows[[np.argmax(caps)]]
     last = int(caps.max())
     if rest is not None:
         last = rest if last >= rest else 0
-    return Kind(best, int(supply.blocks[best[0]]), 0, last, unit, first)
+    return HostKind(best, int(supply.blocks[best[0]]), 0, last, unit, first)
 
 
 def _blocks(

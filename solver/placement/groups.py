@@ -12,7 +12,7 @@ from .supply import Supply
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BindingGroup:
     """A group cap over the rows of a supply. slots, hosts: None where that part cannot bind."""
 
     rows: BoolArray
@@ -20,7 +20,9 @@ class Bound:
     hosts: int | None
 
 
-def binding(groups: Iterable[GroupCap], supply: Supply, slots: int) -> tuple[Bound, ...] | None:
+def binding(
+    groups: Iterable[GroupCap], supply: Supply, slots: int
+) -> tuple[BindingGroup, ...] | None:
     """The caps that may bind a placement of `slots` slots; None if one rules it out.
 
     A cap over all hosts of the supply bounds only the total, which is known, and under a uniform
@@ -41,11 +43,11 @@ def binding(groups: Iterable[GroupCap], supply: Supply, slots: int) -> tuple[Bou
                 return None
             hosts = None
         if cap is not None or hosts is not None:
-            bounds.append(Bound(rows, cap, hosts))
+            bounds.append(BindingGroup(rows, cap, hosts))
     return tuple(bounds)
 
 
-def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[Bound]) -> bool:
+def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[BindingGroup]) -> bool:
     """Whether an allocation keeps within the caps."""
     slots = np.zeros(int(supply.hosts.max()) + 1, dtype=np.int64)
     slots[list(allocation)] = list(allocation.values())
@@ -57,7 +59,7 @@ def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[Bound]) -> bo
     )
 
 
-def absorbed(supply: Supply, bounds: tuple[Bound, ...]) -> Supply | None:
+def absorbed(supply: Supply, bounds: tuple[BindingGroup, ...]) -> Supply | None:
     """The supply with nested or disjoint slot caps folded into the hosts' own caps.
 
     Exact where any number of slots may go to any host (no span, no units): then filling hosts in
@@ -94,6 +96,6 @@ def fewest_hosts_first(supply: Supply) -> Supply:
     return supply.take(rows)
 
 
-def _moved_first(bound: Bound, row: int) -> Bound:
+def _moved_first(bound: BindingGroup, row: int) -> BindingGroup:
     rows = np.r_[bound.rows[row], np.delete(bound.rows, row)]
-    return Bound(rows, bound.slots, bound.hosts)
+    return BindingGroup(rows, bound.slots, bound.hosts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..availability.demand import Allocation, Room, TermDemand
 from .combine import combine, exact_for, feasible
-from .groups import Bound, absorbed, binding, fewest_hosts_first, obeys
+from .groups import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .plain import fits_plain, is_plain, place_plain
 from .supply import Supply, supplies
 
@@ -56,7 +56,7 @@ def _place_bounded(
     supply: Supply,
     room: Room,
     slots: int,
-    bounds: tuple[Bound, ...],
+    bounds: tuple[BindingGroup, ...],
     *,
     refine: bool = True,
 ) -> Allocation | None:

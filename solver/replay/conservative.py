@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .engine import Engine
-from .processor_profile import Profile
+from .processor_profile import ProcessorProfile
 
 
 class Conservative(Engine):
@@ -17,7 +17,7 @@ class Conservative(Engine):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.profile = Profile([self.now], [self.procs])
+        self.profile = ProcessorProfile([self.now], [self.procs])
         self.waiting: list[int] = []  # reserved or just begun, in order of arrival
         self.arrived: list[int] = []  # not yet reserved
         self.compress_due = False
@@ -74,7 +74,7 @@ class Conservative(Engine):
         }
 
     def restore_policy(self, state: dict[str, Any]) -> None:
-        self.profile = Profile(list(state["times"]), list(state["free"]))
+        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
         self.waiting = list(state["waiting"])
         self.loose = state["loose"]
         self.arrived = list(state["arrived"])

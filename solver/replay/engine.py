@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
 from ...model.workload import Workload
-from ..loop.events import EventQueue, Kind
+from ..loop.events import EventKind, EventQueue
 
 ScheduleAfter = Literal["event", "timestamp"]
 
@@ -42,7 +42,7 @@ class Engine(ABC):
         self.now = self.submit[0] if self.submit else 0
         self.queue = EventQueue()
         if self.submit:
-            self.queue.push(self.submit[0], Kind.SUBMIT, 0)
+            self.queue.push(self.submit[0], EventKind.SUBMIT, 0)
 
     @abstractmethod
     def submitted(self, job: int, now: int) -> None:
@@ -67,7 +67,7 @@ class Engine(ABC):
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""
         self.start[job] = time
-        self.queue.push(time, Kind.START, job)
+        self.queue.push(time, EventKind.START, job)
 
     def advance(self, events: int) -> bool:
         """Handle up to `events` further events; whether any is left."""
@@ -77,14 +77,14 @@ class Engine(ABC):
             if not queue:
                 return False
             now, kind, _, job = queue.pop()
-            if kind == Kind.START:
+            if kind == EventKind.START:
                 if start[job] == now:  # else the job was moved to an earlier time
-                    queue.push(now + run[job], Kind.END, job)
+                    queue.push(now + run[job], EventKind.END, job)
                 continue
             self.now = now
-            if kind == Kind.SUBMIT:
+            if kind == EventKind.SUBMIT:
                 if job + 1 < len(start):
-                    queue.push(self.submit[job + 1], Kind.SUBMIT, job + 1)
+                    queue.push(self.submit[job + 1], EventKind.SUBMIT, job + 1)
                 self.submitted(job, now)
             else:
                 self.finished += 1
@@ -98,7 +98,7 @@ class Engine(ABC):
         if not self.queue:
             return False
         time, kind, _, _ = self.queue.peek()
-        return time == now and kind != Kind.START
+        return time == now and kind != EventKind.START
 
     def state(self) -> dict[str, Any]:
         """Everything that has changed since the beginning, as plain data."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 
-class Profile:
+class ProcessorProfile:
     """`free[i]` processors are free over [times[i], times[i+1]), the last value for ever.
 
     Neighbouring steps differ, so the lists are as short as they can be.

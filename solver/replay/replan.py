@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .engine import Engine
-from .processor_profile import Profile
+from .processor_profile import ProcessorProfile
 
 
 class Replan(Engine):
@@ -20,7 +20,7 @@ class Replan(Engine):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.profile = Profile([self.now], [self.procs])
+        self.profile = ProcessorProfile([self.now], [self.procs])
         self.waiting: list[int] = []  # in order of arrival
         self.planned: list[int] = []  # planned start of each waiting job, where it has one
         self.running: dict[int, int] = {}  # job to planned end
@@ -44,7 +44,7 @@ class Replan(Engine):
         if now in self.planned:
             self.start_due(now)
 
-    def free_beside_running(self, now: int) -> Profile:
+    def free_beside_running(self, now: int) -> ProcessorProfile:
         """What the running jobs leave free from `now` on, by their planned ends."""
         freed: dict[int, int] = {now: 0}
         free = self.procs
@@ -57,7 +57,7 @@ class Replan(Engine):
         for time in times:
             free += freed[time]
             steps.append(free)
-        return Profile(times, steps)
+        return ProcessorProfile(times, steps)
 
     def plan(self, now: int) -> None:
         """Give every waiting job without a planned start the earliest one, in order of arrival."""
@@ -92,7 +92,7 @@ class Replan(Engine):
         }
 
     def restore_policy(self, state: dict[str, Any]) -> None:
-        self.profile = Profile(list(state["times"]), list(state["free"]))
+        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
         self.waiting = list(state["waiting"])
         self.planned = list(state["planned"])
         self.running = dict(state["running"])

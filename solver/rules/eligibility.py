@@ -16,7 +16,7 @@ from ..loop.job_state import JobState
 from ..loop.world import World
 
 
-class Gates:
+class Eligibility:
     """Answers for one world; keeps what it found until the cycle is over.
 
     status: of each host: "ok", "closed" (takes no job) or "down". load: as reported, by index.
@@ -158,7 +158,7 @@ class Gates:
         amounts = {r.name: index for index, r in enumerate(self.world.table.host_resources)}
         for name, value in values.items():
             if name in BUILTIN_AMOUNTS and name in amounts:
-                self.world.present.report(amounts[name], place, value)
+                self.world.free_now.report(amounts[name], place, value)
                 continue
             if name not in self.load:
                 self.load[name] = np.full(len(self.world.names), np.nan)
@@ -178,7 +178,7 @@ class Gates:
         """What is reported, less what running jobs have reserved; more for a load (RSV-01)."""
         for index, resource in enumerate(self.world.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return self.world.present.host(index)
+                return self.world.free_now.host(index)
         reported = self.reported(name)
         reserved = self.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
@@ -200,7 +200,7 @@ class Gates:
         found = {name: self.available(name) for name in self.load}
         for index, resource in enumerate(world.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                free = np.where(resource.capacity < 0, np.nan, world.present.host(index))
+                free = np.where(resource.capacity < 0, np.nan, world.free_now.host(index))
                 found[resource.name] = free
         return found
 

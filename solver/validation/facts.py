@@ -22,7 +22,7 @@ SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TermShare:
     """The share of a job that one term of its requirement places; a simple requirement has one."""
 
     allocation: Mapping[str, int]
@@ -43,7 +43,7 @@ class Holding:
     allocation: Mapping[str, int]
     planned: bool
     requirement: Requirement | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[TermShare, ...] = ()
     fault: str = ""
 
     @property
@@ -66,7 +66,7 @@ def _end(holding: Holding) -> float:
 
 
 #: Splits an allocation over the terms of a compound requirement; see :mod:`.split`.
-Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[Part, ...] | None]
+Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[TermShare, ...] | None]
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class Facts:
     def _resolved(self, holding: Holding, alternative: int, split: Splitter) -> Holding:
         job, allocation = holding.job, holding.allocation
         found = self.requirement(job)
-        bare = (Part(allocation, Simple()),)
+        bare = (TermShare(allocation, Simple()),)
         if isinstance(found, str):
             return replace(holding, parts=bare, fault=f"its requirement is refused: {found}")
         if isinstance(found, Compound):
@@ -136,7 +136,7 @@ class Facts:
             if parts is None:
                 return replace(holding, requirement=found, parts=bare, fault=fault)
             return replace(holding, requirement=found, parts=parts)
-        part = Part(allocation, found)
+        part = TermShare(allocation, found)
         count = len(found.rusage.alternatives) if found.rusage else 1
         if not 0 <= alternative < count:
             fault = f"it uses rusage alternative {alternative}, its requirement has {count}"
@@ -209,11 +209,11 @@ class Facts:
         return self._members[name]
 
 
-def with_reservations(part: Part, alternative: int = 0) -> Part:
+def with_reservations(part: TermShare, alternative: int = 0) -> TermShare:
     """The part with what its rusage section reserves in that alternative (RSV-07)."""
     rusage = part.requirement.rusage
     held = rusage.reservations(alternative) if rusage else ()
-    return Part(part.allocation, part.requirement, held)
+    return TermShare(part.allocation, part.requirement, held)
 
 
 def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:

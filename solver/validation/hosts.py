@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, Host
 from ...model.job import Job
 from ...model.resreq.syntax import Simple
-from .facts import Facts, Part
-from .select import View, named, satisfies
+from .facts import Facts, TermShare
+from .select import HostView, named, satisfies
 from .violation import Violation
 
 #: Host states that come from jobs alone and pass with them.
@@ -55,7 +55,7 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield f"takes only jobs that ask for {' or '.join(sorted(it.exclusive))}"
 
 
-def missing_resources(facts: Facts, part: Part, host: str) -> Iterator[str]:
+def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]:
     """Resources of the rusage section that the host neither has nor reaches (RSV-10)."""
     for item in part.reservations:
         name = item.resource
@@ -69,10 +69,10 @@ def missing_resources(facts: Facts, part: Part, host: str) -> Iterator[str]:
             yield f"has no {name}"
 
 
-def view(facts: Facts, host: Host) -> View:
+def view(facts: Facts, host: Host) -> HostView:
     """The host as a select section sees it."""
     cluster = facts.instance.cluster
-    return View(host, cluster, facts.names, facts.instance.params.parallel_sched_by_slot)
+    return HostView(host, cluster, facts.names, facts.instance.params.parallel_sched_by_slot)
 
 
 def static_value(facts: Facts, name: str, host: Host) -> float | str | None:

@@ -66,7 +66,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class HostView:
     """One host as a select section sees it. by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19)."""
 
     host: Host
@@ -106,7 +106,7 @@ class View:
         return host.load.get(name, _UNREPORTED.get(name))
 
 
-def satisfies(expression: Expression | None, view: View) -> bool:
+def satisfies(expression: Expression | None, view: HostView) -> bool:
     """Whether the host meets the select section; no section is met by every host.
 
     The default ``type==local`` (REQ-04) binds nothing, because a plan knows no submission host.
@@ -118,7 +118,7 @@ def _true(value: Value) -> bool:
     return bool(value)
 
 
-def _value(expression: Expression, view: View) -> Value:
+def _value(expression: Expression, view: HostView) -> Value:
     match expression:
         case Number(value):
             return value
@@ -174,7 +174,7 @@ def _divide(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
 
 
-def _compare(sign: str, left: Expression, right: Expression, view: View) -> bool:
+def _compare(sign: str, left: Expression, right: Expression, view: HostView) -> bool:
     if isinstance(left, Name) and left.value in view.names.strings:
         return _compare_text(sign, left.value, right, view)
     first, second = _value(left, view), _value(right, view)
@@ -183,7 +183,7 @@ def _compare(sign: str, left: Expression, right: Expression, view: View) -> bool
     return _COMPARE[sign](first, second)
 
 
-def _compare_text(sign: str, resource: str, other: Expression, view: View) -> bool:
+def _compare_text(sign: str, resource: str, other: Expression, view: HostView) -> bool:
     own = view.text(resource)
     match other:
         case Name(word) | String(word):
@@ -197,7 +197,7 @@ def _compare_text(sign: str, resource: str, other: Expression, view: View) -> bo
     return _COMPARE_TEXT[sign](own, asked)
 
 
-def _defined(resource: str, view: View) -> bool:
+def _defined(resource: str, view: HostView) -> bool:
     if resource in view.names.booleans:
         return view.number(resource) == 1
     if resource in view.names.strings:

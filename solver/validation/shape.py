@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ...model.cluster import ComputeUnit, Host
 from ...model.resreq.syntax import Compound, Cu, Simple, Span
-from .facts import Facts, Holding, Part, counts_of
+from .facts import Facts, Holding, TermShare, counts_of
 from .hosts import static_value
 from .violation import Violation
 
@@ -46,7 +46,7 @@ def _violation(check: str, holding: Holding, message: str, host: str = "") -> Vi
     return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
 
 
-def _parts(facts: Facts) -> Iterator[tuple[Holding, Part]]:
+def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
     for holding in facts.planned:
         for part in holding.parts:
             if part.allocation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
-from .facts import Facts, Part, counts_of, with_reservations
+from .facts import Facts, TermShare, counts_of, with_reservations
 from .hosts import host_faults
 from .shape import Pairs, pairs_needed, pairs_of, ptile_of
 
@@ -24,7 +24,7 @@ class _State:
 
 def split(
     facts: Facts, job: Job, allocation: Mapping[str, int], compound: Compound
-) -> tuple[Part, ...] | None:
+) -> tuple[TermShare, ...] | None:
     """The first way to hand the hosts, in order, to the terms, in order; None if there is none.
 
     The first host must serve the first term that has slots. A search with backtracking over the
@@ -53,7 +53,7 @@ def split(
         levels.append(_moves(facts, job, terms, hosts, len(path), allocation, states))
     return tuple(
         with_reservations(
-            Part(
+            TermShare(
                 {host: row[index] for host, row in zip(hosts, path, strict=True) if row[index]},
                 term,
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...model.cluster import SharedResource
 from ...model.reservation import Reservation
-from .facts import Facts, Holding, Part
+from .facts import Facts, Holding, TermShare
 
 
 def method(facts: Facts, resource: str, default: str) -> str:
@@ -62,7 +62,7 @@ def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int)
     )
 
 
-def _times_shared(facts: Facts, part: Part, shared: SharedResource) -> int:
+def _times_shared(facts: Facts, part: TermShare, shared: SharedResource) -> int:
     inside = [
         slots
         for host, slots in part.allocation.items()

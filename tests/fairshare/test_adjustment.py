@@ -13,7 +13,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.adjustment import MemoryAdjustment, load_adjustment
 from slotwise.solver.fairshare.memory import held_memory
-from slotwise.solver.fairshare.priority import Usage
+from slotwise.solver.fairshare.priority import Consumption
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("FSH-05")
@@ -52,17 +52,17 @@ def simulated(folder: Path, name: str):
 
 def test_the_memory_adjustment_of_the_documents():
     adjust = MemoryAdjustment(threshold=0.5)
-    usage = Usage(slots=4, memory=8000, slot_memory=1000)
+    usage = Consumption(slots=4, memory=8000, slot_memory=1000)
     assert adjust(usage) == pytest.approx((1 + 4) * ((8000 / 4) / (1000 * 0.5)))
-    assert adjust(Usage(slots=0, slot_memory=1000)) == 0
-    assert adjust(Usage(slots=3, memory=500)) == 0
+    assert adjust(Consumption(slots=0, slot_memory=1000)) == 0
+    assert adjust(Consumption(slots=3, memory=500)) == 0
 
 
 def test_adjustments_are_found_by_entry_point():
     assert load_adjustment("") is None
     plugin = load_adjustment("memory")
     assert plugin is not None
-    assert plugin(Usage(slots=1, memory=100, slot_memory=50)) == pytest.approx(4)
+    assert plugin(Consumption(slots=1, memory=100, slot_memory=50)) == pytest.approx(4)
     with pytest.raises(InputError, match=r"no fairshare adjustment 'memori'.*mean 'memory'"):
         load_adjustment("memori")
 
@@ -108,7 +108,7 @@ def test_the_example_of_the_guide(tmp_path, monkeypatch):
     installed(tmp_path, "licences", code, "site_licences:licence_adjustment")
     plugin = load_adjustment("licences")
     assert plugin is not None
-    assert plugin(Usage(slots=3, reserved=1, run_time=7200)) == pytest.approx(4 * 0.5)
+    assert plugin(Consumption(slots=3, reserved=1, run_time=7200)) == pytest.approx(4 * 0.5)
     result = simulated(tmp_path, "licences")
     assert result.exit_code == 0, result.output
 

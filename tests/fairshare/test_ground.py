@@ -15,7 +15,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.priority import Factors, Usage, dynamic_priority
+from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
 
 DATA = Path(__file__).parents[1] / "data" / "ground" / "fairshare" / "volclava-fairshare.json"
 CASES = {case["scenario"]: case for case in json.loads(DATA.read_text())}
@@ -56,7 +56,7 @@ def test_printed_priorities_follow_from_printed_usage(name):
         # CPU time is printed to 0.1 s, and f4 weighs it by 3600.
         low, high = (
             dynamic_priority(
-                shares, Usage(cpu_time=cpu + off, run_time=run, slots=started), factors
+                shares, Consumption(cpu_time=cpu + off, run_time=run, slots=started), factors
             )
             for off in (0.05, -0.05)
         )

@@ -15,12 +15,12 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.fairshare.priority import Factors, Usage, dynamic_priority
+from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.series import ShareSeries
 from slotwise.solver.loop.changes import Change, HostStatus, Resize
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.loop.snapshot import moment_of
+from slotwise.solver.loop.snapshot import snapshot_of
 from slotwise.solver.methods.settings import Settings
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -174,7 +174,7 @@ def test_the_priority_given_is_that_of_the_raw_history(base, history):
             earlier.add(name)
 
 
-def _usage(records, user, now, earlier, factors) -> Usage:
+def _usage(records, user, now, earlier, factors) -> Consumption:
     run = history = slots = 0.0
     for record in records.values():
         if record.user != user or record.start is None:
@@ -186,7 +186,7 @@ def _usage(records, user, now, earlier, factors) -> Usage:
         elif record.start < now and factors.hist_run_time:
             hours = (now - end) / 3600
             history += (end - record.start) * 10 ** (-hours / factors.hist_hours)
-    return Usage(run_time=run, historical_run_time=history, slots=int(slots))
+    return Consumption(run_time=run, historical_run_time=history, slots=int(slots))
 
 
 @pytest.mark.behaviour("LOP-05", "QBF-07")
@@ -282,7 +282,7 @@ def test_a_moment_adds_up(instance):
     """After the cycle: jobs and slots are all there, and nothing more than there is is held."""
     jobs = tuple(replace(job, submit=0) for job in instance.future)
     instance = replace(instance, pending=jobs, future=())
-    before, after = (moment_of(instance, after_cycle=cycle) for cycle in (False, True))
+    before, after = (snapshot_of(instance, after_cycle=cycle) for cycle in (False, True))
     assert before.instance is instance
     assert not any(before.holds(job.id) for job in jobs)
     ids = {item.job.id for item in after.instance.running} | set(after.waiting)

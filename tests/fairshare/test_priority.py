@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.fairshare.priority import HOUR, Factors, Meter, Usage, dynamic_priority
+from slotwise.solver.fairshare.priority import HOUR, Consumption, Factors, Meter, dynamic_priority
 
 DEFAULTS = Factors()
 
@@ -31,7 +31,7 @@ REAL_ROWS = [
 @pytest.mark.behaviour("FSH-02")
 @pytest.mark.parametrize(("started", "cpu", "run", "printed"), REAL_ROWS)
 def test_real_output_is_reproduced(started, cpu, run, printed):
-    usage = Usage(cpu_time=cpu, run_time=run, slots=started)
+    usage = Consumption(cpu_time=cpu, run_time=run, slots=started)
     assert round(dynamic_priority(1, usage, DEFAULTS), 3) == printed
 
 
@@ -46,20 +46,20 @@ def test_real_output_is_reproduced(started, cpu, run, printed):
     ],
 )
 def test_rows_of_the_documents(shares, started, cpu, run, printed):
-    usage = Usage(cpu_time=cpu, run_time=run, slots=started)
+    usage = Consumption(cpu_time=cpu, run_time=run, slots=started)
     assert f"{dynamic_priority(shares, usage, DEFAULTS):.3f}" == printed
 
 
 @pytest.mark.behaviour("FSH-02", "FSH-14")
 def test_the_priority_is_at_most_a_hundred_times_the_shares():
     static = Factors(cpu_time=0, run_time=0, run_job=0, committed_run_time=0, adjustment=0)
-    assert dynamic_priority(7, Usage(run_time=1e9, slots=50), static) == pytest.approx(700)
-    assert dynamic_priority(7, Usage(), Factors(run_job=0.02)) == pytest.approx(350)
+    assert dynamic_priority(7, Consumption(run_time=1e9, slots=50), static) == pytest.approx(700)
+    assert dynamic_priority(7, Consumption(), Factors(run_job=0.02)) == pytest.approx(350)
 
 
 @pytest.mark.behaviour("FSH-02")
 def test_every_term_stands_in_the_denominator():
-    usage = Usage(
+    usage = Consumption(
         cpu_time=2 * HOUR,
         run_time=3 * HOUR,
         historical_run_time=5 * HOUR,

@@ -17,7 +17,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.availability.free_now import Beside, HeldBack
+from slotwise.solver.availability.free_now import HeldBack, Residual
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.loop.records import Simulation
 from slotwise.solver.loop.simulation import Session
@@ -121,12 +121,14 @@ def test_recorded_greedy_reservations(name: str) -> None:
     everything = HeldBack()
     for item in waiting:
         state = session.world.by_id[item["name"]]
-        beside = Beside(session.world.present, 0, everything)
+        beside = Residual(session.world.free_now, 0, everything)
         demand = session.requests.shape(state.job).reserving
         left = beside.free(SLOTS, 0)[demand.terms[0].candidates] > 0
         term = replace(demand.terms[0], candidates=demand.terms[0].candidates[left])
         demand = replace(demand, terms=(term,))
-        found = reserve_greedily(state, demand, beside, session.world.live, 0, memory=False)
+        found = reserve_greedily(
+            state, demand, beside, session.world.running_profile, 0, memory=False
+        )
         if item["reserved_on"]:
             assert found is not None
             assert session.world.named(found.slots) == item["reserved_on"], item["name"]

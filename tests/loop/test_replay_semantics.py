@@ -3,10 +3,10 @@
 import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.events import EventQueue, Kind
+from slotwise.solver.loop.events import EventKind, EventQueue
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
 from slotwise.solver.replay.metrics import bounded_slowdown
-from slotwise.solver.replay.processor_profile import Profile
+from slotwise.solver.replay.processor_profile import ProcessorProfile
 
 
 def starts(jobs, policy, procs=4, **options):
@@ -170,9 +170,14 @@ def test_a_checkpoint_of_another_log_is_refused():
 
 def test_events_come_by_time_then_kind_then_order_of_pushing():
     queue = EventQueue()
-    for time, kind, job in [(5, Kind.START, 1), (5, Kind.END, 9), (5, Kind.END, 2), (4, 2, 3)]:
+    for time, kind, job in [
+        (5, EventKind.START, 1),
+        (5, EventKind.END, 9),
+        (5, EventKind.END, 2),
+        (4, 2, 3),
+    ]:
         queue.push(time, kind, job)
-    queue.push(5, Kind.SUBMIT, 7)
+    queue.push(5, EventKind.SUBMIT, 7)
     copy = EventQueue(*queue.state())
     order = [[source.pop()[3] for _ in range(5)] for source in (queue, copy)]
     assert order == [[3, 7, 9, 2, 1]] * 2
@@ -190,14 +195,14 @@ def test_events_come_by_time_then_kind_then_order_of_pushing():
     ],
 )
 def test_profile_keeps_the_shortest_list_of_steps(taken, times, free):
-    profile = Profile([0], [4])
+    profile = ProcessorProfile([0], [4])
     for start, end, procs in taken:
         profile.take(start, end, procs)
     assert (profile.times, profile.free) == (times, free)
 
 
 def test_profile_finds_the_earliest_window():
-    profile = Profile([0, 5, 8, 12], [1, 3, 0, 4])
+    profile = ProcessorProfile([0, 5, 8, 12], [1, 3, 0, 4])
     assert profile.earliest(1, 8, 0) == 0
     assert profile.earliest(1, 9, 0) == 12, "the window would reach into the full step"
     assert profile.earliest(3, 3, 0) == 5

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pool_problems import brute_force, literal_starts, pool_problems
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.duals import Market, Prices, fill
-from slotwise.solver.optimal.pool.incumbent import Board
+from slotwise.solver.optimal.pool.duals import Duals, Market, fill
+from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.makespan import makespan_bound
 from slotwise.solver.optimal.pool.packing import Patterns
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
@@ -32,7 +32,7 @@ def test_any_prices_give_a_valid_bound(problem, data):
     market.add_steps(3)
     rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
     duals = data.draw(st.lists(st.floats(0, 4), min_size=len(rows), max_size=len(rows)))
-    prices = Prices.rounded(market, rows, np.array(duals), 64)
+    prices = Duals.rounded(market, rows, np.array(duals), 64)
     starts = np.arange(2 * horizon)
     candidates = [starts[starts >= problem.alone[g.members[0]]] for g in problem.groups]
     assert certify(problem, prices, candidates).value <= brute_force(problem)
@@ -53,7 +53,7 @@ def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
 @given(positive)
 def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     best = brute_force(problem)
-    board = Board(problem, Decoder(problem).plan(range(len(problem))), 0)
+    board = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
     for _ in prove(board):
         assert board.bound <= best <= board.value
     assert board.bound == board.value == best
@@ -64,7 +64,7 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
 def test_halved_starts_keep_the_bound_valid(problem, above):
     best = brute_force(problem)
     plan = Decoder(problem).plan(range(len(problem)))
-    board = Board(problem, plan, 0)
+    board = Incumbent(problem, plan, 0)
     board.value = min(board.value, best + above)
     horizon = int((plan + problem.durations).max())
     every = achievable_starts(problem, horizon, horizon + 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_problems import literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem
-from slotwise.solver.optimal.pool.decoder import Decoder, Profile
+from slotwise.solver.optimal.pool.decoder import Decoder, StepProfile
 
 
 @given(pool_problems(), st.randoms(use_true_random=False))
@@ -32,7 +32,7 @@ def test_decoding_by_start_starts_nothing_later(problem):
 
 
 def test_a_profile_can_be_taken_from_and_merged():
-    profile = Profile([0, 10], [4, 6])
+    profile = StepProfile([0, 10], [4, 6])
     profile.take(5, 2, 10)
     assert (profile.times, profile.free) == ([0, 5, 10, 15], [4, 2, 4, 6])
     profile.take(0, 2, 5)

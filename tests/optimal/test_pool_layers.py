@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
-from slotwise.solver.optimal.pool.duals import Market, Prices
+from slotwise.solver.optimal.pool.duals import Duals, Market
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.relax import SCALE, certify
 
@@ -31,7 +31,7 @@ def random_bound(problem, draw):
     market.add_steps(3)
     rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
     duals = draw(st.lists(st.floats(0, 2), min_size=len(rows), max_size=len(rows)))
-    prices = Prices.rounded(market, rows, np.array(duals), SCALE)
+    prices = Duals.rounded(market, rows, np.array(duals), SCALE)
     starts = np.arange(horizon)
     candidates = [starts[starts >= problem.alone[g.members[0]]] for g in problem.groups]
     return certify(problem, prices, candidates)

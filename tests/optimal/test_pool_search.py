@@ -13,7 +13,7 @@ from pool_problems import brute_force, from_running, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.incumbent import Board
+from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.order_search import OrderSearch
 from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
 from slotwise.solver.optimal.pool.window import WindowSearch
@@ -174,7 +174,7 @@ def test_windows_only_improve():
 
 def test_the_board_takes_only_what_is_better():
     problem = PoolProblem.build([0], [1], [1, 1], [3, 5])
-    board = Board(problem, np.array([5, 0]), 2)
+    board = Incumbent(problem, np.array([5, 0]), 2)
     assert not board.offer(np.array([5, 0]))
     assert board.offer(np.array([0, 3]))
     board.raise_bound(99)

@@ -19,7 +19,7 @@ from slotwise.model.resreq import (
 )
 from slotwise.model.resreq.evaluate import Local
 from slotwise.model.resreq.explain import reasons
-from slotwise.solver.validation.select import Names, View, satisfies
+from slotwise.solver.validation.select import HostView, Names, satisfies
 
 TABLE = HostTable(cluster())
 
@@ -279,5 +279,5 @@ def test_agrees_with_an_evaluator_that_goes_value_by_value(text: str) -> None:
     hosts = TABLE.cluster
     expression = simple(text).select
     names = Names.of(hosts)
-    expected = [satisfies(expression, View(host, hosts, names)) for host in hosts.hosts]
+    expected = [satisfies(expression, HostView(host, hosts, names)) for host in hosts.hosts]
     assert select_mask(expression, TABLE).tolist() == expected

@@ -1,6 +1,6 @@
 """The time-only optimiser: pending jobs on one pool of identical processors."""
 
-from .problem import PoolProblem, PoolResult, Progress
+from .problem import PoolProblem, PoolProgress, PoolResult
 from .search import optimise
 
-__all__ = ["PoolProblem", "PoolResult", "Progress", "optimise"]
+__all__ = ["PoolProblem", "PoolProgress", "PoolResult", "optimise"]

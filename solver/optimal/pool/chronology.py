@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .problem import Ints, PoolProblem
-from .relax import Bound
+from .relax import PoolBound
 
 NEVER = 1 << 62
 KEPT = 24
@@ -59,7 +59,7 @@ class Guide:
     """Prices of a state's residual problem, ready for look-up by instant. ``kinds``: the root's
     group index of each of its groups."""
 
-    def __init__(self, bound: Bound, state: State, kinds: list[int]) -> None:
+    def __init__(self, bound: PoolBound, state: State, kinds: list[int]) -> None:
         groups = len(state.left)
         self.scale = bound.prices.scale
         self.floor = bound.floor

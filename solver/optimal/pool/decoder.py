@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from .problem import Ints, PoolProblem
 
 
-class Profile:
+class StepProfile:
     """Free processors over time as two parallel lists; the last value holds for ever."""
 
     __slots__ = ("free", "times")
@@ -22,15 +22,15 @@ class Profile:
         self.free = free
 
     @classmethod
-    def of(cls, problem: PoolProblem) -> Profile:
+    def of(cls, problem: PoolProblem) -> StepProfile:
         return cls(problem.times.tolist(), problem.free.tolist())
 
-    def equals(self, other: Profile) -> bool:
+    def equals(self, other: StepProfile) -> bool:
         """Are the same processors free in the same steps?"""
         return self.times == other.times and self.free == other.free
 
-    def copy(self) -> Profile:
-        return Profile(self.times.copy(), self.free.copy())
+    def copy(self) -> StepProfile:
+        return StepProfile(self.times.copy(), self.free.copy())
 
     def earliest(self, size: int, duration: int, first: int = 0) -> int:
         """The earliest start >= first at which ``size`` processors stay free for ``duration``
@@ -104,7 +104,7 @@ class Decoder:
     """Decodes many orders of one problem."""
 
     def __init__(self, problem: PoolProblem) -> None:
-        self._profile = Profile.of(problem)
+        self._profile = StepProfile.of(problem)
         self._jobs: list[tuple[int, int, int]] = list(
             zip(
                 problem.sizes.tolist(),
@@ -114,7 +114,7 @@ class Decoder:
             )
         )
 
-    def starts(self, order: Iterable[int], fixed: Profile | None = None) -> list[int]:
+    def starts(self, order: Iterable[int], fixed: StepProfile | None = None) -> list[int]:
         """The start of each job in the order's own sequence, on top of ``fixed`` if given."""
         profile = (fixed or self._profile).copy()
         place, jobs = profile.place, self._jobs

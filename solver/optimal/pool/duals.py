@@ -5,7 +5,7 @@ For any prices per processor-second that are >= 0,
     sum over jobs of min over starts (own cost + price of the window)  -  price of everything
     there is
 
-is a lower bound of the best plan. Prices are integers on a grid of time buckets, one row for each
+is a lower bound of the best plan. Duals are integers on a grid of time buckets, one row for each
 *weighing* of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the
 prices.
 
@@ -126,7 +126,7 @@ def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Prices:
+class Duals:
     """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a unit
     of weight for a second; ``charge`` (S, B): what that makes for a job of each distinct size;
     ``worth``: of all supply."""
@@ -140,8 +140,8 @@ class Prices:
     @classmethod
     def rounded(
         cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
-    ) -> Prices:
-        """Prices from an LP's duals of (weighing, bucket) rows, negatives cut off."""
+    ) -> Duals:
+        """Duals from an LP's duals of (weighing, bucket) rows, negatives cut off."""
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
         lots = []

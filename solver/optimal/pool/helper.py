@@ -17,7 +17,7 @@ import threading
 from typing import IO, Any, Self
 
 from .improver import improve
-from .incumbent import Board
+from .incumbent import Incumbent
 from .problem import Ints, PoolProblem
 
 
@@ -93,7 +93,7 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
-    board = Board(problem, starts, 0)
+    board = Incumbent(problem, starts, 0)
     told = board.value
     for _ in improve(board, seed):
         while not heard.empty():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .decoder import Decoder
-from .incumbent import Board
+from .incumbent import Incumbent
 from .order_search import OrderSearch
 from .window import WindowSearch, by_start
 
@@ -17,7 +17,7 @@ KICKS = 10
 WINDOWS = 4
 
 
-def improve(board: Board, seed: int) -> Iterator[None]:
+def improve(board: Incumbent, seed: int) -> Iterator[None]:
     """Offer better plans to the board; take up those that others offer."""
     problem = board.problem
     if len(problem) < 2:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from .problem import Ints, PoolProblem
 
 
-class Board:
+class Incumbent:
     """``value`` of ``starts``, the best plan; ``bound`` <= optimum. ``changed`` is called when
     either moves."""
 

@@ -9,7 +9,7 @@ released if that is later, and leaves
 Every plan that cannot be shifted left is built in this way, its jobs in order of their starts. Two
 arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and those
 not below the best plan go; and of states with the same jobs started some make others superfluous.
-Prices made for the whole problem get worse from layer to layer, so large layers have some made for
+Duals made for the whole problem get worse from layer to layer, so large layers have some made for
 one of their own states, which then do for many.
 
 If a layer still has too many states, those of the highest bounds are left out and their least bound
@@ -23,8 +23,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .duals import Prices
-from .price_table import Calendar, Ledger, Tariff, rooms_of
+from .duals import Duals
+from .price_table import InstantGrid, PaidAhead, PriceTable, rooms_of
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem, SmallInts
 from .relax import SCALE
@@ -50,9 +50,7 @@ class LayeredSearch:
     outside), ``found`` (N,) the starts of a plan that did.
     """
 
-    def __init__(
-        self, problem: PoolProblem, domains: list[Ints], prices: Prices, best: int
-    ) -> None:
+    def __init__(self, problem: PoolProblem, domains: list[Ints], prices: Duals, best: int) -> None:
         self.problem = problem
         self.best = best
         self.found: Ints | None = None
@@ -70,13 +68,13 @@ class LayeredSearch:
         self._column = np.searchsorted(self._rooms, sizes)
         self._shift = [np.searchsorted(self._rooms, self._rooms + size) for size in sizes.tolist()]
         ends = [int(starts[-1]) + g.duration for starts, g in zip(domains, groups, strict=True)]
-        self._calendar = Calendar.of(domains, max(ends))
+        self._calendar = InstantGrid.of(domains, max(ends))
         assert prices.scale == SCALE
         self._limit = self._least_lost = 0
         self._hopeful = False
-        self._tariffs: list[Tariff] = []
+        self._tariffs: list[PriceTable] = []
         self._add(prices)
-        self._ledger = Ledger.of(prices, self._tariffs[0], self._calendar, problem)
+        self._ledger = PaidAhead.of(prices, self._tariffs[0], self._calendar, problem)
 
     @staticmethod
     def suits(problem: PoolProblem, domains: list[Ints]) -> bool:
@@ -172,9 +170,9 @@ class LayeredSearch:
 
     # --- prices ----------------------------------------------------------------------------------
 
-    def _add(self, prices: Prices) -> None:
+    def _add(self, prices: Duals) -> None:
         groups, calendar = self.problem.groups, self._calendar
-        self._tariffs.append(Tariff.of(prices, calendar, groups, self._domains, self._rooms))
+        self._tariffs.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
 
     def _priced(self, states: States) -> States:
         """Fill in ``first`` and ``bounds``; ``floor`` only rises."""

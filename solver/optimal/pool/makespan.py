@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .duals import Market
-from .incumbent import Board
+from .incumbent import Incumbent
 from .problem import Ints, PoolProblem
 
 FIRST_SLICE = 0.1
@@ -39,7 +39,7 @@ def _time_for(problem: PoolProblem, level: Ints, work: int) -> int:
     return int(problem.times[step]) + -(-(work - int(given[step])) // rate) if rate else 0
 
 
-def prove_makespan(board: Board) -> Iterator[None]:
+def prove_makespan(board: Incumbent) -> Iterator[None]:
     """CP-SAT on one cumulative, restarted from the best plan in slices of deterministic time."""
     problem = board.problem
     board.raise_bound(makespan_bound(problem))

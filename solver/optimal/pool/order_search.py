@@ -14,7 +14,7 @@ from random import Random
 
 import numpy as np
 
-from .decoder import Profile
+from .decoder import StepProfile
 from .problem import Ints, PoolProblem
 
 MEMORY = 5
@@ -50,7 +50,7 @@ class OrderSearch:
 
     def _restart(self, order: list[int]) -> None:
         self._order = order
-        self._profiles = [Profile.of(self.problem)]
+        self._profiles = [StepProfile.of(self.problem)]
         self._partial = [0]
         self._starts: list[int] = []
         cost = self._decode(order, 0, len(order), None)
@@ -72,7 +72,7 @@ class OrderSearch:
         rest = sum(self._least[job] for job in order[keep:]) if self._sum else 0
         self._new_starts: list[int] = []
         self._new_partial: list[int] = []
-        self._new_profiles: list[Profile] = []
+        self._new_profiles: list[StepProfile] = []
         sizes, durations, earliest = self._sizes, self._durations, self._earliest
         for position in range(keep, len(order)):
             if self._sum and position >= same and profile.equals(self._profiles[position]):

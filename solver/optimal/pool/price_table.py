@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .duals import Prices
+from .duals import Duals
 from .problem import Group, Ints, PoolProblem, SmallInts
 from .relax import cost
 
@@ -15,7 +15,7 @@ TAIL = 400
 
 
 @dataclass(frozen=True)
-class Calendar:
+class InstantGrid:
     """The instants that tables distinguish, and where to find a second 0..H in them.
 
     ``instants`` (M,) ascending from 0; ``before``, ``after`` (H+1,): the last instant up to a
@@ -29,7 +29,7 @@ class Calendar:
     exact: SmallInts
 
     @classmethod
-    def of(cls, domains: list[Ints], end: int) -> Calendar:
+    def of(cls, domains: list[Ints], end: int) -> InstantGrid:
         """All starts of the domains, and a few instants from the last one to ``end`` or later."""
         starts = np.unique(np.concatenate(domains))
         last = int(starts[-1])
@@ -48,7 +48,7 @@ class Calendar:
 
 
 @dataclass(frozen=True)
-class Tariff:
+class PriceTable:
     """A price system, valid for all states with no more jobs left than its market's crowd has.
 
     All in the prices' ``scale``. ``buy`` (G, M+1): own cost and window of a job of the group that
@@ -64,12 +64,12 @@ class Tariff:
     @classmethod
     def of(
         cls,
-        prices: Prices,
-        calendar: Calendar,
+        prices: Duals,
+        calendar: InstantGrid,
         groups: tuple[Group, ...],
         domains: list[Ints],
         rooms: Ints,
-    ) -> Tariff:
+    ) -> PriceTable:
         """The prices applied to the starts of ``domains``, one for each group, and to ``rooms``."""
         market, instants = prices.market, calendar.instants
         buy = np.full((len(groups), len(instants) + 1), FORBIDDEN, dtype=np.int64)
@@ -102,9 +102,9 @@ class Tariff:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class PaidAhead:
     """The worth of what is free, reckoned from the other side: what there was at first less what
-    running jobs pay. Neither this nor ``Tariff.free`` is always the lower.
+    running jobs pay. Neither this nor ``PriceTable.free`` is always the lower.
 
     ``ahead`` (M,): the worth of all that was there at first, from an instant on; ``paid`` (S, M):
     the price of running from 0 to an instant, by distinct size; ``rows`` (N,): the row of each slot
@@ -116,7 +116,9 @@ class Ledger:
     rows: Ints
 
     @classmethod
-    def of(cls, prices: Prices, tariff: Tariff, calendar: Calendar, problem: PoolProblem) -> Ledger:
+    def of(
+        cls, prices: Duals, tariff: PriceTable, calendar: InstantGrid, problem: PoolProblem
+    ) -> PaidAhead:
         """For the prices of a tariff whose crowd is everybody in the problem."""
         instants = calendar.instants
         paid = np.stack([prices.upto(row, instants) for row in range(len(prices.market.sizes))])
@@ -126,7 +128,7 @@ class Ledger:
         sizes = np.repeat([g.size for g in problem.groups], [g.count for g in problem.groups])
         return cls(ahead, paid, np.searchsorted(prices.market.sizes, sizes))
 
-    def free(self, ends: SmallInts, time: Ints, calendar: Calendar) -> Ints:
+    def free(self, ends: SmallInts, time: Ints, calendar: InstantGrid) -> Ints:
         """(n,) the most that is to be paid for what is free from ``time`` (n,) on, jobs running
         until ``ends`` (n, N)."""
         clipped = calendar.clip(time)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .duals import Market
 from .problem import Ints, PoolProblem
-from .relax import Bound, Relaxation
+from .relax import PoolBound, Relaxation
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def refine(
     horizon: int = 0,
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
-) -> Iterator[Bound | None]:
+) -> Iterator[PoolBound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
@@ -74,7 +74,7 @@ def refine(
     relaxation = Relaxation(market, domains, 10 * ceiling + 10)
     before = 0
     for _ in range(fineness.rounds + 1):
-        bound: Bound | None = None
+        bound: PoolBound | None = None
         for bound in relaxation.solve():
             yield bound
         if bound is None:
@@ -90,9 +90,9 @@ def refine(
             return
 
 
-def best_of(bounds: Iterator[Bound | None]) -> Generator[None, None, Bound | None]:
+def best_of(bounds: Iterator[PoolBound | None]) -> Generator[None, None, PoolBound | None]:
     """Pass on the pauses; in the end, the best bound, or None if the LP solver gave up at once."""
-    best: Bound | None = None
+    best: PoolBound | None = None
     for bound in bounds:
         if bound is not None and (best is None or bound.floor > best.floor):
             best = bound
@@ -100,7 +100,7 @@ def best_of(bounds: Iterator[Bound | None]) -> Generator[None, None, Bound | Non
     return best
 
 
-def weighings_in_use(bound: Bound) -> list[dict[int, int]]:
+def weighings_in_use(bound: PoolBound) -> list[dict[int, int]]:
     """The weighings that carry a price, as size -> weight."""
     market = bound.prices.market
     used = sorted({weighing for weighing, _, _ in bound.prices.lots})

@@ -138,9 +138,9 @@ class PoolProblem:
     def alone(self) -> Ints:
         """Each job's earliest start if no other pending job existed: a valid lower bound of its
         start."""
-        from .decoder import Profile
+        from .decoder import StepProfile
 
-        profile = Profile.of(self)
+        profile = StepProfile.of(self)
         starts = [
             profile.earliest(size, duration, first)
             for size, duration, first in zip(
@@ -167,7 +167,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PoolProgress:
     """One line of the history: after ``seconds``, the best value and bound so far."""
 
     seconds: float
@@ -188,7 +188,7 @@ class PoolResult:
     bound: int
     earliest: Ints
     status: Status
-    history: tuple[Progress, ...] = field(default=())
+    history: tuple[PoolProgress, ...] = field(default=())
 
     @property
     def gap(self) -> float:

@@ -16,11 +16,11 @@ import numpy as np
 
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
-from .incumbent import Board
+from .incumbent import Incumbent
 from .layers import LayeredSearch
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
-from .relax import Bound
+from .relax import PoolBound
 from .splitting import split
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
@@ -36,7 +36,7 @@ SEARCHABLE = 30
 MOST_STATES = 1_000_000
 
 
-def prove(board: Board) -> Iterator[None]:
+def prove(board: Incumbent) -> Iterator[None]:
     """Raise the board's bound, to the end if there is time. Needs positive weights."""
     problem = board.problem
     horizon = int((board.starts + problem.durations).max())
@@ -69,7 +69,7 @@ def prove(board: Board) -> Iterator[None]:
     yield from root.branch()
 
 
-def _posted(board: Board, bounds: Iterator[Bound | None]) -> Iterator[Bound | None]:
+def _posted(board: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
     """Put bounds on the board as they come."""
     for bound in bounds:
         if bound is not None:
@@ -77,7 +77,7 @@ def _posted(board: Board, bounds: Iterator[Bound | None]) -> Iterator[Bound | No
         yield bound
 
 
-def latest_starts(bound: Bound, value: int) -> list[int]:
+def latest_starts(bound: PoolBound, value: int) -> list[int]:
     """For each group, an instant after which no job starts in any plan better than ``value``.
 
     Reduced costs are linear between the candidates and rise after the last, given positive weights.
@@ -111,11 +111,11 @@ def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
 class Root:
     """The whole problem with the starts that a better plan may still use."""
 
-    def __init__(self, board: Board, domains: list[Ints]) -> None:
+    def __init__(self, board: Incumbent, domains: list[Ints]) -> None:
         self.board = board
         self.problem = board.problem
         self.domains = domains
-        self.bound: Bound | None = None
+        self.bound: PoolBound | None = None
 
     def tighten(self, fineness: Fineness) -> Iterator[None]:
         """Price, strike out starts that cost too much, price again while that helps."""
@@ -167,7 +167,7 @@ class Root:
         if self.bound is not None and not self.board.proved and self._strike(self.bound):
             yield from split(self.board, self.domains, self.bound)
 
-    def _strike(self, bound: Bound) -> bool:
+    def _strike(self, bound: PoolBound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
         none."""
         spare = (self.board.value - 1) * bound.prices.scale - bound.floor

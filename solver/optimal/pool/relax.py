@@ -1,7 +1,7 @@
 """The linear relaxation whose duals are good prices, by column and row generation (GLOP).
 
 Columns: a group of jobs starting at an instant. Rows: each group is placed; for weighings and
-buckets, demand <= supply. Prices are constant in a bucket, so windows are cheapest at instants
+buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
 where they begin or end on the grid: few columns suffice.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .duals import Market, Prices
+from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
 SCALE = 1 << 16
@@ -23,12 +23,12 @@ PEAKS = 6
 
 
 @dataclass(frozen=True)
-class Bound:
+class PoolBound:
     """A certified bound: ``prices``, and for each group its candidate starts, the least price of
     one (own cost and window, in prices' scale) and what each costs above that. ``floor`` is the
     bound times the scale."""
 
-    prices: Prices
+    prices: Duals
     floor: int
     starts: list[Ints]
     least: list[int]
@@ -40,7 +40,7 @@ class Bound:
         return -((-self.floor) // self.prices.scale)
 
 
-def certify(problem: PoolProblem, prices: Prices, candidates: list[Ints]) -> Bound:
+def certify(problem: PoolProblem, prices: Duals, candidates: list[Ints]) -> PoolBound:
     """The exact value of the prices' bound over the candidate starts."""
     floor = -prices.worth
     least, excess = [], []
@@ -50,7 +50,7 @@ def certify(problem: PoolProblem, prices: Prices, candidates: list[Ints]) -> Bou
         least.append(int(total.min()))
         floor += group.count * least[-1]
         excess.append(total - least[-1])
-    return Bound(prices, floor, candidates, least, excess)
+    return PoolBound(prices, floor, candidates, least, excess)
 
 
 def cost(group: Group, starts: Ints) -> Ints:
@@ -203,12 +203,12 @@ class Relaxation:
 
     # --- solving ---------------------------------------------------------------------------------
 
-    def solve(self, rounds: int = 20) -> Iterator[Bound]:
+    def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
             if self._lp.Solve() != self._lp.OPTIMAL:
                 return
-            prices = Prices.rounded(self.market, self._rows, self._duals(), SCALE)
+            prices = Duals.rounded(self.market, self._rows, self._duals(), SCALE)
             bound = certify(self.market.problem, prices, self.candidates)
             # Read before the model changes: the LP interface forgets its solution then.
             beliefs = [placed.dual_value() * SCALE for placed in self._placed]
@@ -222,7 +222,7 @@ class Relaxation:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
         return np.asarray(duals / self._lengths[[bucket for _, bucket in self._rows]])
 
-    def _add_cheap(self, index: int, belief: float, bound: Bound) -> int:
+    def _add_cheap(self, index: int, belief: float, bound: PoolBound) -> int:
         """Add starts that are cheaper than the LP believes possible: the local minima."""
         group = self.groups[index]
         gain = belief - bound.least[index] - bound.excess[index]

@@ -12,10 +12,10 @@ import numpy as np
 from .decoder import Decoder
 from .helper import Helper
 from .improver import improve
-from .incumbent import Board
+from .incumbent import Incumbent
 from .makespan import prove_makespan
 from .orders import best_rule
-from .problem import Ints, PoolProblem, PoolResult, Progress, Status
+from .problem import Ints, PoolProblem, PoolProgress, PoolResult, Status
 from .prover import prove
 from .window import by_start
 
@@ -30,7 +30,7 @@ def optimise(
     effort: int | None = None,
     workers: int = 1,
     seed: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[PoolProgress], None] | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> PoolResult:
     """A plan of the least value, proved or with a bound.
@@ -48,11 +48,11 @@ def optimise(
     if not len(core):
         return _finish(problem, np.zeros(0, np.int64), jobs, 0, [])
     alone = problem.alone[jobs]
-    board = Board(core, Decoder(core).plan(best_rule(core)[1]), core.value(alone))
-    history: list[Progress] = []
+    board = Incumbent(core, Decoder(core).plan(best_rule(core)[1]), core.value(alone))
+    history: list[PoolProgress] = []
 
     def record() -> None:
-        history.append(Progress(time.monotonic() - begun, board.value, board.bound))
+        history.append(PoolProgress(time.monotonic() - begun, board.value, board.bound))
         if progress is not None:
             progress(history[-1])
 
@@ -80,7 +80,7 @@ def _core(problem: PoolProblem) -> tuple[PoolProblem, Ints]:
 
 
 def _finish(
-    problem: PoolProblem, starts: Ints, jobs: Ints, bound: int, history: list[Progress]
+    problem: PoolProblem, starts: Ints, jobs: Ints, bound: int, history: list[PoolProgress]
 ) -> PoolResult:
     """Add the jobs that do not matter, as early as possible after the others have been placed."""
     every = np.zeros(len(problem), dtype=np.int64)
@@ -95,11 +95,11 @@ def _finish(
     return PoolResult(every, value, bound, problem.alone, status, tuple(history))
 
 
-def _prover(board: Board) -> Iterator[None]:
+def _prover(board: Incumbent) -> Iterator[None]:
     return prove_makespan(board) if board.problem.objective == "makespan" else prove(board)
 
 
-def _in_turn(board: Board, seed: int, stop: Callable[[], bool], effort: int) -> None:
+def _in_turn(board: Incumbent, seed: int, stop: Callable[[], bool], effort: int) -> None:
     """Rounds of one step of each."""
     tasks = [improve(board, seed), _prover(board)]
     for _ in range(effort):
@@ -110,7 +110,7 @@ def _in_turn(board: Board, seed: int, stop: Callable[[], bool], effort: int) -> 
                 tasks.remove(task)
 
 
-def _by_clock(board: Board, seed: int, stop: Callable[[], bool], workers: int) -> None:
+def _by_clock(board: Incumbent, seed: int, stop: Callable[[], bool], workers: int) -> None:
     """The task that has had the least time goes on; improvement gets a head start, for proofs need
     good plans.
 

@@ -11,21 +11,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .incumbent import Board
+from .incumbent import Incumbent
 from .pricing import Fineness, best_of, refine, weighings_in_use
 from .problem import Ints, PoolProblem
-from .relax import Bound
+from .relax import PoolBound
 
 FINENESS = Fineness(buckets=50, rounds=3, gain=1e-3)
 NEARLY = 0.1
 
 
-def split(board: Board, domains: list[Ints], bound: Bound) -> Iterator[None]:
+def split(board: Incumbent, domains: list[Ints], bound: PoolBound) -> Iterator[None]:
     """Raise the board's bound, best bound first, until proved or no job can be split."""
     problem = board.problem
     known = weighings_in_use(bound)
     number = 0
-    queue: list[tuple[int, int, list[Ints], Bound]] = [(bound.value, number, domains, bound)]
+    queue: list[tuple[int, int, list[Ints], PoolBound]] = [(bound.value, number, domains, bound)]
     while queue:
         least, _, domains, bound = heapq.heappop(queue)
         board.raise_bound(least)
@@ -43,14 +43,14 @@ def split(board: Board, domains: list[Ints], bound: Bound) -> Iterator[None]:
     board.raise_bound(board.value)
 
 
-def _affordable(bound: Bound, value: int) -> list[Ints]:
+def _affordable(bound: PoolBound, value: int) -> list[Ints]:
     """The starts that a plan better than ``value`` may use."""
     spare = (value - 1) * bound.prices.scale - bound.floor
     return [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
 
 
 def _halves(
-    problem: PoolProblem, domains: list[Ints], bound: Bound, value: int
+    problem: PoolProblem, domains: list[Ints], bound: PoolBound, value: int
 ) -> list[list[Ints]]:
     """Two lists of domains, between them all plans; none if no job's cheapest starts differ.
 
