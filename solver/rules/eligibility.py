@@ -12,8 +12,8 @@ from ...model.queue import Queue
 from ..availability.calendar import WEEK, Windows
 from ..availability.demand import BoolArray
 from ..availability.resources import FloatArray
-from ..loop.job_state import JobState
-from ..loop.world import World
+from ..world.job_state import JobState
+from ..world.world import World
 
 
 class Eligibility:

@@ -16,8 +16,8 @@ from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import SLACK
 from ..availability.resources import SLOTS, FloatArray
 from ..availability.running_profile import RunningProfile
-from ..loop.job_state import JobState
 from ..placement.earliest import Start
+from ..world.job_state import JobState
 from .greedy import candidate_groups, free_slots_in_order
 
 
