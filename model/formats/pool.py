@@ -16,6 +16,7 @@ from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job, RunningJob
+from ..queue import Queue
 from . import raw
 
 #: Name of the one host.
@@ -75,6 +76,7 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
     reader.finish()
     return Instance(
         Cluster((Host(POOL, processors),)),
+        queues=(Queue("default", backfill=True),),
         running=tuple(running),
         pending=tuple(pending),
         name=name,

@@ -187,6 +187,28 @@ class Profile:
             _insert(self._finishes, end)
         self._forget(start, end)
 
+    def hold_amounts(
+        self, index: int, hosts: IntArray, amounts: FloatArray, start: int, end: int
+    ) -> None:
+        """Take amounts of a host resource, [k] on hosts [k], over [start, end)."""
+        self._usage(index).add_constant(hosts, start, end, amounts)
+        if self.now < end < FOREVER:
+            _insert(self._ends, end)
+        if start > self.now:
+            _insert(self._starts, start)
+        self._forget(start, end)
+
+    def look_only_at(self, other: Profile) -> None:
+        """Take over the candidate times of another profile: what was added since frees nothing."""
+        self._ends, self._finishes = list(other._ends), list(other._finishes)
+
+    def hold_reported(self, index: int, away: FloatArray) -> None:
+        """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
+        hosts = np.flatnonzero(away)
+        if hosts.size:
+            self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
+            self._forget()
+
     # --- windows ------------------------------------------------------------------------------
 
     def open_for(self, demand: Demand, time: int) -> bool:

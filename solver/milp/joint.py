@@ -9,7 +9,7 @@ from typing import Any
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..optimal.budget import Budget
-from ..optimal.first_fit import plan_time_based
+from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import Progress
 from ..optimal.objectives import Objective
 from ..placement.earliest import Start, earliest_start, hold_start
@@ -35,7 +35,7 @@ def plan_joint(
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The optimum of a joint objective; where that is too large, the time-based plan and a note."""
-    warm = plan_time_based(problem)
+    warm = plan_first_fit(problem)
     objective = Objective(name, problem.instance.now)
     starts = {item.job: item.start for item in warm.reservations if item.start is not None}
     demands = [demand for demand in problem.demands if demand.job.id in starts]

@@ -10,7 +10,8 @@ from ...model.plan import Plan
 from ..problem import PlanningProblem
 from .budget import Budget
 from .compound import TermsTogether
-from .first_fit import plan_time_based
+from .first_fit import plan_first_fit
+from .ranges import fill_ranges
 from .window_effects import moved_by_windows
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
@@ -29,9 +30,9 @@ def plan_optimal(
     if method == "milp":
         from ..milp import plan_milp
 
-        return plan_milp(problem, budget, objective, on_progress=on_progress)
+        return fill_ranges(problem, plan_milp(problem, budget, objective, on_progress=on_progress))
     begun = budget.elapsed()
-    warm = plan_time_based(problem)
+    warm = plan_first_fit(problem)
     # What follows a search looks at every job again, about as often as this plan did.
     budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
     together = TermsTogether(budget)
@@ -44,5 +45,5 @@ def plan_optimal(
         from .lexicographic import plan_lexicographic
 
         found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
-    found = together.without_claims(found)
+    found = fill_ranges(problem, together.without_claims(found))
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))

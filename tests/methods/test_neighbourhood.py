@@ -6,7 +6,7 @@ import pytest
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.optimal.budget import Budget
-from slotwise.solver.optimal.first_fit import plan_time_based
+from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.neighbourhood import improve
 from slotwise.solver.optimal.objectives import Objective
@@ -21,7 +21,7 @@ def improved(
 ) -> tuple[PlanningProblem, dict[str, Start], dict[str, Start], float, list[float]]:
     """The problem, the time-based starts, the improved ones with their value, values on the way."""
     problem = PlanningProblem.of(instance)
-    first = warm_starts(problem, plan_time_based(problem))
+    first = warm_starts(problem, plan_first_fit(problem))
     alone = {}
     for demand in problem.demands:
         start = earliest_start(problem.base, demand)
