@@ -16,7 +16,8 @@ class PlannedJob:
     reserved: slots held now for the job (greedy). bound: no start before this is possible given the
     starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
     a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
-    alternative used.
+    alternative used. needs_backfill: the queue that would have to have BACKFILL for the loop to
+    give the job this start, "" for none.
     """
 
     job: str
@@ -31,6 +32,7 @@ class PlannedJob:
     estimate: int | None = None
     reserved: Mapping[str, int] = field(default_factory=dict)
     alternative: int = 0
+    needs_backfill: str = ""
 
     def to_dict(self, now: int) -> dict[str, Any]:
         """Plain data, times in seconds from `now`."""
@@ -55,6 +57,8 @@ class PlannedJob:
             record["fallback"] = self.fallback
         if self.alternative:
             record["alternative"] = self.alternative
+        if self.needs_backfill:
+            record["needs_backfill"] = self.needs_backfill
         return record
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
+from ..model.resreq.evaluate import named
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
 from .availability.calendar import Calendar
 from .availability.demand import (
@@ -33,9 +34,13 @@ from .availability.demand import (
     UnitDemand,
 )
 from .availability.profile import Profile
-from .availability.resources import ResourceTable
+from .availability.resources import FloatArray, ResourceTable
 from .placement.compound_limits import counted_once
 
+#: Resources whose value depends on what runs: a selection that names one holds for a moment.
+BY_LOAD = frozenset(
+    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
+)
 #: Load indices that jobs may reserve and no table of amounts has (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 
@@ -137,6 +142,37 @@ class Resolver:
             self._loads[key] = held
         found = self._loads[key]
         return found[alternative] if alternative < len(found) else ()
+
+    def depends_on_load(self, job: Job) -> bool:
+        """Whether the candidates of a job, or their order, depend on what runs and is reported."""
+        return self._names_load(job, order=True)
+
+    def selects_by_load(self, job: Job) -> bool:
+        """Whether it depends on what runs and is reported which hosts a job selects."""
+        return self._names_load(job, order=False)
+
+    def _names_load(self, job: Job, *, order: bool) -> bool:
+        requirement = self._requirement(job)
+        if isinstance(requirement, Simple):
+            simples = [requirement]
+        else:
+            simples = [term.requirement for term in requirement.terms]
+        for simple in simples:
+            names = set(named(simple.select, self.hosts))
+            if order:
+                names |= {key.resource for key in simple.order or ()}
+            if names & BY_LOAD:
+                return True
+        return False
+
+    def with_values(self, values: Mapping[str, FloatArray]) -> Resolver:
+        """The same with other columns for selections and orders: what hosts have at a moment."""
+        hosts = HostTable(
+            self.instance.cluster,
+            by_slot=self.instance.params.parallel_sched_by_slot,
+            values=dict(values),
+        )
+        return Resolver(self.instance, self.table, hosts, self.reserving, self.honour_windows)
 
     def _requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""

@@ -175,5 +175,5 @@ def test_plain_data() -> None:
     record = answer.to_dict(0)
     assert record["line"]["start"] == record["line"]["wait"] == 4 * HOUR
     assert record["line"]["finish"] == 6 * HOUR
-    assert record["alternatives"][0]["start"] == 0
+    assert record["alternatives"][0]["start"] == 2 * HOUR
     assert record["alternatives"][0]["changed"]

@@ -14,8 +14,8 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
+from ..pending_reasons import amounts_short, shortage
 from ..placement.earliest import can_start
-from ..rules.pending_reasons import amounts_short, shortage
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Asker, Method, Outlook, PlanView
 

@@ -337,6 +337,8 @@ class Profile:
         closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
         if closed is not None:
             whole[closed] = 0
+        for floor in demand.floors:
+            whole[self.free(floor.index, start) + SLACK < floor.least] = 0
         groups: list[GroupCap] = []
         for use in alternative.pool_uses:
             self._pool_cap(use, points, start, whole, groups)

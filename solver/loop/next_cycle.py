@@ -18,10 +18,10 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
+from ..pending_reasons import counted, reason_unplaced
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from ..rules.left_out import left_out_of_estimates
-from ..rules.pending_reasons import counted, reason_unplaced
 from ..world.held import Held
 from ..world.job_state import JobState
 from . import backfill

@@ -8,9 +8,12 @@ from typing import Any
 
 from ...model.plan import Plan
 from ..problem import PlanningProblem
+from .backfill_needs import with_backfill_needs, without_backfill
 from .budget import Budget
+from .claims import without_false_claims
 from .compound import TermsTogether
 from .first_fit import plan_first_fit
+from .one_by_one import must_be_one_by_one, plan_one_by_one
 from .ranges import fill_ranges
 from .window_effects import moved_by_windows
 
@@ -27,12 +30,32 @@ def plan_optimal(
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
+    found, warm = _search(problem, budget, method, objective, on_progress)
+    found = fill_ranges(problem, found)
+    if problem.as_lsf and objective == "lexicographic":
+        found = without_backfill(problem, found)
+    else:
+        found = with_backfill_needs(problem, found)
+    found = without_false_claims(problem, found)
+    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))
+
+
+def _search(
+    problem: PlanningProblem,
+    budget: Budget,
+    method: str,
+    objective: str,
+    on_progress: Callable[[Any], None] | None,
+) -> tuple[Plan, Plan]:
+    """The plan of the search, and the first-fit plan that it started from."""
+    begun = budget.elapsed()
+    warm = plan_first_fit(problem)
+    if must_be_one_by_one(problem):
+        return plan_one_by_one(problem, method, objective), warm
     if method == "milp":
         from ..milp import plan_milp
 
-        return fill_ranges(problem, plan_milp(problem, budget, objective, on_progress=on_progress))
-    begun = budget.elapsed()
-    warm = plan_first_fit(problem)
+        return plan_milp(problem, budget, objective, on_progress=on_progress), warm
     # What follows a search looks at every job again, about as often as this plan did.
     budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
     together = TermsTogether(budget)
@@ -45,5 +68,4 @@ def plan_optimal(
         from .lexicographic import plan_lexicographic
 
         found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
-    found = fill_ranges(problem, together.without_claims(found))
-    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))
+    return together.without_claims(found), warm

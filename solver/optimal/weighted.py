@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
 from .lexicographic import Progress, warm_starts
 from .neighbourhood import improve

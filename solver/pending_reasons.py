@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.plan import PlannedJob
-from ..availability.demand import Alternative, Demand, Per, Room, TermDemand
-from ..availability.profile import SLACK, UNBOUND, Profile
-from ..availability.resources import SLOTS
-from ..placement import fits
-from ..placement.earliest import Start, earliest_start
-from ..placement.supply import busy_units
-from ..problem import PlanningProblem
+from ..model.plan import PlannedJob
+from .availability.demand import Alternative, Demand, Per, Room, TermDemand
+from .availability.profile import SLACK, UNBOUND, Profile
+from .availability.resources import SLOTS
+from .placement import fits
+from .placement.earliest import Start, earliest_start
+from .placement.supply import busy_units
+from .problem import PlanningProblem
 
 
 def what_it_waits_for(
