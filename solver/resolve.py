@@ -98,7 +98,7 @@ class Resolver:
         took their slots in the order of the allocation.
         """
         job = running.job
-        requirement = self._requirement(job)
+        requirement = self.requirement(job)
         if not isinstance(requirement, Compound):
             return [(self._running_use(running, requirement, 0), allocation)]
         rest = job.slots - sum(term.count or 0 for term in requirement.terms)
@@ -152,7 +152,7 @@ class Resolver:
         return self._names_load(job, order=False)
 
     def _names_load(self, job: Job, *, order: bool) -> bool:
-        requirement = self._requirement(job)
+        requirement = self.requirement(job)
         if isinstance(requirement, Simple):
             simples = [requirement]
         else:
@@ -174,7 +174,7 @@ class Resolver:
         )
         return Resolver(self.instance, self.table, hosts, self.reserving, self.honour_windows)
 
-    def _requirement(self, job: Job) -> Requirement:
+    def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
         key = (job.res_req, job.queue, job.application, job.slots, job.most_slots)
         if key not in self._requirements:
@@ -183,7 +183,7 @@ class Resolver:
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
-        requirement = self._requirement(job)
+        requirement = self.requirement(job)
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
             return set()
         unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))

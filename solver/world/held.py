@@ -170,7 +170,7 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
     until = held.estimate if held.estimate is not None else FOREVER
     if held.start is None or held.demand is None:
         hold_slots(profile, held.alternative, held.slots, held.memory, now, until)
-    elif _only_slots(held.demand, held.start):
+    elif takes_only_slots(held.demand, held.start):
         wanted = whole_place(held.demand, held.start, plain)
         alternative = held.demand.terms[0].alternatives[held.start.alternative]
         hold_slots(profile, alternative, wanted, held.memory, now, until)
@@ -191,7 +191,7 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
             hold_slots(profile, step.alternative, step.slots, step.memory, begin, end)
 
 
-def _only_slots(demand: Demand, start: Start) -> bool:
+def takes_only_slots(demand: Demand, start: Start) -> bool:
     """Whether a job takes nothing but job slots, without any limit."""
     return all(
         len(term.alternatives[start.alternative].host_uses) == 1
