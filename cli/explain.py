@@ -64,7 +64,7 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
 
     from .tables import csv_text
 
-    record = found.to_dict(instance.now)
+    record = found.to_dict()
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":

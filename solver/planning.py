@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..model.errors import InputError
@@ -53,6 +54,24 @@ def plan(
         raise InputError(f"unknown objective {objective!r}: use one of {', '.join(OBJECTIVES)}")
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
+    found = _plan(
+        instance, method, objective, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
+    )
+    return replace(found, origin=instance.origin)
+
+
+def _plan(
+    instance: Instance,
+    method: str,
+    objective: str,
+    time_limit: float | None,
+    effort: float | None,
+    workers: int | None,
+    jobs: int | None,
+    as_lsf: bool,
+    cancel: threading.Event | None,
+    on_progress: Callable[[Any], None] | None,
+) -> Plan:
     if method in ("greedy", "time-based"):
         return plan_next_cycle(instance, method, jobs=jobs)
     from .optimal import plan_optimal

@@ -104,6 +104,8 @@ class NextCycle:
         found: list[str] = []
         if self.cycle.state.placeless:
             found.append("that jobs without a place in the future hold what comes free")
+        if any(self._runs_out(held) for held in self.cycle.reservations):
+            found.append("that reservations run out after MAX_RESERVE_TIME")
         later = [held for held in self.cycle.reservations if held.start is not None]
         if any(
             held.demand is not None
@@ -120,6 +122,14 @@ class NextCycle:
         ):
             found.append("that a job which will backfill holds nothing of its place until then")
         return found
+
+    def _runs_out(self, held: Held) -> bool:
+        """Whether a reservation would have to last longer than its queue lets it."""
+        cycles = self.cycle.state.queues[held.state.job.queue].reserve_cycles
+        if cycles is None or held.estimate is None:
+            return cycles is not None
+        length = cycles * self.instance.params.mbd_sleep_time
+        return held.estimate - self.instance.now > length
 
     def would_say_of(self, job: Job) -> PlannedJob | Unplaced:
         """What the cycle would say of one more job, behind all others; nothing changes.

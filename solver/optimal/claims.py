@@ -23,7 +23,15 @@ def without_false_claims(problem: PlanningProblem, plan: Plan) -> Plan:
     if not lost and plan.objective == "lexicographic":
         return replace(plan, reservations=reservations, notes=notes)
     status = "feasible" if plan.status == "optimal" else plan.status
-    return replace(plan, status=status, bound=None, reservations=reservations, notes=notes)
+    names = tuple(item.rule for item in problem.left_out)
+    return replace(
+        plan,
+        status=status,
+        bound=None,
+        reservations=reservations,
+        notes=notes,
+        left_out=names,
+    )
 
 
 def _honest(item: PlannedJob, rules: list[LeftOut], now: int) -> PlannedJob:

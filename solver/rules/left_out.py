@@ -38,7 +38,7 @@ def _windows(instance: Instance) -> bool:
 
 
 def _reserves_in_part(instance: Instance) -> bool:
-    return any(queue.reserve_cycles is not None for queue in instance.queues)
+    return len({queue.reserve_cycles is None for queue in instance.queues}) > 1
 
 
 def _accepts_in_intervals(instance: Instance) -> bool:
@@ -65,7 +65,7 @@ _OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
         has_policy,
     ),
     (
-        "MAX_RESERVE_TIME, and that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve",
+        "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve",
         _reserves_in_part,
     ),
     ("JOB_ACCEPT_INTERVAL", _accepts_in_intervals),
