@@ -154,6 +154,7 @@ class Ledger:
             charge.book(now, entry.rates(charge, -1))
             run = charge.run.value
             change = Change(
+                jobs=-1,
                 slots=-charge.slots,
                 memory=-entry.memory * charge.part,
                 run=-run,
@@ -243,6 +244,7 @@ class Ledger:
         for key, (tree, account, _) in counts.items():
             if key not in held:
                 entry.charges.append(Charge(tree, account))
+                tree.book(account, now, Change(jobs=1))
         for charge in entry.charges:
             slots = counts[id(charge.account)][2] if id(charge.account) in counts else 0
             part = slots / total if total else 0.0

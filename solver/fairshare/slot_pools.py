@@ -20,7 +20,7 @@ from typing import Any
 
 from ...model.fairshare import SlotPool, expand_hosts
 from ...model.instance import Instance
-from .priority import HOUR, Meter
+from .priority import HOUR, Meter, significant
 
 #: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
 OUTLOOK = 600
@@ -166,7 +166,7 @@ class PoolUse:
         self.rebalancing = self._must_rebalance(now, pending)
         if not self.rebalancing:
             return list(self.pool.queues)
-        return sorted(self.pool.queues, key=lambda queue: round(self.weight(queue, now), 9))
+        return sorted(self.pool.queues, key=lambda queue: significant(self.weight(queue, now)))
 
     def _must_rebalance(self, now: float, pending: Mapping[str, float]) -> bool:
         used = {queue: meter.at(now, self.decay) for queue, meter in self.accumulated.items()}
