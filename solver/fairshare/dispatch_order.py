@@ -75,8 +75,10 @@ def order_policy(
     for running in sorted(instance.running, key=lambda item: item.start):
         held = memory.get(running.job.id, 0.0)
         order.started(running.job, running.allocation, running.start, held)
-        if running.job.cpu_time is not None and running.job.run_time is None:
-            order.cpu_used(running.job.id, running.job.cpu_time, instance.now)
+    # What is said of the present comes after all starts: the accounts' meters never go back.
+    for running in instance.running:
+        if running.job.cpu_time is not None:
+            order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
         if running.suspended:
             order.suspended(running.job.id, instance.now)
     return order
