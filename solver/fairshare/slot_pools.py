@@ -148,6 +148,10 @@ class PoolUse:
         """Slots of the pool that none of its queues uses."""
         return max(0, self.total - sum(self.in_use.values()))
 
+    def part(self, queue: str) -> float:
+        """Slots a queue has in use for each percent of its share."""
+        return self.in_use[queue] / self._shares[queue]
+
     def weight(self, queue: str, now: float) -> float:
         """Accumulated use of a queue for each percent of its share: the least goes first.
 
@@ -208,7 +212,7 @@ class PoolUse:
         """Hand out the free slots one by one, each to the queue furthest below its share."""
         limits = dict(self.in_use)
         needy = [
-            (limits[queue] / self._shares[queue], place, queue)
+            (self.part(queue), place, queue)
             for place, queue in enumerate(order)
             if limits[queue] < entitled[queue]
         ]

@@ -3,7 +3,7 @@
 1. Suspended jobs go on where they may.
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.
 3. Backfill: jobs of BACKFILL queues on slots that others hold.
-4. Preemption. 5. Growth of resizable jobs.
+4. Preemption. 5. Growth of resizable jobs, where it had no turn among the pending jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.pending_reasons import shortage
 from . import backfill, preemption, resizing
-from .job_state import JobState
+from .job_state import RUNNING, JobState
 from .requests import Shape
 from .world import World
 
@@ -104,13 +104,16 @@ class Cycle:
             backfill.run(self)
         if self.preempts:
             preemption.run(self)
-        resizing.grow(self)
+        resizing.grow_last(self)
         self._close()
         return self.record
 
     def _allocate(self) -> None:
         order = self.world.order
-        order.begin(self.world.now, self.world.waiting(), self._open_slots())
+        jobs = self.world.waiting()
+        if not isinstance(order, FirstCome):
+            jobs += resizing.wishes(self)
+        order.begin(self.world.now, jobs, self._open_slots())
         if self.settings.reservation == "optimal":
             from ..methods.optimal import plan_top
 
@@ -118,7 +121,10 @@ class Cycle:
         by_id = self.world.by_id
         while (offer := order.next()) is not None:
             state = by_id[offer.job.id]
-            if not self._consider(state, offer):
+            if state.status == RUNNING:
+                resizing.grow(self, offer)
+                order.skipped(offer.job)
+            elif not self._consider(state, offer):
                 order.skipped(offer.job)
                 if self._nothing_left():
                     break

@@ -207,7 +207,7 @@ def test_cpu_time_of_a_running_job_is_what_it_has_used_so_far(
 
 
 def test_what_a_job_says_of_now_leaves_the_past_of_another_alone() -> None:
-    """r stands still from now on and says what CPU it used; s has run beside it for half an hour."""
+    """r stands still from now on and says its CPU time; s has run beside it for half an hour."""
     queue = Queue("default", user_shares=(("a", 1),))
     first = RunningJob(Job("r", user="a", cpu_time=100), 0, {"h1": 1}, suspended=True)
     second = RunningJob(Job("s", user="a"), 1800, {"h1": 1})
