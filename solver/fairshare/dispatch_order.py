@@ -125,6 +125,7 @@ class DispatchOrder:
         self._preempted: set[str] = set()
         self._jobs: list[Job] = []
         self._rank: dict[str, int] = {}
+        self._growing: set[str] = set()
         self._of_queue: dict[str, list[int]] = {}
         self._open: list[bool] = []
         self._offered: set[int] = set()
@@ -149,6 +150,7 @@ class DispatchOrder:
         priority = self._priority
         self._jobs = sorted(pending, key=lambda job: queue_key(job, priority[job.queue]))
         self._rank = {job.id: rank for rank, job in enumerate(self._jobs)}
+        self._growing = {job.id for job in pending if job.id in self.ledger.entries}
         self._open = [True] * len(self._jobs)
         self._offered = set()
         self._under = {}
@@ -316,7 +318,7 @@ class DispatchOrder:
 
         def accounts_of(rank: int) -> tuple[Account, ...]:
             job = jobs[rank]
-            if job.id not in self.ledger.entries:
+            if job.id not in self._growing:
                 return tree.accounts(job.user, job.group)
             # A running job that would grow has one account: the one it is charged to.
             charged = [at for policy, at in self.ledger.charged(job.id) if policy is tree]
