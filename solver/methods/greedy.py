@@ -19,7 +19,7 @@ from ..availability.profile import Profile
 from ..availability.resources import SLOTS, FloatArray
 from ..placement.earliest import hold_start, start_at
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import counted, reason_unplaced
+from ..rules.pending_reasons import BEGIN_TIME, counted, reason_unplaced
 
 
 @dataclass(slots=True)
@@ -114,7 +114,9 @@ def reserve_greedily(
         method="greedy",
         estimate=estimate,
         reserved=problem.named(taken),
-        waits_for=f"needs {counted(demand.slots, 'free slot')}, holds {sum(taken.values())} now",
+        waits_for=BEGIN_TIME
+        if demand.earliest > now
+        else f"needs {counted(demand.slots, 'free slot')}, holds {sum(taken.values())} now",
         fallback=fallback,
     )
 
