@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import Lab, cluster
-from judging import host, job, problem, running
+from judging import faults, host, job, problem, running
 from loop_lab import HOUR, run
 from loop_lab import host as machine
 from loop_lab import instance as site
@@ -143,6 +143,16 @@ def test_one_unit_alone_may_hold_less_than_usablecuslots() -> None:
     assert min(found[1], found[2]) >= 5
 
 
+@pytest.mark.behaviour("PLC-03")
+def test_the_judge_grants_a_term_one_smaller_block() -> None:
+    """Three slots under ptile=2 are 2 and 1, not 1, 1 and 1, also beside another term."""
+    hosts = tuple(host(name) for name in "ABCD")
+    ask = "1*{select[ncpus>0]} + 3*{span[ptile=2]}"
+    instance = problem(job("j", 4, ask), hosts=hosts)
+    assert faults(instance, {"j": (0, {"B": 1, "A": 2, "C": 1})}) == []
+    assert faults(instance, {"j": (0, {"A": 1, "B": 1, "C": 1, "D": 1})}) != []
+
+
 # --- the loop -----------------------------------------------------------------------------------
 
 
@@ -166,8 +176,8 @@ def test_an_explicit_finish_counts_in_the_loop(finish: int) -> None:
 @pytest.mark.behaviour("TBR-18")
 def test_what_a_joint_plan_leaves_free_for_ever_is_free() -> None:
     """6 of 8 slots are taken in an hour: 2 may go to a job of ten hours now, 3 may not."""
-    for slots, start in ((2, 60), (3, 2 * HOUR)):
-        problem_now = site(
+    for slots in (2, 3):
+        crowded = site(
             machine("A", 4),
             machine("B", 4),
             queues=(Queue("q", slot_reserve=100),),
@@ -175,12 +185,9 @@ def test_what_a_joint_plan_leaves_free_for_ever_is_free() -> None:
             pending=(asked("wide", 6, minutes=60),),
             future=(asked("long", slots, minutes=600, submit=30),),
         )
-        result = run(problem_now, "optimal", top=1)
+        result = run(crowded, "optimal", top=1)
         assert result["wide"].start == HOUR
-        if slots == 2:
-            assert result["long"].start == start
-        else:
-            assert (result["long"].start or 0) >= HOUR
+        assert result["long"].start == (60 if slots == 2 else 2 * HOUR)
 
 
 @pytest.mark.behaviour("QBF-08")
