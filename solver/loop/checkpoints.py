@@ -26,7 +26,7 @@ from .simulation import Recorder, Session
 from .world import World
 
 FORMAT = "slotwise-loop-checkpoint"
-VERSION = 2
+VERSION = 3
 _PLAIN = (
     "status",
     "duration",
