@@ -1,11 +1,11 @@
-# make demo | test | check | test-all | bench   (all idempotent; the first call builds .venv)
+# make demo | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo test test-all check lint types imports bench docs wheel clean
+.PHONY: demo test test-all check lint types imports bench docs mutants wheel clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,11 @@ docs: $(STAMP)
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache
+
+# Faults put into the code one at a time, 300 drawn by seed (hours; goes on where it was stopped).
+MUTANTS ?= --count 300 --seed 1
+mutants: $(STAMP)
+	$(BIN)/python docs/make_mutants.py $(MUTANTS)
 
 # The wheel in an environment of its own, run from elsewhere.
 wheel: $(STAMP)

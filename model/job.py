@@ -20,7 +20,9 @@ class Job:
     """A job as submitted; times in seconds from the instance's origin.
 
     slots, max_slots: -n min,max. res_req: the -R strings. run_limit, cpu_limit: -W and -c.
-    run_time: what really passes, known to a simulation only. cpu_time: CPU seconds used so far.
+    run_time: what really passes, known to a simulation only. cpu_time: CPU seconds: of a
+    running job, used so far (by the instance's now); of one still to start, what it will use in
+    all, known to a simulation only.
     begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     """

@@ -15,6 +15,9 @@ from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
 
+#: Of a job that may not start before its -b.
+BEGIN_TIME = "its begin time (-b)"
+
 
 def what_it_waits_for(
     problem: PlanningProblem,
@@ -32,7 +35,7 @@ def what_it_waits_for(
     """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
-        return "its begin time (-b)" if held_back and start.time == demand.earliest else ""
+        return BEGIN_TIME if held_back and start.time == demand.earliest else ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):

@@ -15,7 +15,7 @@ from ...model.job import Job
 from ...model.time_text import with_stamps
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
-from ..pending_reasons import amounts_short, shortage
+from ..pending_reasons import BEGIN_TIME, amounts_short, shortage
 from ..placement.earliest import can_start
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Asker, Method, Outlook, PlanView
@@ -154,7 +154,7 @@ def _obstacles(
     times = profile.with_openings(demand, times)
     before = [time for time in times if start is None or time < start]
     if demand.earliest > now:
-        yield Obstacle(now, demand.earliest, "its begin time (-b)", 1)
+        yield Obstacle(now, demand.earliest, BEGIN_TIME, 1)
     reasons = [(time, *_reason(view, demand, base, time)) for time in before]
     groups = [(key, list(group)) for key, group in groupby(reasons, key=lambda item: item[1:3])]
     ends = [*(group[0][0] for _, group in groups[1:]), start]

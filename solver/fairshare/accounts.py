@@ -20,9 +20,10 @@ from .priority import Consumption, Factors, Meter, dynamic_priority
 class Change:
     """What to add to an account and to those above it; times in seconds, memory in MB.
 
-    The ``…_rate`` fields change how much a meter grows a second.
+    The ``…_rate`` fields change how much a meter grows a second. jobs: running jobs counted here.
     """
 
+    jobs: int = 0
     slots: int = 0
     reserved: int = 0
     memory: float = 0.0
@@ -40,7 +41,8 @@ class Account:
 
     default: shares of each user who gets an account below it as he comes, None if nobody does.
     index: place among its siblings. cpu, history: meters that decay; run: of running jobs; rest:
-    what is left of their committed run time. slots, reserved: in use, and held for pending jobs.
+    what is left of their committed run time. jobs: running ones counted here, whether they hold
+    slots here now or not. slots, reserved: in use, and held for pending jobs.
     """
 
     __slots__ = (
@@ -49,6 +51,7 @@ class Account:
         "default",
         "history",
         "index",
+        "jobs",
         "memory",
         "name",
         "parent",
@@ -72,6 +75,7 @@ class Account:
         self.run = Meter()
         self.history = Meter()
         self.rest = Meter()
+        self.jobs = 0
         self.slots = 0
         self.reserved = 0
         self.memory = 0.0
@@ -89,6 +93,16 @@ class Account:
         while at is not None:
             yield at
             at = at.parent
+
+    def clear_running(self) -> None:
+        """No job runs here any more: what running jobs had on the meters is nothing at all.
+
+        Sums and differences of decimals leave crumbs, which would decide between equals.
+        """
+        self.run = Meter()
+        self.rest = Meter()
+        self.cpu.rate = 0.0
+        self.memory = 0.0
 
     def walk(self) -> Iterator[Account]:
         """The account and all below it, each before its children."""
@@ -148,6 +162,7 @@ class ShareTree:
         """Add `change` to the account and to all above it at time `now`."""
         decay, run_decay = self.decay, self.run_decay
         for at in account.chain():
+            at.jobs += change.jobs
             at.slots += change.slots
             at.reserved += change.reserved
             at.memory += change.memory
@@ -159,6 +174,8 @@ class ShareTree:
                 at.rest.change(now, 0.0, change.rest, change.rest_rate)
             if change.history:
                 at.history.change(now, decay, change.history)
+            if change.jobs and not at.jobs:
+                at.clear_running()
 
     def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""
@@ -189,6 +206,7 @@ class ShareTree:
                 "run": account.run.state(),
                 "history": account.history.state(),
                 "rest": account.rest.state(),
+                "jobs": account.jobs,
                 "slots": account.slots,
                 "reserved": account.reserved,
                 "memory": account.memory,
@@ -204,6 +222,7 @@ class ShareTree:
             account.run = Meter.of(counters["run"])
             account.history = Meter.of(counters["history"])
             account.rest = Meter.of(counters["rest"])
+            account.jobs = counters["jobs"]
             account.slots = counters["slots"]
             account.reserved = counters["reserved"]
             account.memory = counters["memory"]

@@ -24,6 +24,8 @@ job, tries it, and says what came of it::
   part of the pool, its user has no share) comes last, with the reason in ``offer.withheld``; the
   loop may plan ahead for it, but not start it.
 * ``offer.max_slots`` bounds what a job of a slot pool may take of ``-n min,max``.
+* A running job that may grow stands among the pending ones with the slots it still wants; where it
+  gets some, ``resized`` and then ``skipped`` answer its offer.
 
 Between cycles, as things happen: ``ended``, ``resized``, ``suspended``, ``resumed``, ``cpu_used``,
 ``reserved``. ``started`` is also right for jobs that start out of turn (backfill). Event times must
@@ -45,10 +47,17 @@ from .ledger import Ledger
 from .priority import Factors
 from .priority_order import queue_key
 from .slot_pools import PoolUse, host_slots, surplus
-from .stages import Offer, PlainStage, PoolStage, StagePlan, account_path, stage_plan
+from .stages import (
+    LeftOverStage,
+    Offer,
+    PlainStage,
+    PoolStage,
+    Stage,
+    StagePlan,
+    account_path,
+    stage_plan,
+)
 from .traversal import QueueTraversal, Traversal, TreeTraversal
-
-Stage = PlainStage | PoolStage
 
 
 def order_policy(
@@ -75,8 +84,10 @@ def order_policy(
     for running in sorted(instance.running, key=lambda item: item.start):
         held = memory.get(running.job.id, 0.0)
         order.started(running.job, running.allocation, running.start, held)
-        if running.job.cpu_time is not None and running.job.run_time is None:
-            order.cpu_used(running.job.id, running.job.cpu_time, instance.now)
+    # What is said of the present comes after all starts: the accounts' meters never go back.
+    for running in instance.running:
+        if running.job.cpu_time is not None:
+            order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
         if running.suspended:
             order.suspended(running.job.id, instance.now)
     return order
@@ -114,6 +125,7 @@ class DispatchOrder:
         self._preempted: set[str] = set()
         self._jobs: list[Job] = []
         self._rank: dict[str, int] = {}
+        self._growing: set[str] = set()
         self._of_queue: dict[str, list[int]] = {}
         self._open: list[bool] = []
         self._offered: set[int] = set()
@@ -138,6 +150,7 @@ class DispatchOrder:
         priority = self._priority
         self._jobs = sorted(pending, key=lambda job: queue_key(job, priority[job.queue]))
         self._rank = {job.id: rank for rank, job in enumerate(self._jobs)}
+        self._growing = {job.id for job in pending if job.id in self.ledger.entries}
         self._open = [True] * len(self._jobs)
         self._offered = set()
         self._under = {}
@@ -145,7 +158,7 @@ class DispatchOrder:
         for rank, job in enumerate(self._jobs):
             self._of_queue[job.queue].append(rank)
         self._pending_slots = {
-            queue: sum(self._jobs[rank].slots for rank in self._of_queue[queue])
+            queue: sum(self._jobs[rank].most_slots for rank in self._of_queue[queue])
             for queue in self._pool_of
         }
         if slots is not None:
@@ -197,7 +210,8 @@ class DispatchOrder:
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
         """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
         before = self.ledger.charged(job.id)
-        self.ledger.reserved(job, slots, now, self._under.get(job.id, {}))
+        under = {tree.name: account for tree, account in before} | self._under.get(job.id, {})
+        self.ledger.reserved(job, slots, now, under)
         self._weigh(job.id, before)
 
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
@@ -303,7 +317,12 @@ class DispatchOrder:
         jobs = self._jobs
 
         def accounts_of(rank: int) -> tuple[Account, ...]:
-            return tree.accounts(jobs[rank].user, jobs[rank].group)
+            job = jobs[rank]
+            if job.id not in self._growing:
+                return tree.accounts(job.user, job.group)
+            # A running job that would grow has one account: the one it is charged to.
+            charged = [at for policy, at in self.ledger.charged(job.id) if policy is tree]
+            return tuple(charged[:1]) or tree.accounts(job.user, job.group)[:1]
 
         return TreeTraversal(tree, ranks, accounts_of, self.now)
 
@@ -322,7 +341,7 @@ class DispatchOrder:
         walk: Traversal = self._tree_walk(tree, ranks) if tree else QueueTraversal(ranks)
         return PoolStage(walk, self._jobs, use, queue, limit, tree)
 
-    def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[PoolStage]:
+    def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[Stage]:
         """Slots that entitled queues could not use go to the others of the pool (QBF-08)."""
         if use.pool.use_priority:
             yield self._by_priority(use)
@@ -334,9 +353,9 @@ class DispatchOrder:
                 stage = self._pool_stage(queue, order)
                 yield stage
                 served = served or stage.served > 0
-        for queue in order:
-            # The limit is soft: a job larger than its queue's part takes what nobody else can.
-            yield self._pool_stage(queue, order, entitled=False)
+        # The limit is soft: jobs larger than their queue's part take what nobody else can.
+        stages = {queue: self._pool_stage(queue, order, entitled=False) for queue in order}
+        yield LeftOverStage(stages, use)
 
     def _by_priority(self, use: PoolUse) -> PoolStage:
         """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
@@ -379,7 +398,7 @@ class DispatchOrder:
                 self._stage.answered(self._last.rank)
             self._last = None
         if job.queue in self._pending_slots and job.id in self._rank:
-            self._pending_slots[job.queue] -= job.slots
+            self._pending_slots[job.queue] -= job.most_slots
 
     def _held_back(self) -> Iterator[Offer]:
         """Jobs that no stage handed out, in queue order, with the reason."""
@@ -411,8 +430,7 @@ class DispatchOrder:
         if self._stage is None:
             return
         for tree, account in (*before, *self.ledger.charged(job)):
-            if self._stage.tree is tree:
-                self._stage.walk.update(account)
+            self._stage.weigh(tree, account)
 
 
 def _reserved_memory(instance: Instance) -> dict[str, float]:

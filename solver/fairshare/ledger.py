@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, RunningJob
 from .accounts import Account, Change, ShareTree
 from .priority import Meter
 
@@ -122,6 +122,11 @@ class Ledger:
         self._tree_of_queue = tree_of_queue
         self._tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
+        self._averages = {
+            running.job.id: _average(running, instance.now)
+            for running in instance.running
+            if running.job.cpu_time is not None
+        }
 
     def started(
         self, job: Job, allocation: Mapping[str, int], now: int, under: Under, memory: float = 0.0
@@ -145,7 +150,7 @@ class Ledger:
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
         """A job ends; cpu_time: seconds it used in all, None for what was assumed."""
         entry = self.entries[job]
-        if cpu_time is None and entry.job.run_time is None:
+        if cpu_time is None and entry.job.run_time is None and job not in self._averages:
             cpu_time = entry.job.cpu_time
         if cpu_time is not None:
             self.cpu_used(job, cpu_time, now)
@@ -154,6 +159,7 @@ class Ledger:
             charge.book(now, entry.rates(charge, -1))
             run = charge.run.value
             change = Change(
+                jobs=-1,
                 slots=-charge.slots,
                 memory=-entry.memory * charge.part,
                 run=-run,
@@ -188,6 +194,14 @@ class Ledger:
             more = kept * (total / assumed - 1) if assumed else total * charge.part
             charge.book(now, Change(cpu=more))
         entry.cpu.change(now, add=total - assumed)
+
+    def cpu_stated(self, job: str, total: float, now: int) -> None:
+        """A job that ran before has used `total` CPU seconds so far: it counts in full at `now`."""
+        entry = self.entries[job]
+        for charge in entry.charges:
+            booked = charge.cpu.at(now, charge.tree.decay)
+            charge.book(now, Change(cpu=total * charge.part - booked))
+        entry.cpu.change(now, add=total - entry.cpu.at(now))
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int, under: Under) -> None:
         """A pending job holds `slots` (host to slots) from now on; {} releases them (FSH-04)."""
@@ -243,6 +257,7 @@ class Ledger:
         for key, (tree, account, _) in counts.items():
             if key not in held:
                 entry.charges.append(Charge(tree, account))
+                tree.book(account, now, Change(jobs=1))
         for charge in entry.charges:
             slots = counts[id(charge.account)][2] if id(charge.account) in counts else 0
             part = slots / total if total else 0.0
@@ -271,10 +286,18 @@ class Ledger:
         return 0.0 if entry.committed is None else max(0.0, entry.committed - entry.ran.at(now))
 
     def _cpu_rate(self, job: Job, slots: int) -> float:
-        """CPU seconds a second: the job's own average where it is known."""
-        if job.cpu_time is not None and job.run_time:
-            return job.cpu_time / job.run_time
-        return self._cpu_per_slot * slots if job.cpu_time is None else 0.0
+        """CPU seconds a second: the job's own average where it is known.
+
+        Of a job that ran at first, until then; of one that starts later, over its run time. One
+        whose CPU time in all is known, but not its run time, is charged at its end.
+        """
+        if job.id in self._averages:
+            average = self._averages[job.id]
+        elif job.cpu_time is not None:
+            average = job.cpu_time / job.run_time if job.run_time else 0.0
+        else:
+            average = None
+        return self._cpu_per_slot * slots if average is None else average
 
     def to_state(self) -> dict[str, Any]:
         """Running jobs and reserved slots as plain data, by job id."""
@@ -296,6 +319,7 @@ class Ledger:
                 name: [[tree.name, list(account.path), count] for tree, account, count in places]
                 for name, places in self._reserved.items()
             },
+            "averages": dict(self._averages),
         }
 
     def load_state(self, state: Mapping[str, Any], jobs: Mapping[str, Job]) -> None:
@@ -317,6 +341,7 @@ class Ledger:
             )
             for name, record in state["running"].items()
         }
+        self._averages = dict(state["averages"])
         self._reserved = {
             name: [
                 (self.trees[tree], self.trees[tree].account(tuple(path)), count)
@@ -324,3 +349,10 @@ class Ledger:
             ]
             for name, places in state["reserved"].items()
         }
+
+
+def _average(running: RunningJob, now: int) -> float | None:
+    """CPU seconds a second that the job has used until `now`; None: it has just begun."""
+    elapsed = now - running.start
+    assert running.job.cpu_time is not None, "the job says what it has used"
+    return running.job.cpu_time / elapsed if elapsed > 0 else None

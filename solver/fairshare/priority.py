@@ -17,6 +17,8 @@ from ...model.queue import Queue
 HOUR = 3600.0
 #: A denominator below this counts as this: the priority is at most 100 times the shares.
 LEAST_DENOMINATOR = 0.01
+#: Binary digits of a priority that count, 13 decimal ones: behind them there is rounding noise.
+SIGNIFICANT_BITS = 44
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,15 @@ def dynamic_priority(
         + adjustment * factors.adjustment
     )
     return shares / max(denominator, LEAST_DENOMINATOR)
+
+
+def significant(value: float) -> float:
+    """The value to the digits that count: numbers that are equal so are equal (FSH-06).
+
+    Relative to its size, so that shares of a million are compared as those of one are.
+    """
+    mantissa, exponent = math.frexp(value)
+    return math.ldexp(round(math.ldexp(mantissa, SIGNIFICANT_BITS)), exponent - SIGNIFICANT_BITS)
 
 
 class Meter:

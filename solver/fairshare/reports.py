@@ -10,6 +10,7 @@ from ...model.instance import Instance
 from ...model.user import UserGroup
 from .accounts import Account, ShareTree
 from .dispatch_order import DispatchOrder
+from .priority import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,10 @@ def share_levels(tree: ShareTree, now: int, *, recursive: bool = False) -> tuple
 
 
 def _levels(tree: ShareTree, account: Account, now: int, recursive: bool) -> Iterator[ShareLevel]:
-    children = sorted(account.children.values(), key=lambda at: -tree.priority(at, now))
+    def rank(at: Account) -> float:
+        return -significant(tree.priority(at, now))
+
+    children = sorted(account.children.values(), key=rank)
     path = "/".join((tree.name, *account.path, ""))
     yield ShareLevel(path, tuple(share_row(tree, child, now) for child in children))
     for child in children if recursive else ():

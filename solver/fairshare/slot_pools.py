@@ -20,7 +20,7 @@ from typing import Any
 
 from ...model.fairshare import SlotPool, expand_hosts
 from ...model.instance import Instance
-from .priority import HOUR, Meter
+from .priority import HOUR, Meter, significant
 
 #: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
 OUTLOOK = 600
@@ -148,6 +148,10 @@ class PoolUse:
         """Slots of the pool that none of its queues uses."""
         return max(0, self.total - sum(self.in_use.values()))
 
+    def part(self, queue: str) -> float:
+        """Slots a queue has in use for each percent of its share."""
+        return self.in_use[queue] / self._shares[queue]
+
     def weight(self, queue: str, now: float) -> float:
         """Accumulated use of a queue for each percent of its share: the least goes first.
 
@@ -166,7 +170,7 @@ class PoolUse:
         self.rebalancing = self._must_rebalance(now, pending)
         if not self.rebalancing:
             return list(self.pool.queues)
-        return sorted(self.pool.queues, key=lambda queue: round(self.weight(queue, now), 9))
+        return sorted(self.pool.queues, key=lambda queue: significant(self.weight(queue, now)))
 
     def _must_rebalance(self, now: float, pending: Mapping[str, float]) -> bool:
         used = {queue: meter.at(now, self.decay) for queue, meter in self.accumulated.items()}
@@ -208,7 +212,7 @@ class PoolUse:
         """Hand out the free slots one by one, each to the queue furthest below its share."""
         limits = dict(self.in_use)
         needy = [
-            (limits[queue] / self._shares[queue], place, queue)
+            (self.part(queue), place, queue)
             for place, queue in enumerate(order)
             if limits[queue] < entitled[queue]
         ]

@@ -9,7 +9,7 @@ of a slot pool is a stage of its own: how much it may take is the pool's busines
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...model.fairshare import QueueSet, pools, queue_sets
@@ -117,8 +117,13 @@ class PlainStage:
         """Take the job away."""
         self.walk.done(rank)
 
+    def weigh(self, tree: ShareTree, account: Account) -> None:
+        """What an account of `tree` has in use has changed."""
+        if self.tree is tree:
+            self.walk.update(account)
 
-class PoolStage:
+
+class PoolStage(PlainStage):
     """The jobs of a pool's queue that fit what the queue may take; larger ones are set aside.
 
     limit: slots the queue may have in use; None: as many as the pool has free.
@@ -133,8 +138,7 @@ class PoolStage:
         limit: int | None,
         tree: ShareTree | None = None,
     ) -> None:
-        self.walk = walk
-        self.tree = tree
+        super().__init__(walk, tree)
         self.served = 0
         self._jobs = jobs
         self._use = use
@@ -158,6 +162,49 @@ class PoolStage:
         """Take the job away."""
         self.served += 1
         self.walk.done(rank)
+
+
+class LeftOverStage:
+    """What entitled queues left of a pool: job by job to the queue that has least of its share.
+
+    stages: one a queue, in the order in which the queues were entitled, which also breaks ties.
+    """
+
+    def __init__(self, stages: Mapping[str, PoolStage], use: PoolUse) -> None:
+        self._stages = stages
+        self._use = use
+        self._at = next(iter(stages.values()))
+
+    @property
+    def walk(self) -> Traversal:
+        """The walk of the queue whose turn it is."""
+        return self._at.walk
+
+    @property
+    def tree(self) -> ShareTree | None:
+        """The accounts of that queue."""
+        return self._at.tree
+
+    def first(self) -> tuple[int, int | None] | None:
+        """The next job that fits what is free."""
+        for queue in sorted(self._stages, key=self._use.part):
+            stage = self._stages[queue]
+            if (found := stage.first()) is not None:
+                self._at = stage
+                return found
+        return None
+
+    def answered(self, rank: int) -> None:
+        """Take the job away."""
+        self._at.answered(rank)
+
+    def weigh(self, tree: ShareTree, account: Account) -> None:
+        """What an account of `tree` has in use has changed."""
+        for stage in self._stages.values():
+            stage.weigh(tree, account)
+
+
+Stage = PlainStage | LeftOverStage
 
 
 def account_path(tree: ShareTree, account: Account) -> str:

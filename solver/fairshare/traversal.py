@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .accounts import Account, ShareTree
-
-#: Priorities that agree to this many decimals are equal: rounding noise must not decide an order.
-DECIMALS = 12
+from .priority import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Contest:
         if not self.rival:
             return f"{text} alone"
         # Equal to all decimals that count: the one whose job comes first in the queue.
-        tie = round(self.priority, DECIMALS) == round(self.rival_priority, DECIMALS)
+        tie = significant(self.priority) == significant(self.rival_priority)
         word = "level with" if tie else "before"
         return f"{text} {word} {self.rival} {self.rival_priority:.3f}"
 
@@ -194,7 +192,7 @@ class TreeTraversal:
         return place
 
     def _key(self, account: Account) -> float:
-        return -round(self._tree.priority(account, self._now), DECIMALS)
+        return -significant(self._tree.priority(account, self._now))
 
     def _climb(self, place: _Place | None) -> None:
         while place is not None:

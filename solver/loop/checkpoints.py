@@ -26,7 +26,7 @@ from .changes import Change
 from .simulation import Recorder, Session
 
 FORMAT = "slotwise-loop-checkpoint"
-VERSION = 2
+VERSION = 3
 _PLAIN = (
     "status",
     "duration",

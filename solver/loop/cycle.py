@@ -3,7 +3,7 @@
 1. Suspended jobs go on where they may.
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.
 3. Backfill: jobs of BACKFILL queues on slots that others hold.
-4. Preemption. 5. Growth of resizable jobs.
+4. Preemption. 5. Growth of resizable jobs, where it had no turn among the pending jobs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..rules.eligibility import Eligibility
 from ..rules.preempting import preempting_pairs
 from ..world.cycle_state import CycleRecord, CycleState
 from ..world.held import Held
-from ..world.job_state import JobState
+from ..world.job_state import RUNNING, JobState
 from ..world.settings import Settings
 from ..world.world import World
 from . import backfill, preemption, resizing
@@ -69,19 +69,25 @@ class Cycle:
         if self.preempts:
             preemption.run(state)
         if not self.settings.planning:
-            resizing.grow(state)
+            resizing.grow_last(state)
         self._close()
         return state.record
 
     def _allocate(self) -> None:
         order, state = self.world.order, self.state
-        order.begin(self.world.now, self.world.waiting(), state.open_slots())
+        jobs = self.world.waiting()
+        if not isinstance(order, FirstCome) and not self.settings.planning:
+            jobs += resizing.wishes(state)
+        order.begin(self.world.now, jobs, state.open_slots())
         self._later.clear()
         self.method.before(state)
         by_id = self.world.by_id
         while (offer := order.next()) is not None:
             job = by_id[offer.job.id]
-            if not self._consider(job, offer):
+            if job.status == RUNNING:
+                resizing.grow(state, offer)
+                order.skipped(offer.job)
+            elif not self._consider(job, offer):
                 order.skipped(offer.job)
                 if self._nothing_left():
                     break

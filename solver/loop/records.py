@@ -84,7 +84,7 @@ def record_of(state: JobState, world: World) -> JobRecord:
         backfilled=state.backfilled,
         suspensions=state.suspensions,
         requeues=state.requeues,
-        reason=state.reason,
+        reason=world.why_not_at_once(state),
         held=_held(state, world),
     )
 

@@ -1,6 +1,9 @@
 """Resizable jobs (PLC-14, TBR-14): a running -ar job below its maximum takes what is free.
 
-Growth comes last in a cycle and never touches what pending jobs hold. New slots obey the job's
+A wish to grow has its turn like a pending job. Where fairshare, partitions or pools are at work it
+stands in their order, beside the jobs that wait, and each slot it gets counts before the next turn
+(FSH-15). First come, first served, growth comes last in a cycle, in queue order; so do the wishes
+that an order had no turn for. It never touches what pending jobs hold. New slots obey the job's
 span: more slots on any candidate host, whole blocks on new hosts under ptile, the same host under
 hosts=1; same[] keeps to the class of the job's hosts.
 """
@@ -11,31 +14,57 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...model.job import Job
 from ..availability.demand import TermDemand
+from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.priority_order import queue_key
+from ..fairshare.stages import Offer
 from ..placement.ranges import place_most
 from ..world.cycle_state import CycleState
 from ..world.job_state import RUNNING, JobState
 
 
-def grow(cycle: CycleState) -> None:
-    """Let running resizable jobs grow, the earliest started first."""
-    jobs = [
-        state
+def wishes(cycle: CycleState) -> list[Job]:
+    """Of each running job that may grow the slots it still wants, as a range from 1."""
+    return [
+        replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
         for state in cycle.world.growing.values()
         if state.status == RUNNING and state.slots < state.job.most_slots
     ]
-    for state in sorted(jobs, key=lambda s: (s.start or 0, s.number)):
-        _grow(cycle, state)
 
 
-def _grow(cycle: CycleState, state: JobState) -> None:
-    demand = cycle.world.requests.now(cycle.shape(state))
-    if demand.impossible or len(demand.terms) > 1:
+def grow_last(cycle: CycleState) -> None:
+    """The turns at the end of a cycle."""
+    jobs = wishes(cycle)
+    if not jobs:
         return
-    term = _missing(demand.terms[0], state)
+    world = cycle.world
+    order = world.order
+    if isinstance(order, FirstCome):
+        priority = {queue.name: queue.priority for queue in cycle.instance.queues}
+        for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
+            number = world.by_id[job.id].number
+            grow(cycle, Offer(job, number))
+        return
+    order.begin(world.now, jobs)
+    while (offer := order.next()) is not None:
+        grow(cycle, offer)
+        order.skipped(offer.job)
+
+
+def grow(cycle: CycleState, offer: Offer) -> None:
+    """Let one job grow, now that it is its turn, within what the offer allows."""
+    state = cycle.world.by_id[offer.job.id]
+    demand = cycle.world.requests.now(cycle.shape(state))
+    if offer.withheld or demand.impossible or len(demand.terms) > 1:
+        return
+    most = state.job.most_slots - state.slots
+    if offer.max_slots is not None:
+        most = min(most, offer.max_slots)
+    term = _missing(demand.terms[0], state, most)
     if term is None:
         return
-    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, None), state)
+    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
     room = beside.room(demand, term, term.alternatives[state.alternative], beside.now)
     more = place_most(term, room)
     if more is None:
@@ -45,13 +74,13 @@ def _grow(cycle: CycleState, state: JobState) -> None:
         allocation[host] = allocation.get(host, 0) + slots
     cycle.world.resize(state, allocation)
     cycle.drop_future()
-    cycle.record.resized.append(state.job.id)
+    if state.job.id not in cycle.record.resized:
+        cycle.record.resized.append(state.job.id)
 
 
-def _missing(term: TermDemand, state: JobState) -> TermDemand | None:
-    """The part of the term that is still to come, None if it cannot grow."""
+def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
+    """The part of the term that is still to come, `most` slots of it; None if it cannot grow."""
     own = np.array(list(state.allocation), dtype=np.int64)
-    most = state.job.most_slots - state.slots
     candidates = term.candidates
     block = 1
     for labels in term.same[:1]:

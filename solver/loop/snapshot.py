@@ -123,7 +123,7 @@ def _after(session: Session, before: Instance) -> Instance:
 def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> PendingJob:
     world = session.world
     state = world.by_id[job]
-    reason = state.now_waits_for or state.reason
+    reason = state.now_waits_for or world.why_not_at_once(state)
     held = next((item for item in reservations if item.state is state), None)
     if held is None:
         return PendingJob(reason=reason)

@@ -154,6 +154,10 @@ def _choose(cycle: CycleState) -> list[_Top]:
     order = cycle.world.order
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
         state = cycle.world.by_id[offer.job.id]
+        if state.start is not None:
+            # A running job that would grow; it has its turn at the end of the cycle.
+            order.skipped(offer.job)
+            continue
         shape = cycle.shape(state)
         if reason := cycle.shut_out(state, offer):
             cycle.note(state, reason)

@@ -19,7 +19,7 @@ from ..availability.profile import Profile
 from ..availability.resources import FloatArray
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
-from ..pending_reasons import shortage
+from ..pending_reasons import BEGIN_TIME, shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
@@ -122,7 +122,7 @@ class CycleState:
     def not_yet(self, job: Job, duration: int | None) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         if job.begin is not None and job.begin > self.world.now:
-            return "its begin time (-b)"
+            return BEGIN_TIME
         return self.eligibility.queue_open(job, duration)
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:

@@ -19,6 +19,7 @@ from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, FloatArray
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..pending_reasons import BEGIN_TIME
 from ..rules.situation import NEVER, add_reserved_load
 from .events import EventQueue
 from .job_state import (
@@ -360,6 +361,12 @@ class World:
             uses = resolver.running_uses(running, state.allocation)
             return [(use, part, blocked) for use, part in uses]
         return holds_of(state.shape.demand, state.terms, state.alternative)
+
+    def why_not_at_once(self, state: JobState) -> str:
+        """What kept a job from starting at first; before any cycle saw it, its begin time."""
+        job = state.job
+        held_back = job.begin is not None and job.begin > max(job.submit, self.instance.now)
+        return state.reason or (BEGIN_TIME if held_back else "")
 
     # --- helpers --------------------------------------------------------------------------------
 

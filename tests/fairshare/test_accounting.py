@@ -1,5 +1,6 @@
 """What starts, ends, reservations, resizes and suspensions do to an account's priority."""
 
+import json
 import math
 from dataclasses import replace
 
@@ -158,12 +159,78 @@ def test_cpu_time_is_assumed_measured_and_decayed():
     assert cpu(600) == pytest.approx(900)
     order.ended("r", 700, cpu_time=1000)
     assert cpu(5000) == pytest.approx(1000)
-    known = (RunningJob(Job("r", 2, user="a", run_time=100, cpu_time=50), 0, {"h1": 2}),)
-    order = order_policy(instance(queue, running=known))
+    known = Job("r", 2, user="a", run_time=100, cpu_time=50)
+    order = order_policy(instance(queue))
+    order.started(known, {"h1": 2}, 0)
     (account,) = order.trees["default"].accounts("a")
     assert cpu(100) == pytest.approx(50, rel=0.02)
     order.ended("r", 100)
     assert cpu(100 + 5 * 3600) == pytest.approx(5, rel=0.02)
+
+
+@pytest.mark.behaviour("FSH-03")
+@pytest.mark.parametrize("hist_hours", [0.0, 5.0])
+@pytest.mark.parametrize("run_time", [None, 3600, 36_000])
+def test_cpu_time_of_a_running_job_is_what_it_has_used_so_far(
+    run_time: int | None, hist_hours: float
+) -> None:
+    """1800 s in the hour until now, whatever is said of its end; then half a second a second."""
+    job = Job("r", 4, user="a", cpu_time=1800, run_time=run_time)
+    problem = instance(
+        Queue("default", user_shares=(("a", 1),)),
+        params=Params(hist_hours=hist_hours),
+        running=(RunningJob(job, 6400, {"h1": 4}),),
+        now=10_000,
+    )
+    order = order_policy(problem)
+    tree = order.trees["default"]
+    (account,) = tree.accounts("a")
+
+    def cpu(now: int) -> float:
+        return tree.usage(account, now).cpu_time
+
+    assert cpu(10_000) == pytest.approx(1800)
+    assert cpu(10_200) == pytest.approx(1900, rel=1e-3 if not hist_hours else 0.03)
+    again = order_policy(problem, state=json.loads(json.dumps(order.to_state())))
+    for policy in (order, again):
+        tree = policy.trees["default"]
+        (account,) = tree.accounts("a")
+        policy.resized("r", {"h1": 8}, 10_200)
+        before = cpu(10_600)
+        policy.ended("r", 10_600)
+        assert cpu(10_600) == before
+        assert before == pytest.approx(2100, rel=1e-3 if not hist_hours else 0.1)
+        # Requeued, it goes on as it was: what it had used says nothing of the whole.
+        policy.started(job, {"h1": 4}, 10_600)
+        policy.ended("r", 10_800)
+        assert cpu(10_800) == pytest.approx(2200, rel=1e-3 if not hist_hours else 0.1)
+
+
+def test_what_a_job_says_of_now_leaves_the_past_of_another_alone() -> None:
+    """r stands still from now on and says its CPU time; s has run beside it for half an hour."""
+    queue = Queue("default", user_shares=(("a", 1),))
+    first = RunningJob(Job("r", user="a", cpu_time=100), 0, {"h1": 1}, suspended=True)
+    second = RunningJob(Job("s", user="a"), 1800, {"h1": 1})
+    params = Params(hist_hours=0)
+    problem = instance(queue, params=params, running=(first, second), now=3600)
+    order = order_policy(problem)
+    (account,) = order.trees["default"].accounts("a")
+    usage = order.trees["default"].usage(account, 3600)
+    assert (usage.run_time, usage.cpu_time) == pytest.approx((3600 + 1800, 100 + 1800))
+    usage = order.trees["default"].usage(account, 3700)
+    assert (usage.run_time, usage.cpu_time) == pytest.approx((3600 + 1900, 100 + 1900))
+
+
+def test_a_job_that_has_just_begun_says_nothing_of_its_average() -> None:
+    job = Job("r", 3, user="a", cpu_time=7, run_time=100)
+    queue = Queue("default", user_shares=(("a", 1),))
+    params = Params(hist_hours=0)
+    order = order_policy(
+        instance(queue, params=params, running=(RunningJob(job, 0, {"h1": 3}),), now=0)
+    )
+    (account,) = order.trees["default"].accounts("a")
+    assert order.trees["default"].usage(account, 0).cpu_time == pytest.approx(7)
+    assert order.trees["default"].usage(account, 10).cpu_time == pytest.approx(37)
 
 
 @pytest.mark.behaviour("FSH-05")

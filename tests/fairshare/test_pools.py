@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from fairshare.lab import Lab, cluster
@@ -102,6 +103,49 @@ def test_a_cycle_starts_what_the_documents_show(slots, shares, active, expected)
     lab.submit(*flood(*active))
     lab.cycle(0)
     assert tuple(lab.in_use().values()) == expected
+
+
+@pytest.mark.behaviour("QBF-08")
+@pytest.mark.parametrize(
+    ("shares", "sizes", "active", "expected"),
+    [
+        ((50, 30, 20), (3, 3, 3), "abc", (6, 6, 3)),
+        ((50, 30, 20), (3, 3, 3), "ab", (9, 6, 0)),
+        ((50, 30, 20), (3, 3, 3), "bc", (0, 9, 6)),
+        ((50, 30, 20), (3, 3, 3), "c", (0, 0, 15)),
+        ((50, 30, 20), (9, 1, 1), "abc", (0, 9, 6)),
+        ((50, 30, 20), (3, 1, 5), "abc", (9, 6, 0)),
+        ((50, 30, 20), (5, 5, 5), "abc", (5, 5, 5)),
+        ((30, 30, 30), (4, 4, 4), "abc", (4, 4, 4)),
+        ((90, 5, 5), (5, 5, 5), "abc", (10, 5, 0)),
+    ],
+)
+def test_slots_left_over_go_by_shares(shares, sizes, active, expected):
+    """What no queue's part has room for goes, job by job, to the one with least of its share."""
+    lab = lab_of((15,), *pool_queues(**dict(zip("abc", shares, strict=True))))
+    pending = flood(*active)
+    size = dict(zip("abc", sizes, strict=True))
+    lab.submit(*(replace(job, slots=size[job.queue]) for job in pending))
+    lab.cycle(0)
+    assert tuple(lab.in_use().values()) == expected
+
+
+@pytest.mark.behaviour("QBF-08")
+def test_a_queue_whose_jobs_do_not_start_passes_what_is_left_on():
+    """a and b refuse all; c's jobs of 3 slots get everything, whatever comes first."""
+    order = order_policy(Instance(cluster(15), pool_queues(a=50, b=30, c=20)))
+    pending = [replace(job, slots=3) for job in flood("a", "b", "c", count=8)]
+    order.begin(0, pending)
+    asked = []
+    while (offer := order.next()) is not None:
+        asked.append(offer.job.id)
+        if offer.job.queue == "c" and not offer.withheld:
+            order.started(offer.job, {"h1": 3}, 0)
+        else:
+            order.skipped(offer.job)
+    assert order.pools["P"].in_use == {"a": 0, "b": 0, "c": 15}
+    assert set(asked) == {job.id for job in pending}
+    assert len(asked) == len(set(asked))
 
 
 TWO_POOLS = (

@@ -16,6 +16,7 @@ from slotwise.model.formats import dump, from_document, load, loads
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.pool import from_snapshot
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job
 
 _HERE = Path(__file__).parent
 _COMPLETE = yaml.safe_load((_HERE / "complete.yaml").read_text("utf-8"))
@@ -132,5 +133,10 @@ def test_two_broken_documents_in_one(first: dict[str, Any] | None, second: Any) 
 @example("-n")
 @settings(max_examples=300, deadline=None)
 def test_any_bsub_line(line: str) -> None:
+    """Refused, or the fields of a job that make sense, with the word bsub in front or without."""
     with suppress(InputError):
-        assert isinstance(parse_bsub(line), dict)
+        fields = parse_bsub(line)
+        job = Job("j", **fields)
+        assert 1 <= job.slots <= job.most_slots
+        assert job.run_limit is None or job.run_limit >= 0
+        assert parse_bsub(f"bsub {line}") == fields

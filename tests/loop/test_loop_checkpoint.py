@@ -13,7 +13,7 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.solver.loop.checkpoints import load, save
+from slotwise.solver.loop.checkpoints import VERSION, load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.methods.registry import settings_for
 
@@ -58,7 +58,7 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 1}, "version 1; this is version 2"),
+        ({"version": 1}, f"version 1; this is version {VERSION}"),
         ({"states": [{"number": 0}]}, "is damaged"),
         ({"settings": {"reservation": "greedy", "x": 1}}, "is damaged"),
         ({"now": "soon"}, "is damaged"),
@@ -75,6 +75,6 @@ def test_a_damaged_checkpoint_is_refused(change: dict[str, object], says: str) -
     with pytest.raises(InputError, match=says):
         load(json.dumps(saved), instance, source="point.json")
     del saved["instance"]
-    saved["version"] = 2
+    saved["version"] = VERSION
     with pytest.raises(InputError, match="is damaged"):
         load(json.dumps(saved), instance, source="point.json")
