@@ -35,7 +35,8 @@ def exceeding(
                 f"rusage {resource}={plain(amount.values[0])} exceeds "
                 f"{resource}={plain(most.values[0])} of the {level}"
             )
-        if not joint:
+        alone = joint and len(upper) == 1 and len(lower) == 1
+        if not alone:
             problems += _longer(resource, usage, held, level)
     if joint and len(upper) == 1 and len(lower) == 1:
         problems += _longer("rusage", upper[0], lower[0], level)

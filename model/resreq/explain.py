@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from .evaluate import Local, compare_text, named, needs_local_type, open_to, truth, value
 from .printer import print_expression
 from .selection import plain
-from .syntax import Defined, Expression, Unary, operands
+from .syntax import Expression, operands
 from .table import HostTable
 
 
@@ -38,8 +36,10 @@ def _holds(part: Expression, table: HostTable, host: int, local: Local) -> bool:
 
 def _facts(part: Expression, table: HostTable, host: int) -> str:
     facts = []
-    for name in dict.fromkeys(_names(part, table)):
-        kind = table.kind(name)
+    for name in dict.fromkeys(named(part, table)):
+        kind = table.vocabulary.kind(name)
+        if kind is None:  # a product, such as LSF_Base
+            continue
         if kind == "string":
             column = table.text(name)
             code = int(column.code[host])
@@ -53,10 +53,3 @@ def _facts(part: Expression, table: HostTable, host: int) -> str:
         else:
             facts.append(f"{name} is {plain(number)}")
     return f": {', '.join(facts)}" if facts else ""
-
-
-def _names(part: Expression, table: HostTable) -> Iterator[str]:
-    yield from named(part, table)
-    inner = part.operand if isinstance(part, Unary) else part
-    if isinstance(inner, Defined) and table.vocabulary.kind(inner.resource):
-        yield inner.resource

@@ -52,6 +52,9 @@ def print_requirement(requirement: Requirement) -> str:
 
 def print_expression(expression: Expression) -> str:
     """A selection, with the parentheses that it needs in either syntax and no others."""
+    match expression:
+        case Unary("-", Name(resource)):  # alone and without parentheses it means not
+            return f"(-{resource})"
     return _expression(expression, 0)
 
 
