@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
+from ..model.resreq import requested
 from ..model.time_text import clock_text
 from ..solver.loop.snapshot import PendingJob
 from .plain_tables import csv_rows, json_records, plain_table
@@ -123,7 +124,7 @@ def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
         count = f"{job.slots}" if job.max_slots is None else f"{job.slots},{job.max_slots}"
         asks.append(f", {count} Processors Requested")
     if job.res_req:
-        asks.append(f", Requested Resources <{' '.join(job.res_req)}>")
+        asks.append(f", Requested Resources <{requested(instance, job)}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
     yield f"{_stamp(instance, job.submit)}: Submitted{''.join(asks)};"

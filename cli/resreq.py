@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -98,15 +98,20 @@ def _check_select(text: str, output: Format) -> int:
 def _answer(
     text: str, instance: Instance | None, strict: bool, lenient: bool, submitted_from: str | None
 ) -> Reading:
-    from ..model.resreq import Compound, Options, Vocabulary, parse_with_notes, print_requirement
+    from ..model.resreq import (
+        Compound,
+        Options,
+        Vocabulary,
+        parse_with_notes,
+        print_requirement,
+        requirement_options,
+    )
 
     options = Options(strict, lenient)
     if instance is not None:
-        params = instance.params
-        vocabulary = Vocabulary.of_cluster(instance.cluster)
-        options = Options(
-            strict or params.strict_resreq, lenient, params.unit_for_limits, vocabulary
-        )
+        known = Vocabulary.of_cluster(instance.cluster)
+        own = requirement_options(instance.params, known)
+        options = replace(own, strict=strict or own.strict, lenient=lenient or own.lenient)
     parsed = parse_with_notes(text, options)
     requirement = parsed.requirement
     compound = isinstance(requirement, Compound)
@@ -118,7 +123,7 @@ def _answer(
             else (requirement,)
         )
         trials = tuple(_trial(part, instance, submitted_from) for part in parts)
-    normal = print_requirement(requirement)
+    normal = print_requirement(requirement, options.unit)
     return Reading(True, "; ".join(parsed.notes), None, normal, trials, compound)
 
 
@@ -138,10 +143,11 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
         if home is None:
             raise InputError(f"--from: the instance has no host '{submitted_from}'")
         local = Local(hosts[home].type, hosts[home].model)
+    unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
     order = order_hosts(simple.order, table, mask)
     others = tuple(
-        (host.name, "; ".join(reasons(simple.select, table, index, local)))
+        (host.name, "; ".join(reasons(simple.select, table, index, local, unit)))
         for index, host in enumerate(hosts)
         if not mask[index]
     )

@@ -29,7 +29,7 @@ class HostEntry(Section):
     slots: f.CountOrNone | None = None
     mxj: f.MaxSlots | None = Field(None, alias="MXJ")
     ncpus: f.Count | None = None
-    mxj_defined: f.Flag = True
+    mxj_defined: f.YesNo = True
     type: f.Name = "any"
     model: f.Name = "any"
     cpu_factor: f.Positive = 1.0
@@ -191,6 +191,7 @@ class ParamsEntry(Section):
     job_accept_interval: f.CountOrNone = Field(0, alias="JOB_ACCEPT_INTERVAL")
     parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
     strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
+    lenient: f.YesNo = False
     unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
@@ -231,8 +232,8 @@ class JobEntry(Section):
     group: f.Name = ""
     application: f.Name = ""
     hosts: f.Hosts = ()
-    exclusive: f.Flag = False
-    resizable: f.Flag = False
+    exclusive: f.YesNo = False
+    resizable: f.YesNo = False
 
 
 class RunningEntry(JobEntry):
@@ -242,7 +243,7 @@ class RunningEntry(JobEntry):
     allocation: f.Allocation
     finish: f.Instant | None = None
     alternative: f.CountOrNone = 0
-    suspended: f.Flag = False
+    suspended: f.YesNo = False
 
 
 class Document(Section):

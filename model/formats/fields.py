@@ -151,7 +151,6 @@ Amount: TypeAlias = Annotated[
 Positive: TypeAlias = Annotated[
     float, PlainValidator(_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]
-Flag: TypeAlias = Annotated[bool, Strict()]
 YesNo: TypeAlias = Annotated[
     bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
 ]

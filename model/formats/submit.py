@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
+from ..resreq import slots_without_n
 from .bsub import parse_bsub
 from .finding import Finding
 from .jobrules import check_jobs
-from .jobs import default_slots
 from .requirements import check_requirements
 from .units import Clock
 
@@ -30,12 +31,11 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user") -> Job:
     except InputError as error:
         texts = [problem.message.removeprefix("bsub line: ") for problem in error.problems]
         raise InputError(Problem(text, path="bsub line") for text in texts) from None
-    queue = fields.setdefault("queue", instance.params.default_queue)
-    slots = fields.pop("slots", None)
-    if slots is None:
-        known = next((item for item in instance.queues if item.name == queue), None)
-        slots = default_slots(known, instance.application(fields.get("application", "")))
-    job = Job(id=_next_id(instance), user=user, slots=slots, submit=instance.now, **fields)
+    fields.setdefault("queue", instance.params.default_queue)
+    job = Job(id=_next_id(instance), user=user, submit=instance.now, **fields)
+    if "slots" not in fields:
+        with suppress(InputError, KeyError):  # what is wrong is said below
+            job = replace(job, slots=slots_without_n(instance, job))
     if wrong := list(refusals(instance, job)):
         raise InputError(Problem(text, path="bsub line") for text in wrong)
     return job

@@ -196,8 +196,8 @@ class SelectionBuilder:
             self._fail(blamed, f"the string {_word(right)} stands on the right", turned)
         if kind is not None and other == "text":
             self._fail(self._blame(right, token), f"{_word(left)} is no string", "a number")
-        for part, value in ((left, right), (right, left)):
-            self._check_fraction(part, value)
+        for part, other_side in ((left, right), (right, left)):
+            self._check_fraction(part, other_side)
         self._check_number(left, token, unsure=True)
         self._check_number(right, token, unsure=isinstance(left, Name))
 
@@ -291,6 +291,22 @@ def _scale(part: Expression, factor: float) -> Expression:
             return Binary(sign, _scale(left, factor), _scale(right, factor))
         case Unary(sign, operand):
             return Unary(sign, _scale(operand, factor))
+    return part
+
+
+def in_unit(part: Expression, factor: float) -> Expression:
+    """The reverse of reading in a unit of `factor` MB: what a person writes there."""
+    match part if factor != 1 else None:
+        case Binary("/", Name(name), Number(value)) if name in SCALED and value == factor:
+            return Name(name)
+        case Binary(sign, Name(name), Number(value)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, Name(name), _plain(value / factor))
+        case Binary(sign, Number(value), Name(name)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, _plain(value / factor), Name(name))
+        case Binary(sign, left, right):
+            return Binary(sign, in_unit(left, factor), in_unit(right, factor))
+        case Unary(sign, operand):
+            return Unary(sign, in_unit(operand, factor))
     return part
 
 

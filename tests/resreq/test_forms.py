@@ -1,4 +1,4 @@
-"""Forms of requirement that were read wrongly once: each says at least what was asked (issue 10)."""
+"""Forms of requirement that were read wrongly once: each says at least what was asked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from slotwise.model.resreq import (
     select_mask,
 )
 from slotwise.model.resreq.syntax import Simple
-
 
 ORDINARY = Options()
 
