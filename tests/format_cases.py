@@ -23,7 +23,7 @@ from slotwise.model.user import User
 
 AMOUNT = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
 SECONDS = st.integers(1, 10**6)
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf")), max_size=12)
 NAME = st.from_regex(r"[A-Za-z0-9._-]{1,8}", fullmatch=True)
 MAYBE_SECONDS = st.none() | SECONDS
 WINDOW = st.sampled_from(["", "(19:00-7:00)", "5:19:00-1:8:30", "8-18 20-22"])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..characters import strange_character
 from ..errors import InputError, Problem, nearest
 from .names import host_requests, tokens
 from .units import MINUTE, Clock, parse_duration, parse_stamp
@@ -49,6 +50,8 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     and the like) are read over. Raises InputError with every option that is wrong; start
     conditions (-w) and job arrays are refused.
     """
+    if wrong := strange_character(line):
+        raise InputError(f"bsub line: {wrong}")
     try:
         words = shlex.split(line)
     except ValueError as error:

@@ -43,7 +43,7 @@ class HostEntry(Section):
     user_slots: f.CountOrNone | None = Field(None, alias="JL/U")
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None
-    status: f.Text = "ok"
+    status: f.Status = "ok"
 
 
 class UnitEntry(Section):
@@ -201,7 +201,7 @@ class ParamsEntry(Section):
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
     run_job_factor: f.Number = Field(3.0, alias="RUN_JOB_FACTOR")
     fairshare_adjustment_factor: f.Number = Field(0.0, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
-    fairshare_adjustment: f.Text = ""
+    fairshare_adjustment: f.Line = ""
     hist_hours: f.Amount = Field(5.0, alias="HIST_HOURS")
     enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
     run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
@@ -252,7 +252,7 @@ class Document(Section):
     model_config = ConfigDict(title="Slotwise instance")
 
     format: Literal["slotwise/1"]
-    name: f.Text = ""
+    name: f.Line = ""
     description: f.Text = ""
     size_base: Literal[1024, 1000] = 1024
     origin: f.Stamp | None = None

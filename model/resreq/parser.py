@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ..characters import strange_character
 from .complaint import complaint
 from .errors import ResreqError
 from .scanner import SectionText, is_compound, joined_selections, sections, terms, unquoted
@@ -74,6 +75,8 @@ def parse_with_notes(text: str, options: Options) -> Parsed:
     """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
         raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+    if wrong := strange_character(text, "\n\t\r"):
+        raise ResreqError(f"the requirement {wrong}", text=text)
     inner, offset = unquoted(text)
     try:
         requirement, notes = _requirement(inner, options)
