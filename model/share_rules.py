@@ -402,11 +402,12 @@ def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:
 
 
 def _group_choice_problem(job: Job, groups: Groups) -> str:
-    """What is wrong with ``bsub -G``, "" if nothing; unchecked where no groups are defined."""
-    if not job.group or not groups.by_name:
+    """What is wrong with ``bsub -G``, "" if nothing: the user is a member, in any queue."""
+    if not job.group:
         return ""
     if job.group not in groups:
-        return f"unknown user group '{job.group}'{nearest(job.group, groups.by_name)}"
+        known = "" if groups.by_name else ": user_groups defines none"
+        return f"unknown user group '{job.group}'{known}{nearest(job.group, groups.by_name)}"
     if not groups.contains_user(job.group, job.user):
         return f"user {job.user} is not a member of group {job.group} that -G names"
     if groups.subgroups(job.group):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..model.duration import expected_duration, expected_finish
 from ..model.errors import InputError
 from ..model.instance import Instance
-from ..model.job import HostRequest, Job, RunningJob
+from ..model.job import OTHERS, HostRequest, Job, RunningJob
 from ..model.queue import Queue
 from ..model.reservation import Reservation
 from ..model.resreq import (
@@ -163,7 +163,10 @@ class Resolver:
     def _term(
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
-        mask = select_mask(simple.select, self.hosts)
+        local_type, local_model = self.home(job)
+        mask = select_mask(
+            simple.select, self.hosts, local_type=local_type, local_model=local_model
+        )
         mask &= self.hosts.ok
         preference, asked = self._preference(job.hosts)
         mask &= asked
@@ -245,15 +248,28 @@ class Resolver:
         if not requests:
             return preference, np.ones(count, dtype=bool)
         member = np.zeros(count, dtype=bool)
-        for request in requests:
-            mask = self._names((request.name,))
+        for request, mask in self._listed(requests):
             member |= mask
             preference[mask] = np.maximum(preference[mask], request.preference)
         return preference, member
 
+    def _listed(self, requests: tuple[HostRequest, ...]) -> Iterator[tuple[HostRequest, BoolArray]]:
+        """Each entry of a -m list or HOSTS with its hosts; ``others`` are those not named in it."""
+        named = self._names(request.name for request in requests if request.name != OTHERS)
+        for request in requests:
+            yield request, ~named if request.name == OTHERS else self._names((request.name,))
+
     def _first_hosts(self, job: Job) -> BoolArray | None:
-        firsts = [request.name for request in job.hosts if request.first]
-        return self._names(firsts) if firsts else None
+        firsts = [mask for request, mask in self._listed(job.hosts) if request.first]
+        return np.logical_or.reduce(firsts) if firsts else None
+
+    def home(self, job: Job) -> tuple[str | None, str | None]:
+        """Type and model of the host a job was submitted from; None where that is not known."""
+        place = self.instance.cluster.host_index().get(job.from_host)
+        if place is None:
+            return None, None
+        host = self.instance.cluster.hosts[place]
+        return host.type, host.model
 
     # --- refusals -----------------------------------------------------------------------------
 

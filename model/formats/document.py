@@ -66,10 +66,10 @@ class ResourceEntry(Section):
 
 
 class SharedEntry(Section):
-    """An amount that several hosts share."""
+    """An amount that several hosts share, in one place or (``5@[a b] 9@[c]``) in several."""
 
     name: f.NewName
-    amount: f.Amount
+    amount: f.Places
     hosts: f.Words | None = None
     static: f.YesNo = True
 
@@ -234,6 +234,7 @@ class JobEntry(Section):
     hosts: f.Hosts = ()
     exclusive: f.YesNo = False
     resizable: f.YesNo = False
+    from_host: f.Name = ""
 
 
 class RunningEntry(JobEntry):

@@ -56,6 +56,10 @@ def _amount(value: object) -> float:
     return number
 
 
+def _places(value: object) -> float | tuple[tuple[float, tuple[str, ...]], ...]:
+    return text.resource_map(value) if isinstance(value, str) else _amount(value)
+
+
 def _positive(value: object) -> float:
     number = _number(value)
     if number <= 0:
@@ -197,6 +201,12 @@ Slots: TypeAlias = Annotated[
 ]
 MaxSlots: TypeAlias = Annotated[
     int | str, PlainValidator(_max_slots), WithJsonSchema({"type": ["integer", "string"]})
+]
+#: An amount, or amounts with the hosts that share each.
+Places: TypeAlias = Annotated[
+    float | tuple[tuple[float, tuple[str, ...]], ...],
+    PlainValidator(_places),
+    WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
 Allocation: TypeAlias = Annotated[
     dict[str, int],

@@ -129,6 +129,7 @@ class JobBuilder:
             hosts=entry.hosts,
             exclusive=entry.exclusive,
             resizable=entry.resizable,
+            from_host=entry.from_host,
         )
         return replace(job, **submitted) if submitted else job
 
@@ -137,14 +138,11 @@ class JobBuilder:
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The fields of the bsub line; a field may not be given twice."""
-        from .bsub import parse_bsub
+        from .bsub import read_bsub
 
         here = (*place, "bsub")
-        try:
-            fields = parse_bsub(entry.bsub or "", self._clock)
-        except InputError as error:
-            self._findings += [Finding(here, problem.message) for problem in error.problems]
-            return {}
+        fields, problems = read_bsub(entry.bsub or "", self._clock)
+        self._findings += [Finding(here, problem.message) for problem in problems]
         for name in sorted(entry.model_fields_set & set(fields)):
             self._findings.append(
                 Finding((*place, name), f"{name} stands in the bsub line already")

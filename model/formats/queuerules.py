@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..errors import nearest
 from ..instance import Instance
+from ..job import OTHERS
 from ..queue import Queue
 from .finding import Finding, Location
 from .known import unknown_host, unknown_unit_type
@@ -33,7 +34,7 @@ def _references(
 ) -> Iterator[Finding]:
     cluster = instance.cluster
     for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
-        if cluster.expand(name) is None:
+        if name != OTHERS and cluster.expand(name) is None:
             yield Finding((*place, "HOSTS"), unknown_host(cluster, name))
     for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
         if name != "*" and name not in names:

@@ -1,7 +1,7 @@
 """Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
 
-YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60 numbers
-(``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60
+numbers (``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
 """
 
 from __future__ import annotations
