@@ -128,6 +128,8 @@ def _answer(
 
 
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
+    import numpy as np
+
     from ..model.errors import InputError
     from ..model.resreq import HostTable, order_hosts, select_mask
     from ..model.resreq.evaluate import Local
@@ -145,13 +147,33 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
         local = Local(hosts[home].type, hosts[home].model)
     unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
-    order = order_hosts(simple.order, table, mask)
+    outside = _outside_units(simple, instance)
+    order = order_hosts(simple.order, table, mask & ~np.array([bool(text) for text in outside]))
     others = tuple(
-        (host.name, "; ".join(reasons(simple.select, table, index, local, unit)))
+        (
+            host.name,
+            "; ".join([*reasons(simple.select, table, index, local, unit), *outside[index]]),
+        )
         for index, host in enumerate(hosts)
-        if not mask[index]
+        if not mask[index] or outside[index]
     )
     return Trial(tuple(hosts[index].name for index in order), others)
+
+
+def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
+    """For each host why cu[] leaves it out: it is in no unit of the type that is asked for."""
+    from ..model.errors import InputError
+    from ..model.formats.known import unknown_unit_type
+
+    cluster = instance.cluster
+    if simple.cu is None:
+        return [[] for _ in cluster.hosts]
+    wanted = simple.cu.type or cluster.default_unit_type
+    if wanted not in cluster.unit_types:
+        raise InputError(unknown_unit_type(wanted or "default", cluster.unit_types))
+    inside = {name for unit in cluster.units_of(wanted) for name in unit.hosts}
+    why = f"it is in no compute unit of type {wanted}"
+    return [[] if host.name in inside else [why] for host in cluster.hosts]
 
 
 def _record(answer: Reading) -> dict[str, object]:

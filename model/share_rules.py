@@ -57,6 +57,12 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
                 f"it inherits the one of {masters[0]}",
                 path=f"queues[{index}].FAIRSHARE",
             )
+        if queue.dispatch_order and not queue.fairshare_queues:
+            yield Problem(
+                f"queue {queue.name}: DISPATCH_ORDER has no effect, it belongs into the master of "
+                "a cross-queue set, the queue with FAIRSHARE_QUEUES",
+                path=f"queues[{index}].DISPATCH_ORDER",
+            )
         if queue.factors and queue.name not in policies:
             whose = (
                 f"its priorities are those of {masters[0]}" if masters else "it has no FAIRSHARE"

@@ -336,5 +336,8 @@ def _nowhere(terms: tuple[TermDemand, ...]) -> str:
     for term in terms:
         if not term.candidates.size:
             missing = [item.missing for item in term.alternatives if item.missing]
-            return missing[0] if missing else "no host meets its requirement"
+            if missing:
+                return missing[0]
+            inside = " inside a compute unit of its type" if term.unit is not None else ""
+            return f"no host{inside} meets its requirement"
     return ""

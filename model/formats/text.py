@@ -209,8 +209,9 @@ def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
     found: list[tuple[float, tuple[str, ...]]] = []
     place = 0
     while match := _PLACE.match(value, place):
-        place, words = match.end(), (match[2],)
-        if match[2] is None:
+        place = match.end()
+        words: tuple[str, ...] = (match[2],) if match[2] else ()
+        if not words:
             close = _closing(value, place)
             place, words = close + 1, tokens(value[place:close])
         if not words or place > len(value):

@@ -14,6 +14,7 @@ from typing import Any
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
+from ...model.modules import with_loaded_modules
 from ..availability.profile import FOREVER
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.reserving import expiries
@@ -45,6 +46,7 @@ class Session:
         recorder: Recorder | None = None,
     ) -> None:
         self.source = instance
+        instance = with_loaded_modules(instance)
         self.settings = settings
         self.until = until
         self.changes = sorted(changes, key=lambda change: change.time)

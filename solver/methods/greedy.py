@@ -19,7 +19,7 @@ from ..availability.profile import Profile
 from ..availability.resources import SLOTS, FloatArray
 from ..placement.earliest import hold_start, start_at
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import counted, reason_unplaced
+from ..rules.pending_reasons import counted, reason_unplaced, shortage
 
 
 @dataclass(slots=True)
@@ -114,9 +114,19 @@ def reserve_greedily(
         method="greedy",
         estimate=estimate,
         reserved=problem.named(taken),
-        waits_for=f"needs {counted(demand.slots, 'free slot')}, holds {sum(taken.values())} now",
+        waits_for=_waits_for(problem, demand, sum(taken.values()), beside, fallback),
         fallback=fallback,
     )
+
+
+def _waits_for(
+    problem: PlanningProblem, demand: Demand, held: int, beside: Profile, fallback: str
+) -> str:
+    """What the job lacks; where it holds slots enough, why they do not do."""
+    now = problem.instance.now
+    if held < demand.slots or demand.earliest > now:
+        return f"needs {counted(demand.slots, 'free slot')}, holds {held} now"
+    return fallback or shortage(problem, demand, beside, now)
 
 
 def _beside(profile: Profile, state: GreedyState, now: int) -> Profile:
