@@ -47,7 +47,7 @@ def explain(error: ValidationError) -> list[Finding]:
 
 
 def _place(detail: ErrorDetails) -> Location:
-    """Where it is; pydantic marks a wrong key, apart from an unknown one, by ``[key]`` behind it."""
+    """Where it is; behind a wrong key, but not behind an unknown one, pydantic writes ``[key]``."""
     loc = detail["loc"]
     marked = loc[-1:] == ("[key]",) and detail["type"] != "extra_forbidden"
     return loc[:-1] if marked else loc

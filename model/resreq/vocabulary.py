@@ -79,6 +79,7 @@ class Vocabulary:
             strings.update(host.strings)
             booleans.update(host.booleans, host.exclusive)
         numbers.update(shared.name for shared in cluster.shared)
+        static = (shared.name for shared in cluster.shared if shared.static)
         return cls(
             numbers=frozenset(numbers - strings - booleans) - BUILTINS,
             strings=frozenset(strings) - BUILTINS,
@@ -86,7 +87,7 @@ class Vocabulary:
             increasing=base.increasing,
             dynamic=base.dynamic,
             inert=base.inert,
-            static_shared=frozenset(shared.name for shared in cluster.shared if shared.static),
+            static_shared=frozenset(static) - {n for host in cluster.hosts for n in host.amounts},
             complete=True,
         )
 

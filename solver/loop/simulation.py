@@ -65,7 +65,8 @@ class Session:
         self.world = World(
             self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
         )
-        self.eligibility = Eligibility(self.world, [host.status for host in cluster.hosts])
+        states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
+        self.eligibility = Eligibility(self.world, states)
         self.cycle = Cycle(self.world, self.eligibility, settings)
         self.last_progress = instance.now
         self._check_changes()

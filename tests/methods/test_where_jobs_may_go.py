@@ -337,3 +337,31 @@ def test_ask_and_views_know_the_submission_host(tmp_path: object) -> None:
         assert place in told
     wrong = CliRunner().invoke(app, ["ask", str(file), line, "--from", "nosuch"])
     assert wrong.exit_code != 0
+
+
+# --- states of hosts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["closed_Full", "closed_full", "closed_Excl", "closed_cu_Excl"])
+def test_a_host_that_jobs_have_closed_opens_when_they_end(status: str) -> None:
+    instance = read(
+        f"hosts: [{{name: a, slots: 1, status: {status}}}]\n"
+        "running: [{id: r, start: 0, run_limit: 600, allocation: a}]\n"
+        "pending: [{id: p, run_limit: 60}]\n"
+    )
+    for method in METHODS[1:]:
+        found = plan(instance, method, time_limit=30)
+        assert validate(instance, found) == []
+        assert found["p"].start == 600
+    record = next(item for item in simulation.simulate(instance).jobs if item.job == "p")
+    assert record.start == 600
+
+
+@pytest.mark.parametrize("status", ["closed_Adm", "unavail", "closed"])
+def test_other_hosts_that_are_not_ok_take_no_job(status: str) -> None:
+    instance = read(
+        f"hosts: [{{name: a, slots: 1, status: {status}}}]\npending: [{{id: p, run_limit: 60}}]\n"
+    )
+    for method in METHODS[1:]:
+        assert allocation(instance, method) is None
+    assert simulated(instance) == {}
