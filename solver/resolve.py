@@ -50,6 +50,7 @@ class Resolver:
     hosts: HostTable
     reserving: bool = True
     honour_windows: bool = False
+    _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
 
@@ -265,11 +266,10 @@ class Resolver:
 
     def home(self, job: Job) -> tuple[str | None, str | None]:
         """Type and model of the host a job was submitted from; None where that is not known."""
-        place = self.instance.cluster.host_index().get(job.from_host)
-        if place is None:
-            return None, None
-        host = self.instance.cluster.hosts[place]
-        return host.type, host.model
+        if job.from_host and not self._homes:
+            hosts = self.instance.cluster.hosts
+            self._homes.update({host.name: (host.type, host.model) for host in hosts})
+        return self._homes.get(job.from_host, (None, None))
 
     # --- refusals -----------------------------------------------------------------------------
 

@@ -149,7 +149,7 @@ def _parse_yaml(text: str, source: str) -> Any:
 
 def strange_values(data: Any) -> Iterator[Finding]:
     """Every key and text that holds a control or format character."""
-    stack: list[tuple[Location, Any]] = [((), data)]
+    stack: list[tuple[Location, Any]] = [((), data)] if _any_strange(data) else []
     while stack:
         place, value = stack.pop()
         if isinstance(value, dict):
@@ -161,6 +161,23 @@ def strange_values(data: Any) -> Iterator[Finding]:
             stack += [((*place, index), item) for index, item in enumerate(value)]
         elif isinstance(value, str) and (wrong := strange_character(value)):
             yield Finding(place, wrong)
+
+
+def _any_strange(data: Any) -> bool:
+    """Whether there is one at all: quick, as places are needed where something is wrong only."""
+    stack = [data]
+    while stack:
+        value = stack.pop()
+        kind = type(value)
+        if kind is str:
+            if not value.isprintable():
+                return True
+        elif kind is dict:
+            stack += value
+            stack += value.values()
+        elif kind is list:
+            stack += value
+    return False
 
 
 def _line(event: yaml.Event) -> int | None:
