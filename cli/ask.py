@@ -44,6 +44,9 @@ def ask(
     user: Annotated[
         str, typer.Option(help="Who submits: limits and queues depend on it.")
     ] = "user",
+    from_host: Annotated[
+        str, typer.Option("--from", help="Submission host, for type==local.")
+    ] = "",
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
@@ -74,6 +77,7 @@ def ask(
             choices=choices,
             explore=explore,
             user=user,
+            from_host=from_host,
             method=method,
             time_limit=time_limit,
             effort=effort,

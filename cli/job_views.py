@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
+from ..model.resreq import requested
 from ..model.time_text import clock_text
 from ..solver.loop.snapshot import PendingJob
 from .plain_tables import csv_rows, json_records, plain_table
@@ -63,10 +64,10 @@ def _status(item: RunningJob) -> str:
 def _row(
     instance: Instance, job: Job, status: str, item: RunningJob | None
 ) -> tuple[str | None, ...]:
-    """An instance has no submission host and no job name."""
+    """An instance has no job names."""
     hosts = None if item is None else ":".join(allocation_text(item.allocation).split())
     time = _stamp(instance, job.submit)
-    return (job.id, job.user, status, job.queue, None, hosts, None, time)
+    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
 
 
 def _running_record(item: RunningJob) -> dict[str, Any]:
@@ -118,15 +119,16 @@ def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
         f"Job <{job.id}>, User <{job.user}>{group}, Project <{job.project}>, Status <{status}>, "
         f"Queue <{job.queue}>{priority}"
     )
+    home = f" from host <{job.from_host}>" if job.from_host else ""
     asks = []
     if job.most_slots > 1:
         count = f"{job.slots}" if job.max_slots is None else f"{job.slots},{job.max_slots}"
         asks.append(f", {count} Processors Requested")
     if job.res_req:
-        asks.append(f", Requested Resources <{' '.join(job.res_req)}>")
+        asks.append(f", Requested Resources <{requested(instance, job)}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
-    yield f"{_stamp(instance, job.submit)}: Submitted{''.join(asks)};"
+    yield f"{_stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
     limit = job.run_limit if job.run_limit is not None else instance.queue(job.queue).run_limit
     if limit is not None:
         yield " RUNLIMIT"

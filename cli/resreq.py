@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -98,15 +98,20 @@ def _check_select(text: str, output: Format) -> int:
 def _answer(
     text: str, instance: Instance | None, strict: bool, lenient: bool, submitted_from: str | None
 ) -> Reading:
-    from ..model.resreq import Compound, Options, Vocabulary, parse_with_notes, print_requirement
+    from ..model.resreq import (
+        Compound,
+        Options,
+        Vocabulary,
+        parse_with_notes,
+        print_requirement,
+        requirement_options,
+    )
 
     options = Options(strict, lenient)
     if instance is not None:
-        params = instance.params
-        vocabulary = Vocabulary.of_cluster(instance.cluster)
-        options = Options(
-            strict or params.strict_resreq, lenient, params.unit_for_limits, vocabulary
-        )
+        known = Vocabulary.of_cluster(instance.cluster)
+        own = requirement_options(instance.params, known)
+        options = replace(own, strict=strict or own.strict, lenient=lenient or own.lenient)
     parsed = parse_with_notes(text, options)
     requirement = parsed.requirement
     compound = isinstance(requirement, Compound)
@@ -118,11 +123,13 @@ def _answer(
             else (requirement,)
         )
         trials = tuple(_trial(part, instance, submitted_from) for part in parts)
-    normal = print_requirement(requirement)
+    normal = print_requirement(requirement, options.unit)
     return Reading(True, "; ".join(parsed.notes), None, normal, trials, compound)
 
 
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
+    import numpy as np
+
     from ..model.errors import InputError
     from ..model.resreq import HostTable, order_hosts, select_mask
     from ..model.resreq.evaluate import Local
@@ -138,14 +145,35 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
         if home is None:
             raise InputError(f"--from: the instance has no host '{submitted_from}'")
         local = Local(hosts[home].type, hosts[home].model)
+    unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
-    order = order_hosts(simple.order, table, mask)
+    outside = _outside_units(simple, instance)
+    order = order_hosts(simple.order, table, mask & ~np.array([bool(text) for text in outside]))
     others = tuple(
-        (host.name, "; ".join(reasons(simple.select, table, index, local)))
+        (
+            host.name,
+            "; ".join([*reasons(simple.select, table, index, local, unit), *outside[index]]),
+        )
         for index, host in enumerate(hosts)
-        if not mask[index]
+        if not mask[index] or outside[index]
     )
     return Trial(tuple(hosts[index].name for index in order), others)
+
+
+def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
+    """For each host why cu[] leaves it out: it is in no unit of the type that is asked for."""
+    from ..model.errors import InputError
+    from ..model.formats.known import unknown_unit_type
+
+    cluster = instance.cluster
+    if simple.cu is None:
+        return [[] for _ in cluster.hosts]
+    wanted = simple.cu.type or cluster.default_unit_type
+    if wanted not in cluster.unit_types:
+        raise InputError(unknown_unit_type(wanted or "default", cluster.unit_types))
+    inside = {name for unit in cluster.units_of(wanted) for name in unit.hosts}
+    why = f"it is in no compute unit of type {wanted}"
+    return [[] if host.name in inside else [why] for host in cluster.hosts]
 
 
 def _record(answer: Reading) -> dict[str, object]:

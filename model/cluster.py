@@ -9,6 +9,15 @@ from dataclasses import dataclass, field
 INCREASING_INDICES = frozenset({"r15s", "r1m", "r15m", "ut", "pg", "io", "ls"})
 #: Built-in numeric amounts of a host that jobs consume, in MB.
 BUILTIN_AMOUNTS = ("mem", "swp", "tmp")
+#: States of a host, as bhosts and lsload write them (the closed_ ones in small letters too).
+_CLOSED = ("Adm", "Busy", "Excl", "cu_Excl", "Full", "Lock", "Wind", "LIM", "RC", "EGO", "RMS")
+HOST_STATUSES = (
+    *("ok", "closed", "unavail", "unreach", "down", "unlicensed", "busy", "lockU", "lockW"),
+    *(f"closed_{word}" for word in _CLOSED),
+    *(f"closed_{word.lower()}" for word in _CLOSED),
+)
+#: Those that come from jobs alone and pass with them.
+PASSING_STATUSES = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl"})
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
 
 
@@ -49,6 +58,11 @@ class Host:
     thresholds: Thresholds = Thresholds()
     status: str = "ok"
     mxj_defined: bool = True
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether its status lets jobs start, now or as soon as others have ended."""
+        return self.status.lower() in PASSING_STATUSES
 
     @property
     def processors(self) -> int:

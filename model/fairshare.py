@@ -76,9 +76,9 @@ def partition_hosts(cluster: Cluster, partition: HostPartition) -> tuple[str, ..
 
 
 def expand_hosts(cluster: Cluster, names: list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Hosts that a list of hosts, groups, ``all`` and ``~`` exceptions stands for."""
+    """Hosts that a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions stands for."""
     taken = {host for name in names if name[0] != "~" for host in cluster.expand(name) or ()}
-    if all(name[0] == "~" for name in names):
+    if "others" in names or all(name[0] == "~" for name in names):
         taken = {host.name for host in cluster.hosts}
     left = {host for name in names if name[0] == "~" for host in cluster.expand(name[1:]) or ()}
     return tuple(host.name for host in cluster.hosts if host.name in taken - left)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+#: In a list of hosts: those that the list does not name.
+OTHERS = "others"
+
 
 @dataclass(frozen=True, slots=True)
 class HostRequest:
-    """One name of ``bsub -m``: host, group or unit, ``+level``, ``!`` for first host (PLC-12)."""
+    """One name of ``bsub -m``: host, group, unit or ``others``, ``+level``, ``!`` for first host.
+
+    PLC-12.
+    """
 
     name: str
     preference: int = 0
@@ -25,6 +31,7 @@ class Job:
     all, known to a simulation only.
     begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
+    from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
     """
 
     id: str
@@ -48,6 +55,7 @@ class Job:
     hosts: tuple[HostRequest, ...] = ()
     exclusive: bool = False
     resizable: bool = False
+    from_host: str = ""
 
     @property
     def most_slots(self) -> int:

@@ -12,6 +12,7 @@ class Params:
     mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
     """
 
@@ -22,6 +23,7 @@ class Params:
     job_accept_interval: int = 0
     parallel_sched_by_slot: bool = False
     strict_resreq: bool = False
+    lenient: bool = False
     unit_for_limits: str = "MB"
     default_queue: str = "default"
     cpu_time_factor: float = 0.7

@@ -57,6 +57,12 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
                 f"it inherits the one of {masters[0]}",
                 path=f"queues[{index}].FAIRSHARE",
             )
+        if queue.dispatch_order and not queue.fairshare_queues:
+            yield Problem(
+                f"queue {queue.name}: DISPATCH_ORDER has no effect, it belongs into the master of "
+                "a cross-queue set, the queue with FAIRSHARE_QUEUES",
+                path=f"queues[{index}].DISPATCH_ORDER",
+            )
         if queue.factors and queue.name not in policies:
             whose = (
                 f"its priorities are those of {masters[0]}" if masters else "it has no FAIRSHARE"
@@ -402,11 +408,12 @@ def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:
 
 
 def _group_choice_problem(job: Job, groups: Groups) -> str:
-    """What is wrong with ``bsub -G``, "" if nothing; unchecked where no groups are defined."""
-    if not job.group or not groups.by_name:
+    """What is wrong with ``bsub -G``, "" if nothing: the user is a member, in any queue."""
+    if not job.group:
         return ""
     if job.group not in groups:
-        return f"unknown user group '{job.group}'{nearest(job.group, groups.by_name)}"
+        known = "" if groups.by_name else ": user_groups defines none"
+        return f"unknown user group '{job.group}'{known}{nearest(job.group, groups.by_name)}"
     if not groups.contains_user(job.group, job.user):
         return f"user {job.user} is not a member of group {job.group} that -G names"
     if groups.subgroups(job.group):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import RunningJob
+from ..model.modules import with_loaded_modules
 from ..model.plan import PlannedJob
 from .availability.calendar import close_reserved_slots
 from .availability.demand import Allocation, Demand, TermPlacer
@@ -42,6 +43,7 @@ class PlanningProblem:
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
         reservations (TBR-19).
         """
+        instance = with_loaded_modules(instance)
         resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf)
         base = resolver.profile()
         if not as_lsf:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.duration import expected_duration, expected_finish
 from ..model.errors import InputError
 from ..model.instance import Instance
-from ..model.job import HostRequest, Job, RunningJob
+from ..model.job import OTHERS, HostRequest, Job, RunningJob
 from ..model.queue import Queue
 from ..model.reservation import Reservation
 from ..model.resreq import (
@@ -59,6 +59,7 @@ class Resolver:
     hosts: HostTable
     reserving: bool = True
     honour_windows: bool = False
+    _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
     _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
@@ -224,7 +225,10 @@ class Resolver:
     def _term(
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
-        mask = select_mask(simple.select, self.hosts)
+        local_type, local_model = self.home(job)
+        mask = select_mask(
+            simple.select, self.hosts, local_type=local_type, local_model=local_model
+        )
         mask &= self.hosts.ok
         preference, asked = self._preference(job.hosts)
         mask &= asked
@@ -306,15 +310,27 @@ class Resolver:
         if not requests:
             return preference, np.ones(count, dtype=bool)
         member = np.zeros(count, dtype=bool)
-        for request in requests:
-            mask = self._names((request.name,))
+        for request, mask in self._listed(requests):
             member |= mask
             preference[mask] = np.maximum(preference[mask], request.preference)
         return preference, member
 
+    def _listed(self, requests: tuple[HostRequest, ...]) -> Iterator[tuple[HostRequest, BoolArray]]:
+        """Each entry of a -m list or HOSTS with its hosts; ``others`` are those not named in it."""
+        named = self._names(request.name for request in requests if request.name != OTHERS)
+        for request in requests:
+            yield request, ~named if request.name == OTHERS else self._names((request.name,))
+
     def _first_hosts(self, job: Job) -> BoolArray | None:
-        firsts = [request.name for request in job.hosts if request.first]
-        return self._names(firsts) if firsts else None
+        firsts = [mask for request, mask in self._listed(job.hosts) if request.first]
+        return np.logical_or.reduce(firsts) if firsts else None
+
+    def home(self, job: Job) -> tuple[str | None, str | None]:
+        """Type and model of the host a job was submitted from; None where that is not known."""
+        if job.from_host and not self._homes:
+            hosts = self.instance.cluster.hosts
+            self._homes.update({host.name: (host.type, host.model) for host in hosts})
+        return self._homes.get(job.from_host, (None, None))
 
     # --- refusals -----------------------------------------------------------------------------
 
@@ -381,5 +397,8 @@ def _nowhere(terms: tuple[TermDemand, ...]) -> str:
     for term in terms:
         if not term.candidates.size:
             missing = [item.missing for item in term.alternatives if item.missing]
-            return missing[0] if missing else "no host meets its requirement"
+            if missing:
+                return missing[0]
+            inside = " inside a compute unit of its type" if term.unit is not None else ""
+            return f"no host{inside} meets its requirement"
     return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..model.instance import Instance
+from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
 from .validation import capacity, claims, hosts, limits, shape, times
 from .validation.facts import Facts
@@ -57,5 +58,5 @@ def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Vi
     reservations (TBR-19). Deadlines are soft and never a violation. Faults of the running jobs
     alone are not the plan's. Raises ValueError for a window text that cannot be read.
     """
-    facts = Facts.of(instance, plan, as_lsf=as_lsf, split=split)
+    facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split)
     return [violation for check in _CHECKS for violation in check(facts)]

@@ -199,6 +199,19 @@ def _licence(method: str | None, *, part: bool = False, static: bool = True) -> 
     return apply
 
 
+def _places(method: str | None) -> Feature:
+    """A licence with an amount in each of two places; the other hosts have none."""
+
+    def apply(it: Draft, random: Random) -> None:
+        if it.shared:
+            return
+        _licence(method, part=True)(it, random)
+        rest = frozenset(host["name"] for host in it.hosts[2:3])
+        it.shared.append(SharedResource("lic", float(random.integers(1, 4)), rest))
+
+    return apply
+
+
 def _labels(it: Draft, random: Random) -> None:
     """A string resource that some hosts lack."""
     it.resources.append(ResourceDefinition("os", kind="string"))
@@ -275,6 +288,14 @@ KINDS: dict[str, Feature] = {
     "shared licence PER_SLOT": _licence("PER_SLOT"),
     "shared licence PER_HOST": _licence("PER_HOST"),
     "shared licence of some hosts": _licence(None, part=True),
+    "shared licence in places": _places(None),
+    "shared licence in places PER_SLOT": _places("PER_SLOT"),
+    "limit of a licence in places": _both(_places(None), _limit("p", {"lic": 4.0})),
+    "-m others": _some_jobs(hosts=(HostRequest("h1", 2), HostRequest("others", 1))),
+    "queue HOSTS others": _queue(hosts=(HostRequest("others", 1), HostRequest("h0"))),
+    "submission host": _both(
+        _section("select", "type==local", "mem>0"), _some_jobs(from_host="h0")
+    ),
     "shared dynamic resource": _licence(None, static=False),
     "cu[]": _section("cu", "pref=config", "pref=maxavail", "pref=minavail"),
     "cu[maxcus]": _section("cu", "maxcus=1", "maxcus=2"),

@@ -23,7 +23,7 @@ from slotwise.model.user import User
 
 AMOUNT = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
 SECONDS = st.integers(1, 10**6)
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=12)
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf")), max_size=12)
 NAME = st.from_regex(r"[A-Za-z0-9._-]{1,8}", fullmatch=True)
 MAYBE_SECONDS = st.none() | SECONDS
 WINDOW = st.sampled_from(["", "(19:00-7:00)", "5:19:00-1:8:30", "8-18 20-22"])
@@ -78,7 +78,11 @@ def clusters(draw: Any) -> Cluster:
             ComputeUnit("unit:2", "enclosure", tuple(names[half:]), "unit:rack"),
         )
     members = tuple(draw(st.lists(st.sampled_from(names), unique=True)))
-    shared = draw(st.none() | st.frozensets(st.sampled_from(names)))
+    places = draw(st.none() | st.frozensets(st.sampled_from(names)))
+    static = draw(st.booleans())
+    shared = [SharedResource("licence", draw(AMOUNT), places, static)]
+    if places is not None and draw(st.booleans()):
+        shared.append(SharedResource("licence", draw(AMOUNT), frozenset(names) - places, static))
     return Cluster(
         machines,
         groups=(HostGroup("group:a", members),) if draw(st.booleans()) else (),
@@ -86,7 +90,7 @@ def clusters(draw: Any) -> Cluster:
         default_unit_type=draw(st.sampled_from(["enclosure", "rack"])) if units else None,
         units=units,
         resources=(ResourceDefinition("unit", release=draw(st.booleans())),),
-        shared=(SharedResource("licence", draw(AMOUNT), shared, draw(st.booleans())),),
+        shared=tuple(shared),
     )
 
 
@@ -120,7 +124,9 @@ def _queues() -> st.SearchStrategy[Queue]:
 def jobs(draw: Any, identity: str, names: list[str]) -> Job:
     """A job in queue main."""
     least = draw(st.integers(1, 9))
-    host = st.builds(HostRequest, st.sampled_from(names), st.integers(0, 9), st.booleans())
+    host = st.builds(
+        HostRequest, st.sampled_from([*names, "others"]), st.integers(0, 9), st.booleans()
+    )
     return Job(
         identity,
         slots=least,
@@ -141,6 +147,7 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         application=draw(st.sampled_from(["", "tool"])),
         hosts=tuple(draw(st.lists(host, max_size=2))),
         exclusive=draw(st.booleans()),
+        from_host=draw(st.sampled_from(["", *names])),
     )
 
 
@@ -176,7 +183,13 @@ def instances(draw: Any) -> Instance:
         ),
         reservation_usage=(ReservationUsage("licence", "PER_HOST"),),
         advance_reservations=(AdvanceReservation("demo", now, now + 60, {names[0]: 1}),),
-        params=Params(unit_for_limits=unit, default_queue="main", hist_hours=draw(AMOUNT)),
+        params=Params(
+            unit_for_limits=unit,
+            default_queue="main",
+            hist_hours=draw(AMOUNT),
+            lenient=draw(st.booleans()),
+            modules=draw(st.none() | st.just(("schmod_default", "schmod_limit"))),
+        ),
         now=now,
         origin=draw(st.none() | st.just("2026-01-05T08:00:00+01:00")),
         name=draw(TEXT),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..characters import strange_character
 from ..errors import InputError, Problem, nearest
 from .names import host_requests, tokens
 from .units import MINUTE, Clock, parse_duration, parse_stamp
@@ -49,10 +50,20 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     and the like) are read over. Raises InputError with every option that is wrong; start
     conditions (-w) and job arrays are refused.
     """
+    fields, problems = read_bsub(line, clock)
+    if problems:
+        raise InputError(problems)
+    return fields
+
+
+def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
+    """As :func:`parse_bsub`: the fields of the options that are right, and what is wrong."""
+    if wrong := strange_character(line):
+        return {}, [Problem(f"bsub line: {wrong}")]
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise InputError(f"bsub line: {error}: {line!r}") from None
+        return {}, [Problem(f"bsub line: {error}: {line!r}")]
     if words and words[0].rsplit("/", 1)[-1] == "bsub":
         words = words[1:]
     submission = _Submission(clock or Clock())
@@ -64,11 +75,9 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
         except ValueError as error:
             problems.append(Problem(f"{option}: {error}"))
             words = words[1:] if _wants_value(option) else words
-    if problems:
-        raise InputError(problems)
     if submission.requirements:
         submission.fields["res_req"] = tuple(submission.requirements)
-    return submission.fields
+    return submission.fields, problems
 
 
 def _split(word: str, rest: list[str]) -> tuple[str, list[str]]:

@@ -65,6 +65,7 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         name=document.name,
         description=document.description,
     )
+    instance = jobs.counted(instance)
     findings += [hosts.in_document(finding) for finding in check(instance)]
     return instance, [_in_line(document, finding) for finding in findings]
 

@@ -29,7 +29,7 @@ class HostEntry(Section):
     slots: f.CountOrNone | None = None
     mxj: f.MaxSlots | None = Field(None, alias="MXJ")
     ncpus: f.Count | None = None
-    mxj_defined: f.Flag = True
+    mxj_defined: f.YesNo = True
     type: f.Name = "any"
     model: f.Name = "any"
     cpu_factor: f.Positive = 1.0
@@ -43,7 +43,7 @@ class HostEntry(Section):
     user_slots: f.CountOrNone | None = Field(None, alias="JL/U")
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None
-    status: f.Text = "ok"
+    status: f.Status = "ok"
 
 
 class UnitEntry(Section):
@@ -66,10 +66,10 @@ class ResourceEntry(Section):
 
 
 class SharedEntry(Section):
-    """An amount that several hosts share."""
+    """An amount that several hosts share, in one place or (``5@[a b] 9@[c]``) in several."""
 
     name: f.NewName
-    amount: f.Amount
+    amount: f.Places
     hosts: f.Words | None = None
     static: f.YesNo = True
 
@@ -191,6 +191,7 @@ class ParamsEntry(Section):
     job_accept_interval: f.CountOrNone = Field(0, alias="JOB_ACCEPT_INTERVAL")
     parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
     strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
+    lenient: f.YesNo = False
     unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
@@ -200,7 +201,7 @@ class ParamsEntry(Section):
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
     run_job_factor: f.Number = Field(3.0, alias="RUN_JOB_FACTOR")
     fairshare_adjustment_factor: f.Number = Field(0.0, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
-    fairshare_adjustment: f.Text = ""
+    fairshare_adjustment: f.Line = ""
     hist_hours: f.Amount = Field(5.0, alias="HIST_HOURS")
     enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
     run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
@@ -231,8 +232,9 @@ class JobEntry(Section):
     group: f.Name = ""
     application: f.Name = ""
     hosts: f.Hosts = ()
-    exclusive: f.Flag = False
-    resizable: f.Flag = False
+    exclusive: f.YesNo = False
+    resizable: f.YesNo = False
+    from_host: f.Name = ""
 
 
 class RunningEntry(JobEntry):
@@ -242,7 +244,7 @@ class RunningEntry(JobEntry):
     allocation: f.Allocation
     finish: f.Instant | None = None
     alternative: f.CountOrNone = 0
-    suspended: f.Flag = False
+    suspended: f.YesNo = False
 
 
 class Document(Section):
@@ -251,7 +253,7 @@ class Document(Section):
     model_config = ConfigDict(title="Slotwise instance")
 
     format: Literal["slotwise/1"]
-    name: f.Text = ""
+    name: f.Line = ""
     description: f.Text = ""
     size_base: Literal[1024, 1000] = 1024
     origin: f.Stamp | None = None

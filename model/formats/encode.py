@@ -422,6 +422,7 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "hosts": _requests(job.hosts),
             "exclusive": job.exclusive or None,
             "resizable": job.resizable or None,
+            "from_host": _some(job.from_host),
         }
     )
 

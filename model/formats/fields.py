@@ -7,7 +7,9 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, WithJsonSchema
 
-from ..cluster import Thresholds
+from ..characters import strange_character
+from ..cluster import HOST_STATUSES, Thresholds
+from ..errors import nearest
 from ..job import HostRequest
 from . import names, text, units
 
@@ -23,7 +25,16 @@ _DURATION: dict[str, Any] = {"type": ["number", "string"], "examples": ["2h", "9
 
 
 def _name(value: object) -> object:
+    if isinstance(value, str) and (wrong := strange_character(value, "")):
+        raise ValueError(wrong)
     return str(value) if type(value) is int else value
+
+
+def _host_status(value: object) -> str:
+    if isinstance(value, str) and value in HOST_STATUSES:
+        return value
+    hint = nearest(str(value), HOST_STATUSES) or f": known are {', '.join(HOST_STATUSES[:5])} …"
+    raise ValueError(f"no host status is called {value!r}{hint}")
 
 
 def _new_name(value: object) -> str:
@@ -43,6 +54,10 @@ def _amount(value: object) -> float:
     if number < 0:
         raise ValueError(f"must not be negative, not {value!r}")
     return number
+
+
+def _places(value: object) -> float | tuple[tuple[float, tuple[str, ...]], ...]:
+    return text.resource_map(value) if isinstance(value, str) else _amount(value)
 
 
 def _positive(value: object) -> float:
@@ -140,6 +155,11 @@ HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
 ]
 Names: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.names), WithJsonSchema(_WORDS)]
+Status: TypeAlias = Annotated[
+    str, PlainValidator(_host_status), WithJsonSchema({"enum": list(HOST_STATUSES)})
+]
+#: A text of one line.
+Line: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_TEXT)]
 Words: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.tokens), WithJsonSchema(_WORDS)]
 Count: TypeAlias = Annotated[int, Strict(), Field(ge=1, le=MOST)]
 CountOrNone: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=MOST)]
@@ -151,7 +171,6 @@ Amount: TypeAlias = Annotated[
 Positive: TypeAlias = Annotated[
     float, PlainValidator(_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]
-Flag: TypeAlias = Annotated[bool, Strict()]
 YesNo: TypeAlias = Annotated[
     bool, PlainValidator(text.yes_no), WithJsonSchema({"enum": ["Y", "N", "y", "n", True, False]})
 ]
@@ -182,6 +201,12 @@ Slots: TypeAlias = Annotated[
 ]
 MaxSlots: TypeAlias = Annotated[
     int | str, PlainValidator(_max_slots), WithJsonSchema({"type": ["integer", "string"]})
+]
+#: An amount, or amounts with the hosts that share each.
+Places: TypeAlias = Annotated[
+    float | tuple[tuple[float, tuple[str, ...]], ...],
+    PlainValidator(_places),
+    WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
 Allocation: TypeAlias = Annotated[
     dict[str, int],

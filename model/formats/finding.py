@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..characters import visible
 from ..errors import Problem
 
 #: Keys and indices from the root of a document.
@@ -24,7 +25,10 @@ def path_text(place: Location) -> str:
     """``hosts[1].slots``."""
     text = ""
     for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{visible(part)}" if text else visible(part)
     return text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..cluster import (
@@ -16,6 +16,7 @@ from ..cluster import (
     Thresholds,
 )
 from ..errors import nearest
+from ..job import OTHERS
 from . import document as d
 from .fields import MOST
 from .finding import Finding, Location
@@ -52,17 +53,7 @@ class HostBuilder:
                 ResourceDefinition(e.name, e.kind, e.increasing, e.dynamic, e.consumable, e.release)
                 for e in document.resources
             ),
-            shared=tuple(
-                SharedResource(
-                    e.name,
-                    e.amount,
-                    None
-                    if e.hosts is None
-                    else frozenset(self.members(("shared_resources", i, "hosts"), e.hosts)),
-                    e.static,
-                )
-                for i, e in enumerate(document.shared_resources)
-            ),
+            shared=self._shared(),
         )
 
     def in_document(self, finding: Finding) -> Finding:
@@ -84,6 +75,58 @@ class HostBuilder:
                 else:
                     wanted[name] = None
         return tuple(name for name in wanted if name not in excluded)
+
+    def _shared(self) -> tuple[SharedResource, ...]:
+        """The places of every shared resource; a host is in one of each resource at most."""
+        written = list(self._written_places())
+        explicit = [
+            None if words is None else set(self.members(place, [w for w in words if w != OTHERS]))
+            for _, _, words, place in written
+        ]
+        named: dict[str, set[str]] = {}
+        for (entry, *_), hosts in zip(written, explicit, strict=True):
+            named.setdefault(entry.name, set()).update(hosts or ())
+        places: list[SharedResource] = []
+        for (entry, amount, words, _), hosts in zip(written, explicit, strict=True):
+            if hosts is not None and OTHERS in (words or ()):
+                hosts |= set(self._hosts) - named[entry.name]
+            places.append(
+                SharedResource(
+                    entry.name, amount, None if hosts is None else frozenset(hosts), entry.static
+                )
+            )
+        return self._apart(places, [place for *_, place in written])
+
+    def _written_places(
+        self,
+    ) -> Iterator[tuple[d.SharedEntry, float, tuple[str, ...] | None, Location]]:
+        """Each place with its amount, the words for its hosts (None: all) and where it stands."""
+        for index, entry in enumerate(self._document.shared_resources):
+            where: Location = ("shared_resources", index)
+            if isinstance(entry.amount, float):
+                yield entry, entry.amount, entry.hosts, (*where, "hosts")
+                continue
+            if entry.hosts is not None:
+                self._problem((*where, "hosts"), "the amount names the hosts: leave hosts out")
+            for amount, words in entry.amount:
+                yield entry, amount, words, (*where, "amount")
+
+    def _apart(
+        self, places: list[SharedResource], written: list[Location]
+    ) -> tuple[SharedResource, ...]:
+        """The places, after reporting hosts in two of one resource, and mixed `static`."""
+        home: dict[tuple[str, str], int] = {}
+        static: dict[str, bool] = {}
+        for index, (shared, place) in enumerate(zip(places, written, strict=True)):
+            hosts = self._hosts if shared.hosts is None else sorted(shared.hosts)
+            twice = [host for host in hosts if home.setdefault((shared.name, host), index) != index]
+            if twice:
+                message = f"{twice[0]} has {shared.name} already: a host is in one place of it"
+                self._problem(place, message)
+            if static.setdefault(shared.name, shared.static) != shared.static:
+                message = f"static must be the same in all places of {shared.name}"
+                self._problem((*place[:2], "static"), message)
+        return tuple(places)
 
     def _problem(self, place: Location, message: str) -> None:
         self._findings.append(Finding(place, message))

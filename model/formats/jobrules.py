@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import nearest
 from ..instance import Instance
-from ..job import Job, RunningJob
+from ..job import OTHERS, Job, RunningJob
 from ..queue import Queue
 from .finding import Finding, Location
 from .known import host_names
@@ -45,7 +45,8 @@ class _References:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
-        self._hosts = {"all", *host_names(cluster)}
+        self._machines = {host.name for host in cluster.hosts}
+        self._hosts = {"all", OTHERS, *host_names(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
 
     def check(self, place: Location, job: Job) -> Iterator[Finding]:
@@ -60,6 +61,10 @@ class _References:
             hint = nearest(job.application, self._applications)
             message = f"unknown application {job.application!r}{hint}"
             yield Finding((*place, "application"), message)
+        if job.from_host and job.from_host not in self._machines:
+            hint = nearest(job.from_host, self._machines)
+            message = f"unknown submission host {job.from_host!r}{hint}"
+            yield Finding((*place, "from_host"), message)
         for request in job.hosts:
             if request.name not in self._hosts:
                 hint = nearest(request.name, self._hosts)

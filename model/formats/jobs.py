@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError
+from ..instance import Instance
 from ..job import Application, Job, RunningJob
 from ..params import Params
 from ..queue import Queue
+from ..resreq import slots_without_n
 from . import document as d
 from .finding import Finding, Location
 from .units import Clock
@@ -31,6 +34,7 @@ class JobBuilder:
         self._params = params
         self._clock = clock
         self._findings = findings
+        self._without_n: set[str] = set()
 
     def waiting(self, section: str, entries: Iterable[d.JobEntry]) -> tuple[Job, ...]:
         """Pending or future jobs."""
@@ -58,6 +62,27 @@ class JobBuilder:
             )
         return tuple(built)
 
+    def counted(self, instance: Instance) -> Instance:
+        """The instance in which waiting jobs without -n have the slots of their terms (REQ-14)."""
+        by_level = {q.name for q in instance.queues if "{" in q.res_req}
+        profiles = {p.name for p in instance.applications if "{" in p.res_req}
+
+        def slots_of(job: Job) -> Job:
+            compound = any("{" in text for text in job.res_req)
+            if job.id not in self._without_n or not (
+                compound or job.queue in by_level or job.application in profiles
+            ):
+                return job
+            with suppress(InputError, KeyError):  # what is wrong is found by the rules
+                return replace(job, slots=slots_without_n(instance, job))
+            return job
+
+        return replace(
+            instance,
+            pending=tuple(map(slots_of, instance.pending)),
+            future=tuple(map(slots_of, instance.future)),
+        )
+
     def _instant(self, place: Location, instant: Any) -> int:
         if type(instant) is int:
             return instant
@@ -78,6 +103,7 @@ class JobBuilder:
             application = submitted.pop("application", application)
             slots, max_slots = submitted.pop("slots", slots), submitted.pop("max_slots", max_slots)
         if slots is None:
+            self._without_n.add(entry.id)
             slots = used or default_slots(
                 self._queues.get(queue), self._applications.get(application)
             )
@@ -103,6 +129,7 @@ class JobBuilder:
             hosts=entry.hosts,
             exclusive=entry.exclusive,
             resizable=entry.resizable,
+            from_host=entry.from_host,
         )
         return replace(job, **submitted) if submitted else job
 
@@ -111,14 +138,11 @@ class JobBuilder:
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The fields of the bsub line; a field may not be given twice."""
-        from .bsub import parse_bsub
+        from .bsub import read_bsub
 
         here = (*place, "bsub")
-        try:
-            fields = parse_bsub(entry.bsub or "", self._clock)
-        except InputError as error:
-            self._findings += [Finding(here, problem.message) for problem in error.problems]
-            return {}
+        fields, problems = read_bsub(entry.bsub or "", self._clock)
+        self._findings += [Finding(here, problem.message) for problem in problems]
         for name in sorted(entry.model_fields_set & set(fields)):
             self._findings.append(
                 Finding((*place, name), f"{name} stands in the bsub line already")

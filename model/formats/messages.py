@@ -41,9 +41,16 @@ def explain(error: ValidationError) -> list[Finding]:
     """One finding for each error, with the nearest valid key for an unknown one."""
     found: list[Finding] = []
     for detail in error.errors(include_url=False):
-        place = tuple(part for part in detail["loc"] if part != "[key]")
+        place = _place(detail)
         found.append(Finding(place, _message(detail, place)))
     return found
+
+
+def _place(detail: ErrorDetails) -> Location:
+    """Where it is; behind a wrong key, but not behind an unknown one, pydantic writes ``[key]``."""
+    loc = detail["loc"]
+    marked = loc[-1:] == ("[key]",) and detail["type"] != "extra_forbidden"
+    return loc[:-1] if marked else loc
 
 
 def _message(detail: ErrorDetails, place: Location) -> str:
@@ -120,7 +127,7 @@ def rest(data: Any, error: ValidationError) -> Rest:
     removed: dict[str, list[int]] = {}
     defining = False
     for detail in error.errors(include_url=False, include_context=False, include_input=False):
-        place = tuple(part for part in detail["loc"] if part != "[key]")
+        place = _place(detail)
         if place == ("format",):
             data["format"] = FORMAT
             continue

@@ -5,7 +5,9 @@ Every function raises ValueError with a sentence that says what would be right.
 
 from __future__ import annotations
 
+import itertools
 import re
+import reprlib
 from collections.abc import Iterable, Sequence
 
 from ..job import HostRequest
@@ -13,6 +15,7 @@ from ..job import HostRequest
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
 
+_RIGHT_RANGES = "write n[001-128], n[1,3,7-9] or host[A-D]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _GROUPING = re.compile(r"[,(\[]")
@@ -22,15 +25,31 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 
 def expand_range(text: str) -> tuple[str, ...]:
     """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
-    match = _BRACKET.search(text) if "[" in text else None
-    if match is None:
+    if "[" not in text and "]" not in text:
         return (text,)
-    head, tail = text[: match.start()], text[match.end() :]
-    middles = [name for item in match[1].split(",") for name in _members(item.strip(), text)]
-    rests = expand_range(tail)
-    if len(middles) * len(rests) > MOST_NAMES:
-        raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
-    return tuple(head + middle + rest for middle in middles for rest in rests)
+    parts: list[Sequence[str]] = []
+    place, count = 0, 1
+    for match in _BRACKET.finditer(text):
+        parts.append((_plain(text, place, match.start()),))
+        members = [name for item in match[1].split(",") for name in _members(item.strip(), text)]
+        parts.append(members)
+        place, count = match.end(), count * len(members)
+        if count > MOST_NAMES:
+            raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
+    parts.append((_plain(text, place, len(text)),))
+    return tuple("".join(choice) for choice in itertools.product(*parts))
+
+
+def _plain(text: str, start: int, end: int) -> str:
+    """What stands between brackets; it may hold none itself."""
+    piece = text[start:end]
+    if "[" in piece or "]" in piece:
+        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
+    return piece
+
+
+def _short(text: str) -> str:
+    return reprlib.repr(text)
 
 
 def _members(item: str, text: str) -> Sequence[str]:
@@ -38,9 +57,9 @@ def _members(item: str, text: str) -> Sequence[str]:
     if match is not None:
         first, last = int(match[1]), int(match[2])
         if first > last:
-            raise ValueError(f"the range {item} in {text!r} runs backwards")
+            raise ValueError(f"the range {item} in {_short(text)} runs backwards")
         if last - first >= MOST_NAMES:
-            raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
+            raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
     letters = re.fullmatch(r"([a-z])-([a-z])|([A-Z])-([A-Z])", item)
@@ -48,7 +67,7 @@ def _members(item: str, text: str) -> Sequence[str]:
         low, high = (mark for mark in letters.groups() if mark)
         return [chr(code) for code in range(ord(low), ord(high) + 1)]
     if not item.isalnum():
-        raise ValueError(f"{text!r} has a bad range: write n[001-128], n[1,3,7-9] or host[A-D]")
+        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
     return [item]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from ..errors import nearest
 from ..instance import Instance
+from ..job import OTHERS
+from ..modules import loaded, module_notes
 from ..queue import Queue
 from .finding import Finding, Location
 from .known import unknown_host, unknown_unit_type
@@ -26,6 +28,8 @@ def check_queues(instance: Instance) -> Iterator[Finding]:
         yield from _reservation(instance, queue, place)
         yield from _users(queue, place, users)
     yield from _shares(instance, users)
+    for place, message in module_notes(instance):
+        yield Finding(place, message, warning=True)
 
 
 def _references(
@@ -33,7 +37,7 @@ def _references(
 ) -> Iterator[Finding]:
     cluster = instance.cluster
     for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
-        if cluster.expand(name) is None:
+        if name != OTHERS and cluster.expand(name) is None:
             yield Finding((*place, "HOSTS"), unknown_host(cluster, name))
     for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
         if name != "*" and name not in names:
@@ -52,19 +56,17 @@ def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[
             "RESOURCE_RESERVE reserves both slots and memory"
         )
         yield Finding((*place, "SLOT_RESERVE"), message, warning=True)
-    params = instance.params
     if (
         queue.chunk_job_size is not None
         and queue.chunk_job_size > 1
-        and params.time_reserve_numjobs
+        and instance.params.time_reserve_numjobs
     ):
         message = (
             f"job chunking of queue {queue.name} does not go with time-based reservation: "
             "leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
         )
         yield Finding((*place, "CHUNK_JOB_SIZE"), message)
-    missing = params.modules is not None and "schmod_reserve" not in params.modules
-    if missing and queue.resource_reserve is not None:
+    if not loaded(instance, "schmod_reserve") and queue.resource_reserve is not None:
         message = (
             "schmod_reserve is not among the modules: no memory is reserved for pending "
             f"sequential jobs of queue {queue.name}"

@@ -1,22 +1,25 @@
 """Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
 
-YAML here is the plain part of YAML 1.2: no anchors and aliases, no dates, no base-60 numbers
-(``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60
+numbers (``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
+from ..characters import strange_character, visible
 from ..errors import InputError, Problem
-from .finding import Finding, problems
+from .finding import Finding, Location, problems
 from .positions import compose, duplicates
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
+_NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
 #: Levels of lists and mappings; the format itself needs six.
 DEEPEST = 60
 
@@ -126,16 +129,55 @@ def _complaint(error: yaml.MarkedYAMLError, text: str) -> str:
 
 def _parse_yaml(text: str, source: str) -> Any:
     """Read in two passes: PyYAML's composer recurses in C and would crash on deep nesting."""
-    depth = 0
+    depth, anchor = 0, None
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            message = "anchors and aliases (&x, *x) are not supported: write it out"
+            raise _broken(_NO_ANCHORS, source, _line(event))
+        if anchor is None and getattr(event, "anchor", None) is not None:
+            anchor = event
+        if getattr(event, "tag", None) is not None:
+            message = "tags (!!int, !x) are not supported: write the plain value"
             raise _broken(message, source, _line(event))
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise _broken("nested too deeply", source, _line(event))
+    if anchor is not None:
+        raise _broken(_NO_ANCHORS, source, _line(anchor))
     return yaml.load(text, Loader=_Loader)
+
+
+def strange_values(data: Any) -> Iterator[Finding]:
+    """Every key and text that holds a control or format character."""
+    stack: list[tuple[Location, Any]] = [((), data)] if _any_strange(data) else []
+    while stack:
+        place, value = stack.pop()
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                if isinstance(key, str) and (wrong := strange_character(key, "")):
+                    yield Finding(place, f"the key {visible(key)!r} {wrong}")
+                stack.append(((*place, str(key)), inner))
+        elif isinstance(value, list):
+            stack += [((*place, index), item) for index, item in enumerate(value)]
+        elif isinstance(value, str) and (wrong := strange_character(value)):
+            yield Finding(place, wrong)
+
+
+def _any_strange(data: Any) -> bool:
+    """Whether there is one at all: quick, as places are needed where something is wrong only."""
+    stack = [data]
+    while stack:
+        value = stack.pop()
+        kind = type(value)
+        if kind is str:
+            if not value.isprintable():
+                return True
+        elif kind is dict:
+            stack += value
+            stack += value.values()
+        elif kind is list:
+            stack += value
+    return False
 
 
 def _line(event: yaml.Event) -> int | None:

@@ -88,10 +88,12 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
     from .build import build
     from .document import Document
     from .messages import explain, rest, rests_on_definitions
+    from .raw import strange_values
 
     context = _context(data)
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
+    strange = list(strange_values(data))
     try:
         instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
@@ -105,11 +107,17 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
             # A complaint about a whole entry may only be due to the part that was left out.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
             found += [finding for finding in others if finding.place not in broken]
-        fatal = [finding for finding in found if not finding.warning]
+        fatal = _with_strange(strange, [finding for finding in found if not finding.warning])
         raise InputError(_located(fatal, source, lines)) from None
-    if fatal := [finding for finding in found if not finding.warning]:
+    if fatal := _with_strange(strange, [finding for finding in found if not finding.warning]):
         raise InputError(_located(fatal, source, lines))
     return instance, _located(found, source, lines) if found else ()
+
+
+def _with_strange(strange: list[Finding], found: list[Finding]) -> list[Finding]:
+    """Both; of a text with strange characters nothing else is said."""
+    places = {finding.place for finding in strange}
+    return strange + [finding for finding in found if finding.place not in places]
 
 
 def _located(findings: list[Finding], source: str, lines: _Lines) -> tuple[Problem, ...]:

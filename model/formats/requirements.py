@@ -8,8 +8,14 @@ from ..errors import InputError
 from ..instance import Instance
 from ..job import Job
 from ..queue import Queue
-from ..resreq import Compound, Requirement, Vocabulary, effective_requirement
-from ..resreq.parser import Options, parse_with_notes
+from ..resreq import (
+    Compound,
+    Requirement,
+    Vocabulary,
+    effective_requirement,
+    parse_with_notes,
+    requirement_options,
+)
 from ..resreq.syntax import Cu
 from .finding import Finding, Location
 from .known import unknown_unit_type
@@ -37,14 +43,11 @@ def check_requirements(instance: Instance) -> list[Finding]:
 
 class _RequirementReader:
     def __init__(self, instance: Instance) -> None:
-        params = instance.params
         self._instance = instance
         self._queues = {queue.name: queue for queue in instance.queues}
         self._profiles = {profile.name for profile in instance.applications}
-        vocabulary = Vocabulary.of_cluster(instance.cluster)
-        self._options = Options(
-            strict=params.strict_resreq, unit=params.unit_for_limits, vocabulary=vocabulary
-        )
+        known = Vocabulary.of_cluster(instance.cluster)
+        self._options = requirement_options(instance.params, known)
         self._read: dict[str, tuple[str, bool]] = {}
         self._accepted: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
 
@@ -88,6 +91,11 @@ class _RequirementReader:
             return
         for warning in merged.warnings:
             yield warning, True
+        if isinstance(merged.requirement, Compound):
+            total = sum(term.count or 0 for term in merged.requirement.terms)
+            if total != job.most_slots:
+                asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
+                yield f"{asked}: they must agree", False
         for message in self._units(merged.requirement, job, queue):
             yield message, False
 

@@ -35,7 +35,6 @@ def _names(instance: Instance) -> Iterator[Finding]:
     cluster = instance.cluster
     sections: dict[str, Iterable[str]] = {
         "resources": [item.name for item in cluster.resources],
-        "shared_resources": [item.name for item in cluster.shared],
         "queues": [queue.name for queue in instance.queues],
         "applications": [profile.name for profile in instance.applications],
         "users": [user.name for user in instance.users],

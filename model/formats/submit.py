@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
-from .bsub import parse_bsub
+from ..resreq import slots_without_n
+from ..share_rules import share_problems
+from .bsub import read_bsub
 from .finding import Finding
 from .jobrules import check_jobs
-from .jobs import default_slots
 from .requirements import check_requirements
 from .units import Clock
 
 
-def submitted_job(instance: Instance, line: str, *, user: str = "user") -> Job:
+def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
     """The job that a bsub line submits now, as the last one of its queue.
 
     line: options with or without the word bsub in front and a command behind. Its id is the next
-    number, or ``asked`` where jobs have names. Raises InputError with everything that is wrong with
+    number, or ``asked`` where jobs have names. from_host: where it is submitted, "" where nobody
+    knows. Raises InputError with everything that is wrong with
     the line: syntax, names that do not exist, what its queue would refuse.
     """
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    try:
-        fields = parse_bsub(line, Clock(origin, instance.now))
-    except InputError as error:
-        texts = [problem.message.removeprefix("bsub line: ") for problem in error.problems]
-        raise InputError(Problem(text, path="bsub line") for text in texts) from None
-    queue = fields.setdefault("queue", instance.params.default_queue)
-    slots = fields.pop("slots", None)
-    if slots is None:
-        known = next((item for item in instance.queues if item.name == queue), None)
-        slots = default_slots(known, instance.application(fields.get("application", "")))
-    job = Job(id=_next_id(instance), user=user, slots=slots, submit=instance.now, **fields)
-    if wrong := list(refusals(instance, job)):
-        raise InputError(Problem(text, path="bsub line") for text in wrong)
+    fields, problems = read_bsub(line, Clock(origin, instance.now))
+    wrong = [problem.message.removeprefix("bsub line: ") for problem in problems]
+    fields.setdefault("queue", instance.params.default_queue)
+    job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
+    if "slots" not in fields:
+        with suppress(InputError, KeyError):  # what is wrong is said below
+            job = replace(job, slots=slots_without_n(instance, job))
+    wrong += refusals(instance, job)
+    if wrong:
+        raise InputError(Problem(text, path="bsub line") for text in dict.fromkeys(wrong))
     return job
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
     alone = replace(instance, pending=(job,), running=(), future=())
-    for finding in (*check_jobs(alone), *check_requirements(alone)):
+    for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):
         if finding.place[:1] == ("pending",) and not finding.warning:
             yield _sentence(finding)
+
+
+def _shares(alone: Instance) -> Iterator[Finding]:
+    """What fairshare and user groups say of the job, the only one of the instance."""
+    for problem in share_problems(alone):
+        if problem.path.startswith("pending"):
+            field = "group" if alone.pending[0].group else "user"
+            yield Finding(("pending", 0, field), problem.message)
 
 
 def _sentence(finding: Finding) -> str:
@@ -55,6 +63,7 @@ def _sentence(finding: Finding) -> str:
 
 
 _OPTIONS = {"queue": "-q", "slots": "-n", "run_limit": "-W", "hosts": "-m", "res_req": "-R"}
+_OPTIONS |= {"group": "-G", "application": "-app", "exclusive": "-x", "from_host": "--from"}
 
 
 def _next_id(instance: Instance) -> str:

@@ -17,6 +17,7 @@ from .units import MINUTE, parse_duration, parse_size
 _SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
 _BOUND = re.compile(r"\[\s*([^\s=\[\]]+)\s*=\s*([^\s,\[\]]+)\s*(?:,\s*([^\s,\[\]]+)\s*)?\]")
 _PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")
+_PLACE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*@\s*(?:\[|([^\s\[\]@]+(?=\s|$)))")
 _PREEMPTION = re.compile(r"(PREEMPTIVE|PREEMPTABLE)(?:\[([^\]]*)\])?")
 
 #: Words of a share list that are no user or group.
@@ -201,6 +202,38 @@ def resource_amounts(value: object) -> dict[str, float]:
         if not pairs or _PAIR.sub("", text).strip():
             raise ValueError(f"must be [resource,amount] … or a mapping, not {value!r}")
     return {name: parse_size(amount) for name, amount in pairs}
+
+
+def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
+    """The places of ``5@[hostA hostB] 9@[others]`` (ResourceMap): amounts and words for hosts."""
+    found: list[tuple[float, tuple[str, ...]]] = []
+    place = 0
+    while match := _PLACE.match(value, place):
+        place = match.end()
+        words: tuple[str, ...] = (match[2],) if match[2] else ()
+        if not words:
+            close = _closing(value, place)
+            place, words = close + 1, tokens(value[place:close])
+        if not words or place > len(value):
+            break
+        if "default" in words:
+            raise ValueError(
+                "[default] is an amount on every host alone: give the hosts amounts of their own"
+            )
+        found.append((float(match[1]), words))
+    if not found or value[place:].strip():
+        raise ValueError(f"must be a number, or places such as 5@[a b] 9@[c], not {value!r}")
+    return tuple(found)
+
+
+def _closing(value: str, place: int) -> int:
+    """Where the bracket that was opened before `place` is closed, the length where it is not."""
+    depth = 1
+    for index in range(place, len(value)):
+        depth += (value[index] == "[") - (value[index] == "]")
+        if depth == 0:
+            return index
+    return len(value)
 
 
 def scope(value: object, each: bool) -> Scope:

@@ -10,7 +10,7 @@ The grammar library is loaded when the first string is parsed.
 from __future__ import annotations
 
 from .combine import Merged, combine
-from .effective import effective_requirement
+from .effective import effective_requirement, requested, requirement_options, slots_without_n
 from .errors import ResreqError
 from .evaluate import select_mask
 from .levels import merge_levels, resolve_counts
@@ -40,7 +40,10 @@ __all__ = [
     "parse_with_notes",
     "print_expression",
     "print_requirement",
+    "requested",
+    "requirement_options",
     "resolve_counts",
     "same_classes",
     "select_mask",
+    "slots_without_n",
 ]

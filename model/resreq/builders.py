@@ -10,14 +10,16 @@ from ..errors import nearest
 from .errors import ResreqError
 from .selection import SelectionBuilder
 from .syntax import Amount, Cu, Expression, OrderKey, Rusage, Span, UsageString
-from .vocabulary import BUILTIN_STATIC, SCALED, UNITS, canonical
+from .vocabulary import BUILTIN_STATIC, CHANGING, SCALED, UNITS, canonical
 
 if TYPE_CHECKING:
     from lark import Token, Tree
 
     from .parser import Options
 
-_RESTRICTED = re.compile(r"\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*")
+_RESTRICTED = re.compile(
+    r"\s*-\s*[A-Za-z_]\w*\s*|\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*"
+)
 _QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
 _VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
 _SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
@@ -41,12 +43,16 @@ class Builder:
         word = "" if token is None else str(token)
         raise ResreqError(what, text=self._body, position=position, token=word, expected=expected)
 
-    def _known(self, token: Token) -> str:
-        """The resource that a token names; a name outside a complete vocabulary is an error."""
+    def _known(self, token: Token, *words: str) -> str:
+        """The resource that a token names; a name outside a complete vocabulary is an error.
+
+        words: what else may stand there, for the hint.
+        """
         name = canonical(str(token))
         vocabulary = self._options.vocabulary
         if vocabulary.complete and vocabulary.kind(name) is None:
-            self.fail(token, f"no resource is called '{token}'{nearest(name, vocabulary.names())}")
+            hint = nearest(name, (*vocabulary.names(), *words))
+            self.fail(token, f"no resource is called '{token}'{hint}")
         return name
 
     # --- select -------------------------------------------------------------------------------
@@ -58,7 +64,7 @@ class Builder:
 
     def select(self, tree: Tree[Any] | Token, start: str) -> Expression:
         """The expression of a select section."""
-        selection = SelectionBuilder(self._body, self._options, self._known)
+        selection = SelectionBuilder(self._body, self._options, self._known, self._notes)
         return selection.restricted(tree) if start == "restricted" else selection.expression(tree)
 
     # --- order and same -----------------------------------------------------------------------
@@ -77,7 +83,13 @@ class Builder:
 
     def same(self, tree: Tree[Any]) -> tuple[str, ...]:
         """Names of a same section, each once."""
-        return tuple(dict.fromkeys(self._known(token) for token in _tokens(tree, "NAME")))
+        names = tuple(dict.fromkeys(self._known(token) for token in _tokens(tree, "NAME")))
+        for name in names:
+            if name in CHANGING or name in self._options.vocabulary.dynamic:
+                self._notes.append(
+                    f"same[{name}]: {name} is not static, hosts agree in it only by chance"
+                )
+        return names
 
     # --- rusage -------------------------------------------------------------------------------
 
@@ -87,15 +99,15 @@ class Builder:
         bars = _tokens(tree, "OR")
         if bars and self._in_term:
             self.fail(bars[0], "a compound requirement takes no alternatives ('||')")
-        parts = _subtrees(tree)
-        for alternative in parts:
+        for place, alternative in enumerate(_subtrees(tree)):
             seen: set[str] = set()
-            strings = _subtrees(alternative)
-            usages = [self._usage(usage, seen) for usage in strings]
-            if UsageString(()) in usages and len(strings) + len(parts) > 2:
-                self.fail(
-                    None, "a usage string is empty", "a resource on both sides of ',' and '||'"
-                )
+            commas = _tokens(alternative, "COMMA")
+            usages = [self._usage(usage, seen) for usage in _subtrees(alternative)]
+            if UsageString(()) in usages and (bars or commas):
+                # The sign that has nothing beside it: the one before, at the start the one behind.
+                signs, empty = (commas, usages.index(UsageString(()))) if commas else (bars, place)
+                sign = signs[max(0, empty - 1)]
+                self.fail(sign, "a usage string is empty", f"a resource on both sides of '{sign}'")
             alternatives.append(tuple(usage for usage in usages if usage != UsageString(())))
         return Rusage(tuple(alternatives)) if any(alternatives) else None
 
@@ -125,35 +137,48 @@ class Builder:
             amounts.append(self._amount(name, values, phased, seen))
         if own and not amounts:
             self._notes.append("duration and decay without a resource reserve nothing")
+        static = self._options.vocabulary.static_shared
+        for amount in amounts:
+            if own and amount.resource in static:
+                self._notes.append(
+                    f"{amount.resource} is a static shared resource: it knows no duration and "
+                    "no decay"
+                )
         usage = UsageString(tuple(amounts), durations, decays)
         self._check_phases(first, usage)
         return usage
 
     def _amount(self, name: Token, values: Sequence[Token], phased: bool, seen: set[str]) -> Amount:
-        resource = self._known(name)
+        resource = self._known(name, "duration", "decay")
+        self._note_misspelling(name)
         if resource in seen:
             self.fail(name, f"{resource} stands in this usage string a second time", "each once")
         seen.add(resource)
         if phased and resource != "mem":
             self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
         amounts = tuple(self._number(resource, value) for value in values)
-        if self._consumed(name, resource):
+        why = self._not_consumed(resource)
+        if not why:
             return Amount(resource, amounts, phased)
-        self._notes.append(f"{resource} is not consumed by jobs: rusage of it reserves nothing")
+        if self._options.strict:
+            self.fail(name, f"{resource} {why}", "a resource that jobs consume")
+        self._notes.append(f"{resource} {why}: rusage of it reserves nothing")
         return Amount(resource, ())
 
-    def _consumed(self, name: Token, resource: str) -> bool:
-        """Whether jobs can reserve the resource; strict syntax refuses one they cannot (REQ-08)."""
+    def _not_consumed(self, resource: str) -> str:
+        """Why jobs cannot reserve the resource, "" if they can (REQ-08)."""
         vocabulary = self._options.vocabulary
         kind = vocabulary.kind(resource)
-        inert = resource in BUILTIN_STATIC or resource in vocabulary.inert
         if kind == "string":
-            self.fail(name, f"{resource} is a string: jobs cannot reserve it", "a numeric resource")
-        if kind == "boolean" or inert:
-            if self._options.strict:
-                self.fail(name, f"{resource} is not consumable", "a resource that jobs consume")
-            return False
-        return True
+            return "is a string"
+        inert = resource in BUILTIN_STATIC or resource in vocabulary.inert
+        return "is not consumed by jobs" if kind == "boolean" or inert else ""
+
+    def _note_misspelling(self, name: Token) -> None:
+        """A word near to duration or decay that is no known resource was mostly meant as one."""
+        hint = nearest(str(name), ("duration", "decay"))
+        if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
+            self._notes.append(f"{name} is taken for a resource{hint}")
 
     def _number(self, resource: str, token: Token) -> float:
         number, suffix = self._split(token)
@@ -174,8 +199,11 @@ class Builder:
         if suffix not in _SECONDS:
             self.fail(token, f"'{token}' is no duration", "minutes, or a number with s, m or h")
         if number < 0:
-            self.fail(token, "a duration cannot be negative", "0 or more")
-        return round(number * _SECONDS[suffix])
+            self.fail(token, "a duration cannot be negative", "more than 0")
+        seconds = round(number * _SECONDS[suffix])
+        if not seconds:
+            self.fail(token, f"a duration of {token} reserves nothing", "1s or more")
+        return seconds
 
     def _decay(self, token: Token) -> float:
         number, suffix = self._split(token)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..cluster import BUILTIN_INDICES
+from .printer import in_own_unit
 from .rusage import Alternative, amounts
-from .selection import plain
 from .syntax import UsageString
 
-#: RESRSV_LIMIT: resource to least and greatest value.
-Ranges: TypeAlias = Mapping[str, tuple[float, float]]
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes.
+
+    unit: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
+    """
+
+    bounds: Mapping[str, tuple[float, float]]
+    unit: str = "MB"
+
+    def shown(self, resource: str, value: float) -> str:
+        """An amount as people write it here."""
+        return in_own_unit(resource, value, self.unit)
 
 
 def exceeding(
-    upper: Alternative, lower: Alternative, ranges: Collection[str], level: str, *, joint: bool
+    upper: Alternative, lower: Alternative, ranges: Ranges, level: str, *, joint: bool
 ) -> tuple[str, ...]:
     """What `upper` asks beyond `lower`, the rusage of `level`, a sentence each; () if nothing.
 
@@ -29,13 +41,12 @@ def exceeding(
         if resource not in below:
             continue
         most, held = below[resource]
-        limited = resource in BUILTIN_INDICES and resource not in ranges
+        limited = resource in BUILTIN_INDICES and resource not in ranges.bounds
         if limited and amount.values and most.values and amount.values[0] > most.values[0]:
-            problems.append(
-                f"rusage {resource}={plain(amount.values[0])} exceeds "
-                f"{resource}={plain(most.values[0])} of the {level}"
-            )
-        if not joint:
+            asked, given = (ranges.shown(resource, each.values[0]) for each in (amount, most))
+            problems.append(f"rusage {resource}={asked} exceeds {resource}={given} of the {level}")
+        alone = joint and len(upper) == 1 and len(lower) == 1
+        if not alone:
             problems += _longer(resource, usage, held, level)
     if joint and len(upper) == 1 and len(lower) == 1:
         problems += _longer("rusage", upper[0], lower[0], level)
@@ -58,11 +69,12 @@ def _minutes(seconds: int) -> str:
 
 def outside(alternative: Alternative, ranges: Ranges) -> tuple[str, ...]:
     """The amounts of an alternative that lie outside RESRSV_LIMIT, a sentence each."""
-    return tuple(
-        f"rusage {resource}={plain(value)} is outside "
-        f"RESRSV_LIMIT [{resource}={plain(ranges[resource][0])},{plain(ranges[resource][1])}]"
-        for resource, (amount, _) in amounts(alternative).items()
-        if resource in ranges
-        for value in amount.values
-        if not ranges[resource][0] <= value <= ranges[resource][1]
-    )
+    found = []
+    for resource, (amount, _) in amounts(alternative).items():
+        for value in amount.values if resource in ranges.bounds else ():
+            least, most = ranges.bounds[resource]
+            if not least <= value <= most:
+                low, asked, high = (ranges.shown(resource, n) for n in (least, value, most))
+                limit = f"RESRSV_LIMIT [{resource}={low},{high}]"
+                found.append(f"rusage {resource}={asked} is outside {limit}")
+    return tuple(found)

@@ -48,17 +48,54 @@ _HINTS = (
     (re.compile(r"\["), _SELECT, "no section inside a section"),
 )
 _TURNED = re.compile(r"=[<>]")
+#: ``linux==type``: the grammar takes the resource for the beginning of another comparison.
+_STRING_RIGHT = re.compile(
+    r"('[^']*'|\"[^\"]*\"|[\w.]+)\s*(==|!=|<=|>=|<|>|=)\s*(type|model|status|hname)$"
+)
+_UNEQUAL = re.compile(r"<\s*>")
+#: ``mem:100``, ``mem 100`` and ``mem>100`` in a usage string.
+_AMOUNT = re.compile(r"([A-Za-z_]\w*)\s*(:|[<>]=?|)\s*([0-9.][\w.]*)")
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
     """The error to raise for one that lark raised over `body`, read by the rule `start`."""
     position = len(body.rstrip()) if _at_end(error) else min(error.pos_in_stream or 0, len(body))
+    slip = _slip(body, position, start)
+    if slip is not None:
+        return slip
     token = _piece(body, position)
     name = "the selection" if start in _SELECT else f"{start}[]"
     what = f"{name} cannot go on with '{token}' here" if token else f"{name} stops too early"
     return ResreqError(
         what, text=body, position=position, token=token, expected=_expected(error, body, start)
     )
+
+
+def _slip(body: str, position: int, start: str) -> ResreqError | None:
+    """The error for a slip that shows more than the place at which lark stops."""
+    if start in _SELECT:
+        turned = _STRING_RIGHT.search(body[:position].rstrip())
+        if turned is not None:
+            value, sign, name = turned.groups()
+            what = f"the string {name} stands on the right"
+            right = f"{name}{_MIRRORED.get(sign, sign)}{value}"
+            return _error(what, body, turned.start(3), name, right)
+        unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
+        if unequal is not None:
+            what = f"'{unequal.group()}' is no comparison"
+            return _error(what, body, unequal.start(), unequal.group(), "'!='")
+    for amount in _AMOUNT.finditer(body) if start == "rusage" else ():
+        name, sign, number = amount.groups()
+        if position in (amount.start(2), amount.start(3)):
+            at, token = (amount.start(2), sign) if sign else (amount.start(3), number)
+            what = f"{name} stands apart from its amount"
+            return _error(what, body, at, token, f"'=': {name}={number}")
+    return None
+
+
+def _error(what: str, body: str, at: int, token: str, expected: str) -> ResreqError:
+    return ResreqError(what, text=body, position=at, token=token, expected=expected)
 
 
 def _at_end(error: UnexpectedInput) -> bool:

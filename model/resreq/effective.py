@@ -6,9 +6,11 @@ from functools import lru_cache
 
 from ..instance import Instance
 from ..job import Job
+from ..params import Params
 from .combine import Merged, combine
 from .levels import merge_levels, resolve_counts
 from .parser import Options
+from .printer import print_requirement
 from .syntax import Compound, Requirement
 from .vocabulary import Vocabulary
 
@@ -19,19 +21,53 @@ def effective_requirement(instance: Instance, job: Job) -> Merged:
     Equal strings under equal parameters are merged once. Raises InputError (ResreqError for a
     string that cannot be read) when the job must be refused. KeyError if the queue is unknown.
     """
+    return _merged(instance, job, (job.slots, job.most_slots))
+
+
+def slots_without_n(instance: Instance, job: Job) -> int:
+    """Slots of a job that gives no -n: what the terms of a compound requirement add up to.
+
+    Without one the default of PROCLIMIT, the application's before the queue's, else 1. Raises as
+    :func:`effective_requirement` does.
+    """
+    requirement = _merged(instance, job, None).requirement
+    if isinstance(requirement, Compound):
+        return sum(term.count or 0 for term in requirement.terms)
+    limit = _processor_limit(instance, job)
+    return 1 if limit is None else limit[1] or limit[0]
+
+
+def requirement_options(params: Params, vocabulary: Vocabulary) -> Options:
+    """How requirement strings are read under the parameters of a cluster."""
+    return Options(
+        strict=params.strict_resreq,
+        lenient=params.lenient,
+        unit=params.unit_for_limits,
+        vocabulary=vocabulary,
+    )
+
+
+def requested(instance: Instance, job: Job) -> str:
+    """The -R of a job as views show it: one string, several options merged into one (004).
+
+    Raises InputError where they cannot be merged.
+    """
+    if len(job.res_req) < 2:
+        return " ".join(job.res_req)
+    options = requirement_options(instance.params, Vocabulary())
+    return print_requirement(combine(job.res_req, options).requirement, options.unit)
+
+
+def _merged(instance: Instance, job: Job, slots: tuple[int, int] | None) -> Merged:
+    """slots: -n min and max, None where the job gives no -n."""
     queue = instance.queue(job.queue)
     application = instance.application(job.application) if job.application else None
-    params = instance.params
-    options = Options(
-        strict=params.strict_resreq,
-        unit=params.unit_for_limits,
-        vocabulary=Vocabulary.of_definitions(instance.cluster.resources),
-    )
+    known = Vocabulary.of_definitions(instance.cluster.resources)
+    options = requirement_options(instance.params, known)
     job_based = frozenset(
         usage.resource for usage in instance.reservation_usage if usage.method == "PER_JOB"
     )
-    profile = application.slots if application is not None else None
-    limits = profile or queue.slots
+    limits = _processor_limit(instance, job)
     return _effective(
         job.res_req,
         application.res_req if application is not None else "",
@@ -39,9 +75,15 @@ def effective_requirement(instance: Instance, job: Job) -> Merged:
         tuple(sorted(queue.resrsv_limit.items())),
         job_based,
         options,
-        (job.slots, job.most_slots),
+        slots,
         limits[1] if limits is not None else None,
     )
+
+
+def _processor_limit(instance: Instance, job: Job) -> tuple[int, int | None, int | None] | None:
+    """PROCLIMIT, the application's before the queue's."""
+    application = instance.application(job.application) if job.application else None
+    return (application and application.slots) or instance.queue(job.queue).slots
 
 
 @lru_cache(maxsize=16384)
@@ -52,7 +94,7 @@ def _effective(
     resrsv_limit: tuple[tuple[str, tuple[float, float]], ...],
     job_based: frozenset[str],
     options: Options,
-    slots: tuple[int, int],
+    slots: tuple[int, int] | None,
     proclimit_default: int | None,
 ) -> Merged:
     levels = [combine(job, options), combine((application,), options), combine((queue,), options)]
@@ -62,6 +104,7 @@ def _effective(
         levels[2].requirement,
         resrsv_limit=dict(resrsv_limit),
         job_based=job_based,
+        unit=options.unit,
     )
     warnings = [warning for level in levels for warning in level.warnings]
     requirement = _counted(merged.requirement, slots, proclimit_default)
@@ -69,11 +112,10 @@ def _effective(
 
 
 def _counted(
-    requirement: Requirement, slots: tuple[int, int], proclimit_default: int | None
+    requirement: Requirement, slots: tuple[int, int] | None, proclimit_default: int | None
 ) -> Requirement:
-    """Counts of a compound requirement; one slot without a range is a job that gave no -n."""
+    """Counts of a compound requirement; None and a single slot are a job that gave no -n."""
     if not isinstance(requirement, Compound):
         return requirement
-    least, most = slots
-    asked = None if least == most == 1 else most
-    return resolve_counts(requirement, asked, proclimit_default)
+    asked = None if slots in (None, (1, 1)) else slots
+    return resolve_counts(requirement, asked and asked[1], proclimit_default)

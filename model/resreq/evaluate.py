@@ -94,14 +94,14 @@ def needs_local_type(expression: Expression | None, table: HostTable, local: Loc
     """Whether the default ``type==local`` applies and the type of the submission host is known."""
     if not local.default or local.type is None:
         return False
-    kinds = {table.kind(name) for name in named(expression, table)}
+    kinds = {table.vocabulary.kind(name) for name in named(expression, table)}
     return not kinds & {"string", "boolean"}
 
 
 def named(expression: Expression | None, table: HostTable) -> Iterator[str]:
     """Resources that a selection names; words that are values of string resources are none."""
     match expression:
-        case Name(name):
+        case Name(name) | Defined(name):
             yield name
         case Unary(_, operand):
             yield from named(operand, table)

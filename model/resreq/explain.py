@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from .evaluate import Local, compare_text, named, needs_local_type, open_to, truth, value
-from .printer import print_expression
-from .selection import plain
-from .syntax import Defined, Expression, Unary, operands
+from .printer import in_own_unit, print_expression
+from .syntax import Expression, operands
 from .table import HostTable
 
 
-def reasons(expression: Expression | None, table: HostTable, host: int, local: Local) -> list[str]:
-    """Every condition of a selection that the host at position `host` fails; [] if it is chosen."""
+def reasons(
+    expression: Expression | None, table: HostTable, host: int, local: Local, unit: str = "MB"
+) -> list[str]:
+    """Every condition of a selection that the host at position `host` fails; [] if it is chosen.
+
+    unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are given.
+    """
     found = [
-        f"{print_expression(part)} is false{_facts(part, table, host)}"
+        f"{print_expression(part, unit)} is false{_facts(part, table, host, unit)}"
         for part in (operands(expression, "&&") if expression is not None else ())
         if not _holds(part, table, host, local)
     ]
@@ -36,10 +38,12 @@ def _holds(part: Expression, table: HostTable, host: int, local: Local) -> bool:
     return bool(result if result.ndim == 0 else result[host])
 
 
-def _facts(part: Expression, table: HostTable, host: int) -> str:
+def _facts(part: Expression, table: HostTable, host: int, unit: str) -> str:
     facts = []
-    for name in dict.fromkeys(_names(part, table)):
-        kind = table.kind(name)
+    for name in dict.fromkeys(named(part, table)):
+        kind = table.vocabulary.kind(name)
+        if kind is None:  # a product, such as LSF_Base
+            continue
         if kind == "string":
             column = table.text(name)
             code = int(column.code[host])
@@ -51,12 +55,5 @@ def _facts(part: Expression, table: HostTable, host: int) -> str:
         elif np.isnan(number):
             facts.append(f"it has no {name}")
         else:
-            facts.append(f"{name} is {plain(number)}")
+            facts.append(f"{name} is {in_own_unit(name, number, unit)}")
     return f": {', '.join(facts)}" if facts else ""
-
-
-def _names(part: Expression, table: HostTable) -> Iterator[str]:
-    yield from named(part, table)
-    inner = part.operand if isinstance(part, Unary) else part
-    if isinstance(inner, Defined) and table.vocabulary.kind(inner.resource):
-        yield inner.resource

@@ -20,15 +20,17 @@ def merge_levels(
     *,
     resrsv_limit: Mapping[str, tuple[float, float]] | None = None,
     job_based: frozenset[str] = frozenset(),
+    unit: str = "MB",
 ) -> Merged:
     """The requirement a job is scheduled by; None or an empty requirement is "not defined".
 
     resrsv_limit: RESRSV_LIMIT of the queue, resource to (least, greatest). job_based: resources
     reserved once a job: from the queue they go to the first term of a compound requirement.
+    unit: LSF_UNIT_FOR_LIMITS, in which refusals give mem and swp.
     Raises InputError with one problem for each thing that exceeds what the queue allows. What is
     ignored by the rules for compound requirements stands in the warnings.
     """
-    ranges = resrsv_limit or {}
+    ranges = Ranges(resrsv_limit or {}, unit)
     warnings: list[str] = []
     job, application, queue = (
         None if level == Simple() else level for level in (job, application, queue)

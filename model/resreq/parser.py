@@ -11,9 +11,10 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ..characters import strange_character
 from .complaint import complaint
 from .errors import ResreqError
-from .scanner import SectionText, is_compound, sections, terms, unquoted
+from .scanner import SectionText, is_compound, joined_selections, sections, terms, unquoted
 from .syntax import Compound, Requirement, Simple, Term, joined
 from .vocabulary import ANY, UNITS, Vocabulary
 
@@ -74,6 +75,8 @@ def parse_with_notes(text: str, options: Options) -> Parsed:
     """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
         raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+    if wrong := strange_character(text, "\n\t\r"):
+        raise ResreqError(f"the requirement {wrong}", text=text)
     inner, offset = unquoted(text)
     try:
         requirement, notes = _requirement(inner, options)
@@ -108,9 +111,7 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
     found, stray = sections(text)
     result = Simple()
     seen: dict[str, SectionText] = {}
-    explicit = any(section.keyword == "select" for section in found)
-    if found and not found[0].keyword and explicit:
-        stray, found = (found[0], *stray), found[1:]
+    found, stray = _with_leading(text, found, stray, options, notes)
     for section in stray:
         _judge_stray(text, section, options, notes)
     for section in found:
@@ -139,6 +140,25 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
     if options.together:
         check_together(result, text, seen.get("span"))
     return result
+
+
+def _with_leading(
+    text: str,
+    found: tuple[SectionText, ...],
+    stray: tuple[SectionText, ...],
+    options: Options,
+    notes: list[str],
+) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
+    """Selections beside select[]: they hold too, unless the syntax is strict (004)."""
+    if not options.strict:
+        found, stray = joined_selections(text, found, stray)
+    explicit = any(section.keyword == "select" for section in found)
+    if not (found and not found[0].keyword and explicit):
+        return found, stray
+    if options.strict:
+        return found[1:], (found[0], *stray)
+    notes.append(f"'{found[0].body}' stands before select[…]: both must hold")
+    return found, stray
 
 
 def check_together(simple: Simple, text: str = "", span: SectionText | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .selection import plain
+from .selection import in_unit, plain
 from .syntax import (
     Amount,
     Binary,
@@ -20,6 +20,7 @@ from .syntax import (
     UsageString,
     operands,
 )
+from .vocabulary import SCALED, UNITS
 
 _LEVELS = {
     "||": 1,
@@ -39,31 +40,38 @@ _COMPARISONS = (3, 4)
 _UNARY = 7
 
 
-def print_requirement(requirement: Requirement) -> str:
-    """The normal form; "" for an empty requirement. MB for mem and swp, minutes where they fit."""
+def print_requirement(requirement: Requirement, unit: str = "MB") -> str:
+    """The normal form; "" for an empty requirement. Minutes where they fit.
+
+    unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are written.
+    """
     if isinstance(requirement, Simple):
-        return _simple(requirement)
+        return _simple(requirement, unit)
     terms = []
     for term in requirement.terms:
         count = "" if term.count is None else f"{term.count}*"
-        terms.append(f"{count}{{{_simple(term.requirement)}}}")
+        terms.append(f"{count}{{{_simple(term.requirement, unit)}}}")
     return " + ".join(terms)
 
 
-def print_expression(expression: Expression) -> str:
+def print_expression(expression: Expression, unit: str = "MB") -> str:
     """A selection, with the parentheses that it needs in either syntax and no others."""
+    expression = in_unit(expression, UNITS[unit])
+    match expression:
+        case Unary("-", Name(resource)):  # alone and without parentheses it means not
+            return f"(-{resource})"
     return _expression(expression, 0)
 
 
-def _simple(simple: Simple) -> str:
+def _simple(simple: Simple, unit: str) -> str:
     parts = []
     if simple.select is not None:
-        parts.append(f"select[{print_expression(simple.select)}]")
+        parts.append(f"select[{print_expression(simple.select, unit)}]")
     if simple.order:
         keys = (f"{'-' if key.reverse else ''}{key.resource}" for key in simple.order)
         parts.append(f"order[{':'.join(keys)}]")
     if simple.rusage is not None:
-        parts.append(f"rusage[{print_rusage(simple.rusage)}]")
+        parts.append(f"rusage[{print_rusage(simple.rusage, unit)}]")
     if simple.span is not None:
         parts.append(f"span[{_span(simple.span)}]")
     if simple.same:
@@ -110,13 +118,15 @@ def _binary(part: Binary) -> str:
 # --- the other sections -----------------------------------------------------------------------
 
 
-def print_rusage(rusage: Rusage) -> str:
+def print_rusage(rusage: Rusage, unit: str = "MB") -> str:
     """The text inside rusage[]."""
-    return "||".join(",".join(map(_usage, strings)) for strings in rusage.alternatives)
+    return "||".join(
+        ",".join(_usage(usage, unit) for usage in strings) for strings in rusage.alternatives
+    )
 
 
-def _usage(usage: UsageString) -> str:
-    parts = [_amount(amount) for amount in usage.amounts]
+def _usage(usage: UsageString, unit: str) -> str:
+    parts = [_amount(amount, unit) for amount in usage.amounts]
     phased = any(amount.phased for amount in usage.amounts)
     grouped = phased or len(usage.durations) > 1 or len(usage.decays) > 1
     for name, values in (
@@ -129,11 +139,16 @@ def _usage(usage: UsageString) -> str:
     return ":".join(parts)
 
 
-def _amount(amount: Amount) -> str:
+def _amount(amount: Amount, unit: str) -> str:
     if not amount.values:
         return amount.resource
-    text = " ".join(plain(value) for value in amount.values)
+    text = " ".join(in_own_unit(amount.resource, value, unit) for value in amount.values)
     return f"{amount.resource}=({text})" if amount.phased else f"{amount.resource}={text}"
+
+
+def in_own_unit(resource: str, value: float, unit: str) -> str:
+    """An amount as it is written under LSF_UNIT_FOR_LIMITS; value: MB for mem and swp."""
+    return plain(value / UNITS[unit] if resource in SCALED else value)
 
 
 def _duration(seconds: int) -> str:

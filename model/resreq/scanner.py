@@ -10,6 +10,7 @@ from .errors import ResreqError
 
 SECTIONS = ("select", "order", "rusage", "span", "same", "cu")
 _NAMES = "select[], order[], rusage[], span[], same[] or cu[]"
+_OPERATORS = ("&&", "||")
 _LAST_WORD = re.compile(r"([A-Za-z0-9_]*)\s*$")
 _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 
@@ -171,6 +172,50 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
             place += 1
     keep_loose(len(text))
     return tuple(found), tuple(stray)
+
+
+def joined_selections(
+    text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
+) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
+    """The same with every ``mem<5 && select[gpu]`` as one selection, ``mem<5 && (gpu)``.
+
+    A selection that stands beside a select section is joined to it by the operator between them,
+    so that nothing that was asked is lost. Offsets stay those of `text`.
+    """
+    runs: list[list[SectionText]] = []
+    for piece in sorted((*found, *stray), key=lambda section: section.at):
+        if runs and _linked(runs[-1][-1], piece):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    kept: list[SectionText] = []
+    loose: list[SectionText] = []
+    for run in runs:
+        for end in (-1, 0):  # an operator with nothing on its other side joins nothing
+            if len(run) > 1 and run[end].body in _OPERATORS:
+                loose.append(run.pop(end))
+        if len(run) == 1:
+            (loose if run[0] in stray else kept).append(run[0])
+            continue
+        kept.append(_one_selection(text, run))
+    return tuple(kept), tuple(loose)
+
+
+def _linked(before: SectionText, after: SectionText) -> bool:
+    if before.keyword == "select" and not after.keyword:
+        return after.body.startswith(_OPERATORS)
+    return not before.keyword and after.keyword == "select" and before.body.endswith(_OPERATORS)
+
+
+def _one_selection(text: str, run: list[SectionText]) -> SectionText:
+    first, last = run[0], run[-1]
+    signs = list(text[first.at : last.start + len(last.body) + (last.keyword != "")])
+    for piece in run:
+        if piece.keyword:
+            begin, end = piece.start - 1 - first.at, piece.start + len(piece.body) - first.at
+            signs[piece.at - first.at : begin] = " " * (piece.start - 1 - piece.at)
+            signs[begin], signs[end] = "(", ")"
+    return SectionText("select", "".join(signs), first.at, first.at)
 
 
 def _check_keyword(text: str, keyword: str, at: int) -> None:

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 #: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.
 MAX_DEPTH = 100
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class SelectionBuilder:
     """Turns the parse tree of one selection into an expression."""
 
-    def __init__(self, body: str, options: Options, known: Callable[[Token], str]) -> None:
+    def __init__(
+        self, body: str, options: Options, known: Callable[[Token], str], notes: list[str]
+    ) -> None:
         self._body = body
         self._options = options
         self._known = known
+        self._notes = notes
         # Where the words of the expression stand; the expression itself keeps no places.
         self._at: dict[int, tuple[Expression, Token]] = {}
 
@@ -93,9 +97,9 @@ class SelectionBuilder:
 
     def _number(self, token: Token) -> Expression:
         text = str(token)
-        if len(text) > 300:
+        if len(text) > 300 or not float(text) < 1e300:
             self._fail(token, "this number is too long", "at most 300 digits")
-        odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit())
+        odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit()) or "e" in text.lower()
         if odd and self._options.strict:
             self._fail(token, f"'{text}' is no number in strict syntax", "a number such as 0.5")
         return self._place(Number(float(text), literal(text)), token)
@@ -155,8 +159,11 @@ class SelectionBuilder:
         kind = self._kind(operand)
         if kind == "string" or (kind == "text"):
             self._fail(self._blame(operand, sign), "a string can only be compared", "a comparison")
-        if kind == "boolean" and str(sign) == "-" and self._options.strict:
-            self._fail(sign, "a Boolean takes no '-'", "!, && or ||")
+        if kind == "boolean" and str(sign) == "-":
+            if self._options.strict:
+                self._fail(sign, "a Boolean takes no '-'", "!, && or ||")
+            name = _word(operand)
+            self._notes.append(f"-{name} is true where {name} is: write !{name} for not")
         return Unary(str(sign), operand)
 
     def _binary(self, token: Token, left: Expression, right: Expression) -> Expression:
@@ -183,13 +190,14 @@ class SelectionBuilder:
                 )
             return
         if other == "string" and isinstance(left, Name | Number):
-            self._fail(
-                self._blame(right, token),
-                f"the string {_word(right)} stands on the right",
-                f"{_word(right)} {token} value",
-            )
+            value = left.value if isinstance(left, Name) else left.text or plain(left.value)
+            turned = f"{_word(right)}{mirrored(str(token))}{value}"
+            blamed = self._blame(right, token)
+            self._fail(blamed, f"the string {_word(right)} stands on the right", turned)
         if kind is not None and other == "text":
             self._fail(self._blame(right, token), f"{_word(left)} is no string", "a number")
+        for part, other_side in ((left, right), (right, left)):
+            self._check_fraction(part, other_side)
         self._check_number(left, token, unsure=True)
         self._check_number(right, token, unsure=isinstance(left, Name))
 
@@ -204,6 +212,12 @@ class SelectionBuilder:
                 f"{_word(part)} is a Boolean: '{token}' does not apply to it",
                 "!, && or ||",
             )
+
+    def _check_fraction(self, part: Expression, value: Expression) -> None:
+        """ut lies between 0 and 1: a number beyond that was meant as a percentage."""
+        if part == Name("ut") and isinstance(value, Number) and value.value > 1:
+            beyond = plain(value.value)
+            self._notes.append(f"ut is a fraction from 0 to 1: {beyond} is beyond it")
 
     def _check_truth(self, part: Expression) -> None:
         """`part` stands where its truth counts: a string alone has none."""
@@ -236,10 +250,12 @@ class SelectionBuilder:
         if kind == "boolean":
             self._fail(word, f"the Boolean {resource} takes no value", resource)
         text = str(word)
-        if kind != "string" and _NUMBER.fullmatch(text) and len(text) < 300:
+        readable = _NUMBER.fullmatch(text) is not None and len(text) < 300
+        if kind != "string" and readable and abs(float(text)) < 1e300:
             sign = "<=" if self._options.vocabulary.rises(resource) else ">="
             bare = text.lstrip("+-")
             number = Number(float(bare), literal(bare))
+            self._check_fraction(Name(resource), number)
             return Binary(sign, Name(resource), Unary("-", number) if text[0] == "-" else number)
         if kind == "numeric":
             self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
@@ -278,6 +294,22 @@ def _scale(part: Expression, factor: float) -> Expression:
     return part
 
 
+def in_unit(part: Expression, factor: float) -> Expression:
+    """The reverse of reading in a unit of `factor` MB: what a person writes there."""
+    match part if factor != 1 else None:
+        case Binary("/", Name(name), Number(value)) if name in SCALED and value == factor:
+            return Name(name)
+        case Binary(sign, Name(name), Number(value)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, Name(name), _plain(value / factor))
+        case Binary(sign, Number(value), Name(name)) if sign in COMPARISONS and name in SCALED:
+            return Binary(sign, _plain(value / factor), Name(name))
+        case Binary(sign, left, right):
+            return Binary(sign, in_unit(left, factor), in_unit(right, factor))
+        case Unary(sign, operand):
+            return Unary(sign, in_unit(operand, factor))
+    return part
+
+
 def _plain(value: float) -> Number:
     return Number(value)
 
@@ -291,8 +323,19 @@ def plain(value: float) -> str:
 
 
 def literal(text: str) -> str:
-    """What must be kept of a literal to print it and to compare it with a string: "" if nothing."""
-    return "" if plain(float(text)) == text else text
+    """What must be kept of a literal to print it and to compare it with a string: "" if nothing.
+
+    An exponent is written out, as strict syntax has none; what has one is no integer in C.
+    """
+    exact = plain(float(text))
+    if "e" in text.lower():
+        return "" if "." in exact else f"{exact}.0"
+    return "" if exact == text else text
+
+
+def mirrored(sign: str) -> str:
+    """The comparison with its sides exchanged."""
+    return _MIRRORED.get(sign, sign)
 
 
 def _sign(token: Token) -> str:

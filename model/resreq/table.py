@@ -63,7 +63,7 @@ class HostTable:
             for name, column in (values or {}).items()
         }
         self._texts: dict[str, TextColumn] = {}
-        self.ok: BoolArray = np.array([host.status == "ok" for host in cluster.hosts], dtype=bool)
+        self.ok: BoolArray = np.array([host.takes_jobs for host in cluster.hosts], dtype=bool)
         self.exclusive: tuple[tuple[frozenset[str], BoolArray], ...] = tuple(
             (names, np.array([host.exclusive == names for host in cluster.hosts], dtype=bool))
             for names in {host.exclusive for host in cluster.hosts if host.exclusive}

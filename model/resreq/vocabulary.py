@@ -16,6 +16,8 @@ BUILTIN_BOOLEANS = frozenset({"server"})
 BUILTIN_STATIC = frozenset(
     {"ncpus", "ndisks", "maxmem", "maxswp", "maxtmp", "cpuf", "rexpri", "slots"}
 )
+#: Built-in resources whose value changes while jobs run.
+CHANGING = frozenset(BUILTIN_INDICES) | {"slots", "status"}
 BUILTIN_NUMBERS = frozenset(BUILTIN_INDICES) | BUILTIN_STATIC
 BUILTINS = BUILTIN_NUMBERS | BUILTIN_STRINGS | BUILTIN_BOOLEANS
 #: Product names that defined() accepts although no configuration lists them (REQ-06).
@@ -41,6 +43,7 @@ class Vocabulary:
     complete: every name is known, so that any other one is an error; without it (only some
     definitions at hand) unknown names pass and are judged when the requirement meets its hosts.
     dynamic: numbers that are collected at an interval. inert: numbers that jobs do not consume.
+    static_shared: shared numbers that know no duration and no decay (RSV-10).
     """
 
     numbers: frozenset[str] = frozenset()
@@ -49,6 +52,7 @@ class Vocabulary:
     increasing: frozenset[str] = frozenset()
     dynamic: frozenset[str] = frozenset()
     inert: frozenset[str] = frozenset()
+    static_shared: frozenset[str] = frozenset()
     complete: bool = False
 
     @classmethod
@@ -75,6 +79,7 @@ class Vocabulary:
             strings.update(host.strings)
             booleans.update(host.booleans, host.exclusive)
         numbers.update(shared.name for shared in cluster.shared)
+        static = (shared.name for shared in cluster.shared if shared.static)
         return cls(
             numbers=frozenset(numbers - strings - booleans) - BUILTINS,
             strings=frozenset(strings) - BUILTINS,
@@ -82,6 +87,7 @@ class Vocabulary:
             increasing=base.increasing,
             dynamic=base.dynamic,
             inert=base.inert,
+            static_shared=frozenset(static) - {n for host in cluster.hosts for n in host.amounts},
             complete=True,
         )
 

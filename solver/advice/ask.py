@@ -122,6 +122,7 @@ def ask(
     choices: Choices | None = None,
     explore: bool = False,
     user: str = "user",
+    from_host: str = "",
     method: Method = "time-based",
     time_limit: float | None = None,
     effort: float | None = None,
@@ -131,10 +132,11 @@ def ask(
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
-    submits (limits, queues). method, time_limit, effort, cancel: as in :func:`slotwise.explain`.
+    submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
+    cancel: as in :func:`slotwise.explain`.
     Raises InputError for a line that would be refused, with everything that is wrong with it.
     """
-    job = submitted_job(instance, line, user=user)
+    job = submitted_job(instance, line, user=user, from_host=from_host)
     forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
     asked = Choice({}, _shown(instance, job), forecast.outlook(job))
     bench = _Bench(forecast, job, asked)

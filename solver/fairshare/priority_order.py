@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.modules import with_loaded_modules
 
 
 def queue_key(job: Job, priority: int) -> tuple[int, int, int, int]:
@@ -21,6 +22,7 @@ def priority_order(instance: Instance) -> tuple[Job, ...]:
 
     First come, first served, or by the fairshare, partitions and pools of the instance.
     """
+    instance = with_loaded_modules(instance)
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
         from .sequence import dispatch_sequence

@@ -170,7 +170,7 @@ class NextCycle:
             return Unplaced(job.id, reason_unplaced(self.problem, demand))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
-        if reserved:
+        if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
             waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
         return PlannedJob(

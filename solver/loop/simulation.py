@@ -14,6 +14,7 @@ from typing import Any
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
+from ...model.modules import with_loaded_modules
 from ..availability.profile import FOREVER
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.registry import settings_for
@@ -47,6 +48,7 @@ class Session:
         recorder: Recorder | None = None,
     ) -> None:
         self.source = instance
+        instance = with_loaded_modules(instance)
         self.settings = settings
         self.until = until
         self.changes = sorted(changes, key=lambda change: change.time)
@@ -65,7 +67,8 @@ class Session:
         self.world = World(
             self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
         )
-        self.eligibility = Eligibility(self.world, [host.status for host in cluster.hosts])
+        states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
+        self.eligibility = Eligibility(self.world, states)
         self.cycle = Cycle(self.world, self.eligibility, settings)
         self.last_progress = instance.now
         self._check_changes()

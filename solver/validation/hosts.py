@@ -30,9 +30,13 @@ def candidates(facts: Facts) -> Iterator[Violation]:
 def first_execution_host(facts: Facts) -> Iterator[Violation]:
     """The first host of the allocation is one of those that -m marks with ``!`` (PLC-12)."""
     for holding in facts.planned:
-        names = [request.name for request in holding.job.hosts if request.first]
+        wanted = holding.job.hosts
+        names = [request.name for request in wanted if request.first]
         first = next(iter(holding.allocation), None)
-        if names and first is not None and first not in facts.expand(names):
+        if first is None or not names:
+            continue
+        listed = facts.expand(request.name for request in wanted)
+        if first not in facts.expand(names) and ("others" not in names or first in listed):
             text = f"job {holding.job.id}: first host {first} is none of {' '.join(names)} (-m)"
             yield Violation("first-host", text, holding.job.id, first, holding.start)
 
@@ -49,7 +53,8 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield f"is excluded by queue {queue.name}"
     if job.hosts and not _listed(facts, host, [request.name for request in job.hosts]):
         yield "is not among the hosts of -m"
-    if not satisfies(requirement.select, view(facts, it)):
+    home = facts.hosts.get(job.from_host)
+    if not satisfies(requirement.select, view(facts, it, home)):
         yield "does not meet the select section"
     if it.exclusive and not it.exclusive & {*named(requirement.select, facts.names)}:
         yield f"takes only jobs that ask for {' or '.join(sorted(it.exclusive))}"
@@ -69,10 +74,11 @@ def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]
             yield f"has no {name}"
 
 
-def view(facts: Facts, host: Host) -> HostView:
-    """The host as a select section sees it."""
+def view(facts: Facts, host: Host, home: Host | None = None) -> HostView:
+    """The host as a select section sees it; home: the submission host, None if not known."""
     cluster = facts.instance.cluster
-    return HostView(host, cluster, facts.names, facts.instance.params.parallel_sched_by_slot)
+    by_slot = facts.instance.params.parallel_sched_by_slot
+    return HostView(host, cluster, facts.names, by_slot, home)
 
 
 def static_value(facts: Facts, name: str, host: Host) -> float | str | None:

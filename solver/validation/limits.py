@@ -10,7 +10,7 @@ from ...model.job import Job
 from ...model.limits import Limit, Scope
 from .capacity import blame
 from .facts import SLACK, Facts, Holding
-from .usage import of_shared, on_host
+from .usage import method, of_shared, on_host
 from .violation import Violation, shown
 
 
@@ -93,11 +93,14 @@ def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
     total = sum(on_host(facts, holding, rule.what, host, time) for host in inside)
     if facts.hosts_have(rule.what) or not inside:
         return total
-    return sum(
+    places = [
         of_shared(facts, holding, location, time)
         for location in facts.instance.cluster.shared
         if location.name == rule.what
-    )
+    ]
+    # PER_JOB is once a job here, however many places of the resource the job is in.
+    per_job = method(facts, rule.what, "PER_JOB") == "PER_JOB"
+    return max(places, default=0) if per_job else sum(places)
 
 
 def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:

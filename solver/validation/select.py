@@ -67,12 +67,16 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class HostView:
-    """One host as a select section sees it. by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19)."""
+    """One host as a select section sees it.
+
+    by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19). home: the submission host, None if not known.
+    """
 
     host: Host
     cluster: Cluster
     names: Names
     by_slot: bool = False
+    home: Host | None = None
 
     def text(self, name: str) -> str | None:
         """Value of a string resource."""
@@ -107,11 +111,16 @@ class HostView:
 
 
 def satisfies(expression: Expression | None, view: HostView) -> bool:
-    """Whether the host meets the select section; no section is met by every host.
+    """Whether the host meets the select section, or the default ``type==local`` (REQ-04).
 
-    The default ``type==local`` (REQ-04) binds nothing, because a plan knows no submission host.
+    The default holds where the section names no string and no Boolean; like ``local`` it binds
+    nothing where the submission host is not known.
     """
-    return expression is None or _true(_value(expression, view))
+    chosen = expression is None or _true(_value(expression, view))
+    kinds = view.names.strings | view.names.booleans
+    if view.home is None or any(name in kinds for name in named(expression, view.names)):
+        return chosen
+    return chosen and view.host.type == view.home.type
 
 
 def _true(value: Value) -> bool:
@@ -192,6 +201,8 @@ def _compare_text(sign: str, resource: str, other: Expression, view: HostView) -
             asked = text or f"{value:g}"
         case _:
             return False
+    if resource in ("type", "model") and asked == "local" and view.home is not None:
+        asked = view.home.type if resource == "type" else view.home.model
     if own is None or (resource in ("type", "model") and asked in ("any", "local")):
         return own is not None
     return _COMPARE_TEXT[sign](own, asked)

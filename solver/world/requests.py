@@ -76,6 +76,7 @@ class Requests:
             job.hosts,
             job.exclusive,
             job.resizable,
+            self.resolver.home(job),
         )
         found = self._shapes.get(key)
         if found is None:

@@ -236,3 +236,18 @@ def test_views_of_nothing(tmp_path):
     assert shown("bhosts", file, "-s") == "No shared resource is configured.\n"
     result = CliRunner().invoke(app, ["show", "bjobs", "--example", "headline", "--name", "jobx"])
     assert str(result.exception).startswith("there is no unfinished job 'jobx' (did you mean 'job")
+
+
+@pytest.mark.behaviour("VEW-01", "REQ-12")
+def test_bjobs_shows_several_requirement_options_as_one(tmp_path):
+    """What the documents say of bjobs -l: a single, merged select string."""
+    file = written(
+        tmp_path,
+        "hosts: [{name: a, slots: 4, mem: 8G}]\n"
+        "params: {LSF_UNIT_FOR_LIMITS: GB}\n"
+        "pending: [{id: a, res_req: ['select[mem > 1]', 'select[ncpus>1 || mem>2] order[ut]']}, "
+        "{id: b, res_req: 'select[mem > 1]'}]\n",
+    )
+    told = shown("bjobs", file, "-l")
+    assert "Requested Resources <select[mem>1 && (ncpus>1 || mem>2)] order[ut]>" in told
+    assert "Requested Resources <select[mem > 1]>" in told

@@ -8,8 +8,9 @@ import pytest
 import slotwise as sw
 from judging import host, job, problem, running
 from slotwise.cli.render import plan_output
-from slotwise.model.cluster import Cluster
+from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.solver.advice.compare import compare
@@ -232,3 +233,28 @@ def test_time_based_reservation_is_off_unless_asked_for() -> None:
         assert [item.job for item in found if item.method == "greedy"] == [
             name for name in ("one", "two", "three") if name not in timed
         ]
+
+
+@pytest.mark.behaviour("LOP-01", "GRD-07")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+@pytest.mark.parametrize(
+    ("requirement", "says"),
+    [
+        ("cu[maxcus=1]", "needs 3 slots under cu[maxcus=1]; the fullest choice, e1, has 2"),
+        ("rusage[mem=5000]", "mem available, has 0"),
+    ],
+)
+def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requirement, says):
+    """Not "needs 3 free slots, holds 3 now" for a job that never fits."""
+    hosts = (Host("a", 2, amounts={"mem": 1000.0}), Host("b", 1, amounts={"mem": 1000.0}))
+    units = (ComputeUnit("e1", "e", ("a",)), ComputeUnit("e2", "e", ("b",)))
+    found = plan(
+        Instance(
+            Cluster(hosts, unit_types=("e",), default_unit_type="e", units=units),
+            pending=(Job("j", 3, res_req=(requirement,), run_limit=60),),
+        ),
+        method,
+    )
+    assert says in found["j"].waits_for
+    if method == "time-based":
+        assert found["j"].waits_for.startswith("does not fit on this cluster even when nothing")

@@ -159,3 +159,30 @@ def test_the_check_of_the_selection_as_json() -> None:
     found = json.loads(result.stdout)
     assert (result.exit_code, found["valid"], found["hosts"]) == (255, False, None)
     assert found["message"] == check_select("mem >")[1]
+
+
+@pytest.mark.behaviour("REQ-13")
+def test_the_unit_of_the_cluster_is_the_unit_of_the_answer(tmp_path: Path) -> None:
+    path = tmp_path / "unit.yaml"
+    path.write_text(INSTANCE + "params: {LSF_UNIT_FOR_LIMITS: GB}\n")
+    found = answer("mem>1 && mem*2>3 rusage[mem=2:lic=1]", "--against", str(path))
+    assert found["valid"] is False  # no lic
+    found = answer("mem>1 && mem*2>3 rusage[mem=2]", "--against", str(path))
+    assert found["normal"] == "select[mem>1 && mem*2>3] rusage[mem=2]"
+    assert "mem>1 is false: mem is 0.1171875" in run("mem>1", "--against", str(path)).stdout
+
+
+@pytest.mark.behaviour("PLC-05", "REQ-09")
+def test_hosts_outside_all_units_are_said_to_be_so(tmp_path: Path) -> None:
+    path = tmp_path / "units.yaml"
+    path.write_text(
+        INSTANCE + "params: {COMPUTE_UNIT_TYPES: enclosure rack}\n"
+        "compute_units: [{name: e1, type: enclosure, members: hostA}, "
+        "{name: r1, type: rack, members: e1}]\n"
+    )
+    for requirement, unit in (("cu[]", "enclosure"), ("mem>0 cu[type=rack]", "rack")):
+        assert answer(requirement, "--against", str(path))["hosts"] == ["hostA"]
+        told = run(requirement, "--against", str(path)).stdout.splitlines()
+        assert f"  hostB  it is in no compute unit of type {unit}" in told
+    wrong = run("cu[type=cabinet]", "--against", str(path))
+    assert "unknown compute unit type 'cabinet'" in str(wrong.exception)

@@ -1,0 +1,60 @@
+"""Everything that is wrong with a bsub line is said at once, by option (CFG-03)."""
+
+from __future__ import annotations
+
+import pytest
+from slotwise.model.errors import InputError
+from slotwise.model.formats import loads
+from slotwise.model.formats.submit import submitted_job
+from slotwise.model.instance import Instance
+
+INSTANCE = """format: slotwise/1
+hosts: [{name: a, slots: 4}]
+user_groups: [{name: g, members: ann}]
+queues: [{name: q, RUNLIMIT: 60}]
+"""
+
+
+def instance(groups: bool = True) -> Instance:
+    text = INSTANCE if groups else INSTANCE.replace("user_groups", "host_partitions: []\n#")
+    return loads(text)
+
+
+def told(line: str, *, groups: bool = True, user: str = "ann") -> list[str]:
+    with pytest.raises(InputError) as caught:
+        submitted_job(instance(groups), line, user=user)
+    return [problem.message for problem in caught.value.problems]
+
+
+@pytest.mark.behaviour("CFG-03")
+def test_all_that_is_wrong_with_a_line_is_told_at_once() -> None:
+    line = "-n 0 -q nosuch -W x -m b -R 'mem>>5' -app tool -G h -zz -x"
+    found = told(line)
+    begins = ("-n: ", "-W: ", "-zz: ", "-q: ", "-m: ", "-R: ", "-app: ", "-G: ")
+    for begin in begins:
+        assert sum(text.startswith(begin) for text in found) == 1, (begin, found)
+    assert len(found) == len(begins)
+
+
+@pytest.mark.behaviour("CFG-03")
+def test_in_a_file_too() -> None:
+    job = "pending: [{id: p, bsub: \"-n 0 -q nosuch -m b -R 'mem>>5'\", user: ann}]\n"
+    with pytest.raises(InputError) as caught:
+        loads(INSTANCE + job)
+    found = [problem.message for problem in caught.value.problems]
+    assert len(found) == 4
+    for piece in ("-n: ", "unknown queue 'nosuch'", "unknown host or host group 'b'", "mem"):
+        assert any(piece in text for text in found)
+
+
+@pytest.mark.behaviour("FSH-13")
+def test_the_group_of_a_job_must_have_its_user_in_any_queue() -> None:
+    assert submitted_job(instance(), "-G g", user="ann").group == "g"
+    assert told("-G nosuch") == ["-G: unknown user group 'nosuch'"]
+    assert told("-G gg") == ["-G: unknown user group 'gg' (did you mean 'g'?)"]
+    assert told("-G g", user="bob") == ["-G: user bob is not a member of group g that -G names"]
+    no_groups = "-G: unknown user group 'g': user_groups defines none"
+    assert told("-G g", groups=False) == [no_groups]
+    for section in ("pending", "future"):
+        with pytest.raises(InputError, match="user bob is not a member of group g"):
+            loads(INSTANCE + f"{section}: [{{id: p, user: bob, group: g}}]\n")

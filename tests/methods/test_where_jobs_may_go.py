@@ -1,0 +1,367 @@
+"""Who may use which hosts: ``others`` in lists, shared resources in places, the submission host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from slotwise.model.cluster import Cluster, Host, SharedResource
+from slotwise.model.errors import InputError
+from slotwise.model.formats import dump, dump_json, loads
+from slotwise.model.instance import Instance
+from slotwise.model.job import HostRequest, Job
+from slotwise.model.limits import Limit, ReservationUsage
+from slotwise.model.plan import PlannedJob
+from slotwise.solver.loop import simulation
+from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
+
+METHODS = ("greedy", "time-based", "optimal", "milp")
+
+
+def read(text: str) -> Instance:
+    return loads("format: slotwise/1\n" + text)
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    return [problem.message for problem in caught.value.problems]
+
+
+def allocation(instance: Instance, method: str = "time-based") -> dict[str, int] | None:
+    found = plan(instance, method, time_limit=30)
+    assert validate(instance, found) == []
+    job = instance.pending[-1].id
+    return dict(found[job].allocation) if job in found and found[job].allocation else None
+
+
+def faults(instance: Instance, **slots: int) -> list[str]:
+    """What the judge says when the one job starts now on these slots."""
+    found = plan(instance, "time-based")
+    (job,) = instance.pending
+    entry = PlannedJob(job.id, 0, job.run_limit, slots, method="test")
+    return [item.check for item in validate(instance, replace(found, reservations=(entry,)))]
+
+
+def simulated(instance: Instance) -> dict[str, int]:
+    """Slots by host of the one job in a simulation, none where it never starts."""
+    result = simulation.simulate(instance)
+    (record,) = (item for item in result.jobs if item.job == instance.pending[0].id)
+    return dict(record.hosts)
+
+
+# --- others (PLC-12) ----------------------------------------------------------------------------
+
+FOUR = "hosts: [{name: 'h[1-4]', slots: 1}]\nhost_groups: {g: h1 h2}\n"
+
+
+@pytest.mark.behaviour("PLC-12")
+@pytest.mark.parametrize(
+    ("wanted", "order"),
+    [
+        ("h3+2 others", ["h3", "h1", "h2", "h4"]),
+        ("h3 others+1", ["h1", "h2", "h4", "h3"]),
+        ("g others+2", ["h3", "h4", "h1", "h2"]),
+        ("h4+2 h2 others+1", ["h4", "h1", "h3", "h2"]),
+        ("others", ["h1", "h2", "h3", "h4"]),
+    ],
+)
+@pytest.mark.parametrize("level", ["job", "queue"])
+def test_others_are_the_hosts_that_the_list_does_not_name(
+    wanted: str, order: list[str], level: str
+) -> None:
+    if level == "job":
+        text = f"pending: [{{id: a, bsub: '-n 4 -W 5 -m \"{wanted}\"'}}]"
+    else:
+        text = f"queues: [{{name: q, HOSTS: {wanted}}}]\npending: [{{id: a, bsub: '-n 4 -W 5'}}]"
+    instance = read(FOUR + text)
+    assert list(allocation(instance) or ()) == order
+    assert list(simulated(instance)) == order
+    assert loads(dump(instance)) == instance
+
+
+@pytest.mark.behaviour("PLC-12")
+def test_others_with_exceptions_and_first_hosts() -> None:
+    queue = "queues: [{name: q, HOSTS: h3+1 others ~h1}]\n"
+    instance = read(FOUR + queue + "pending: [{id: a, bsub: '-n 3 -W 5'}]")
+    assert list(allocation(instance) or ()) == ["h3", "h2", "h4"]
+    assert "candidate" in faults(instance, h1=1, h2=1, h3=1)
+    first = read(FOUR + "pending: [{id: a, bsub: '-n 2 -W 5 -m \"h1+9 h2+9 others!\"'}]")
+    for method in METHODS[1:]:
+        assert next(iter(allocation(first, method) or ())) in ("h3", "h4")
+    assert "first-host" in faults(first, h1=1, h3=1)
+    assert faults(first, h3=1, h1=1) == []
+
+
+def test_a_host_beside_the_list_is_no_candidate_without_others() -> None:
+    instance = read(FOUR + "pending: [{id: a, bsub: '-n 1 -W 5 -m g'}]")
+    assert "candidate" in faults(instance, h3=1)
+
+
+# --- shared resources in several places (RSV-10) ------------------------------------------------
+
+PLACES = (
+    "hosts: [{name: a, slots: 4}, {name: b, slots: 4}, {name: c, slots: 9}, {name: d, slots: 9}]\n"
+)
+WRITTEN = {
+    "map": "shared_resources: [{name: lic, amount: '5@[a b] 9@[c]'}]\n",
+    "no blanks": "shared_resources: [{name: lic, amount: '5@[a b]9@c'}]\n",
+    "entries": (
+        "shared_resources: [{name: lic, amount: 5, hosts: a b}, {name: lic, amount: 9, hosts: c}]\n"
+    ),
+    "groups": (
+        "host_groups: {two: a b}\n"
+        "shared_resources: [{name: lic, amount: '5@[two] 9@[all ~two ~d]'}]\n"
+    ),
+}
+
+
+@pytest.mark.behaviour("RSV-10")
+@pytest.mark.parametrize("form", WRITTEN)
+def test_a_shared_resource_may_be_in_several_places(form: str) -> None:
+    instance = read(PLACES + WRITTEN[form])
+    assert [(item.name, item.amount, item.hosts) for item in instance.cluster.shared] == [
+        ("lic", 5.0, frozenset("ab")),
+        ("lic", 9.0, frozenset("c")),
+    ]
+    assert loads(dump(instance)) == loads(dump_json(instance)) == instance
+
+
+@pytest.mark.behaviour("RSV-10")
+def test_others_and_all_in_places() -> None:
+    shared = "shared_resources: [{name: lic, amount: '5@[a] 2.5@[others]', static: N}]\n"
+    places = read(PLACES + shared).cluster.shared
+    assert [item.hosts for item in places] == [frozenset("a"), frozenset("bcd")]
+    assert [item.static for item in places] == [False, False]
+    (one,) = read(PLACES + "shared_resources: [{name: lic, amount: '5@[all]'}]").cluster.shared
+    assert one.hosts == frozenset("abcd")
+    assert one.amount == 5
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (
+            "{name: lic, amount: '5@[a b] 9@[b c]'}",
+            "b has lic already: a host is in one place of it",
+        ),
+        ("{name: lic, amount: 5}, {name: lic, amount: 1, hosts: a}", "a has lic already"),
+        (
+            "{name: lic, amount: 5, hosts: a}, {name: lic, amount: 1, hosts: b, static: N}",
+            "static must be the same in all places of lic",
+        ),
+        ("{name: lic, amount: '5@[a]', hosts: b}", "the amount names the hosts: leave hosts out"),
+        ("{name: lic, amount: '5@[nosuch]'}", "unknown host or host group 'nosuch'"),
+        ("{name: lic, amount: '5@[default]'}", "give the hosts amounts of their own"),
+        ("{name: lic, amount: '5'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '5@[a'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '-5@[a]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '5@[]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+        ("{name: lic, amount: '@[a]'}", "must be a number, or places such as 5@[a b] 9@[c]"),
+    ],
+)
+def test_places_that_make_no_sense_are_refused(entry: str, says: str) -> None:
+    assert any(says in text for text in problems(PLACES + f"shared_resources: [{entry}]\n"))
+
+
+def in_places(requirement: str, slots: int, taken: int = 0, **more: object) -> Instance:
+    """lic: 5 on a and b, 9 on c, none on d; `taken` of the first place are in use until 600."""
+    cluster = Cluster(
+        tuple(Host(name, n) for name, n in (("a", 4), ("b", 4), ("c", 9), ("d", 9))),
+        shared=(
+            SharedResource("lic", 5.0, frozenset("ab")),
+            SharedResource("lic", 9.0, frozenset("c")),
+        ),
+    )
+    earlier = Job(
+        "e", 1, res_req=(f"rusage[lic={taken}]",), hosts=(HostRequest("a"),), run_limit=600
+    )
+    job = Job("j", slots, res_req=(requirement,), run_limit=300)
+    pending = (earlier, job) if taken else (job,)
+    return Instance(cluster, pending=pending, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.behaviour("RSV-10", "RSV-08")
+@pytest.mark.parametrize("method", METHODS[1:])
+@pytest.mark.parametrize(
+    ("requirement", "slots", "usage", "used"),
+    [
+        ("rusage[lic=6] span[hosts=1]", 1, "PER_JOB", {"c"}),
+        ("rusage[lic=5] span[hosts=1]", 4, "PER_JOB", {"a"}),
+        ("rusage[lic=5]", 17, "PER_JOB", {"a", "b", "c"}),
+        ("rusage[lic=1]", 14, "PER_SLOT", {"a", "b", "c"}),
+        ("rusage[lic=3]", 5, "PER_SLOT", None),
+        ("rusage[lic=3]", 4, "PER_SLOT", {"a", "c"}),
+        ("rusage[lic=10]", 1, "PER_JOB", None),
+        ("rusage[lic=1]", 18, "PER_JOB", None),
+    ],
+)
+def test_each_place_suffices_for_what_a_job_takes_there(
+    method: str, requirement: str, slots: int, usage: str, used: set[str] | None
+) -> None:
+    instance = in_places(requirement, slots, reservation_usage=(ReservationUsage("lic", usage),))
+    found = allocation(instance, method)
+    assert (found is None) == (used is None)
+    if found is not None and used is not None:
+        assert "d" not in found
+        assert len(found) <= len(used) + 1
+        assert sum(found.values()) == slots
+
+
+@pytest.mark.behaviour("RSV-10")
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_places_run_out_apart(method: str) -> None:
+    instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
+    assert set(allocation(instance, method) or ()) == {"c"}
+    both = in_places("rusage[lic=2]", 16, taken=4)
+    found = plan(both, method, time_limit=30)
+    assert validate(both, found) == []
+    assert found["j"].start == 600
+
+
+@pytest.mark.behaviour("TBR-10", "RSV-10")
+@pytest.mark.parametrize("method", METHODS[1:])
+@pytest.mark.parametrize(("most", "fits"), [(5.0, True), (4.0, False)])
+def test_a_limit_counts_what_a_job_asks_for_once_whatever_the_places(
+    method: str, most: float, fits: bool
+) -> None:
+    instance = in_places("rusage[lic=5]", 17, limits=(Limit("few", {"lic": most}),))
+    assert (allocation(instance, method) is not None) == fits
+    assert ("limit" in faults(instance, a=4, b=4, c=9)) != fits
+
+
+@pytest.mark.behaviour("RSV-10")
+def test_views_show_each_place_with_what_is_left() -> None:
+    from slotwise.cli.host_views import bhosts
+    from slotwise.cli.view_options import ViewOptions
+    from slotwise.solver.loop.snapshot import snapshot_of
+
+    instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
+    moment = snapshot_of(instance, after_cycle=True)
+    told = bhosts(moment, ViewOptions(shared=True), "text").split("\n")
+    assert [line.split()[:3] for line in told[1:3]] == [
+        ["lic", "1", "4"],
+        ["lic", "7", "2"],
+    ]
+    assert [line.split()[3:] for line in told[1:3]] == [["a", "b"], ["c"]]
+
+
+# --- the submission host (REQ-04) ---------------------------------------------------------------
+
+HOMES = """hosts:
+  - {name: x1, slots: 2, type: X86, model: old}
+  - {name: p1, slots: 2, type: PPC, model: old}
+  - {name: p2, slots: 2, type: PPC, model: new, strings: {os: '4'}}
+"""
+
+
+@pytest.mark.behaviour("REQ-04")
+@pytest.mark.parametrize(
+    ("home", "requirement", "hosts"),
+    [
+        ("p1", "type==local", {"p1", "p2"}),
+        ("x1", "type==local", {"x1"}),
+        ("p1", "type!=local", {"x1"}),
+        ("x1", "model==local", {"x1", "p1"}),
+        ("p2", "model==local && type==local", {"p2"}),
+        ("p1", "", {"p1", "p2"}),
+        ("p1", "order[ut]", {"p1", "p2"}),
+        ("x1", "select[r1m<5]", {"x1"}),
+        ("x1", "select[type==any]", {"x1", "p1", "p2"}),
+        ("x1", "select[defined(os)]", {"p2"}),
+        ("x1", "hname!=x1", {"p1", "p2"}),
+        (None, "type==local", {"x1", "p1", "p2"}),
+        (None, "", {"x1", "p1", "p2"}),
+    ],
+)
+def test_local_is_the_type_of_the_submission_host(
+    home: str | None, requirement: str, hosts: set[str]
+) -> None:
+    said = f", from_host: {home}" if home else ""
+    asked = f", res_req: '{requirement}'" if requirement else ""
+    most = 2 * len(hosts)
+    job = f"pending: [{{id: a, slots: {most}, run_limit: 60{said}{asked}}}]"
+    instance = read(HOMES + job)
+    assert loads(dump(instance)) == instance
+    for method in ("time-based", "optimal"):
+        assert set(allocation(instance, method) or ()) == hosts
+    assert set(simulated(instance)) == hosts
+    for name in {"x1", "p1", "p2"} - hosts:
+        assert "candidate" in faults(instance, **{name: 2})
+    too_many = read(HOMES + job.replace(f"slots: {most}", f"slots: {most + 1}"))
+    assert allocation(too_many) is None
+    assert simulated(too_many) == {}
+
+
+@pytest.mark.behaviour("REQ-04")
+def test_jobs_that_differ_in_their_submission_host_alone_are_told_apart() -> None:
+    jobs = ", ".join(
+        f"{{id: {home}, slots: 2, run_limit: 60, res_req: 'type==local', from_host: {home}}}"
+        for home in ("x1", "p1", "p2")
+    )
+    instance = read(HOMES + f"pending: [{jobs}]")
+    for method in METHODS:
+        found = plan(instance, method, time_limit=30)
+        assert validate(instance, found) == []
+        assert set(found["x1"].allocation) == {"x1"}
+        assert set(found["p1"].allocation) | set(found["p2"].allocation) == {"p1", "p2"}
+    result = simulation.simulate(instance)
+    places = {record.job: set(record.hosts) for record in result.jobs}
+    assert places["x1"] == {"x1"}
+    assert places["p1"] | places["p2"] == {"p1", "p2"}
+
+
+def test_an_unknown_submission_host_is_refused() -> None:
+    (told,) = problems(HOMES + "pending: [{id: a, from_host: x2}]")
+    assert told.startswith("unknown submission host 'x2'")
+
+
+@pytest.mark.behaviour("VEW-01", "REQ-04")
+def test_ask_and_views_know_the_submission_host(tmp_path: object) -> None:
+    from pathlib import Path
+
+    from slotwise.cli.main import app
+    from typer.testing import CliRunner
+
+    file = Path(str(tmp_path)) / "homes.yaml"
+    job = "pending: [{id: a, slots: 2, run_limit: 60, from_host: p1}]\n"
+    file.write_text("format: slotwise/1\n" + HOMES + job)
+    told = CliRunner().invoke(app, ["show", "bjobs", str(file), "-l"]).stdout
+    assert "Submitted from host <p1>" in told
+    short = CliRunner().invoke(app, ["show", "bjobs", str(file)]).stdout
+    assert short.splitlines()[1].split()[4] == "p1"
+    line = "bsub -n 2 -W 1 -R type==local"
+    for home, place in (("x1", "2*x1"), ("p1", "2*p")):
+        told = CliRunner().invoke(app, ["ask", str(file), line, "--from", home]).stdout
+        assert place in told
+    wrong = CliRunner().invoke(app, ["ask", str(file), line, "--from", "nosuch"])
+    assert wrong.exit_code != 0
+
+
+# --- states of hosts ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["closed_Full", "closed_full", "closed_Excl", "closed_cu_Excl"])
+def test_a_host_that_jobs_have_closed_opens_when_they_end(status: str) -> None:
+    instance = read(
+        f"hosts: [{{name: a, slots: 1, status: {status}}}]\n"
+        "running: [{id: r, start: 0, run_limit: 600, allocation: a}]\n"
+        "pending: [{id: p, run_limit: 60}]\n"
+    )
+    for method in METHODS[1:]:
+        found = plan(instance, method, time_limit=30)
+        assert validate(instance, found) == []
+        assert found["p"].start == 600
+    record = next(item for item in simulation.simulate(instance).jobs if item.job == "p")
+    assert record.start == 600
+
+
+@pytest.mark.parametrize("status", ["closed_Adm", "unavail", "closed"])
+def test_other_hosts_that_are_not_ok_take_no_job(status: str) -> None:
+    instance = read(
+        f"hosts: [{{name: a, slots: 1, status: {status}}}]\npending: [{{id: p, run_limit: 60}}]\n"
+    )
+    for method in METHODS[1:]:
+        assert allocation(instance, method) is None
+    assert simulated(instance) == {}
