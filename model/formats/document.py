@@ -205,6 +205,7 @@ class ParamsEntry(Section):
     enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
     run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
     run_time_in_slots: f.YesNo = False
+    max_user_priority: f.CountOrNone = Field(0, alias="MAX_USER_PRIORITY")
     modules: f.Words | None = None
     compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
 

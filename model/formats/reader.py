@@ -83,6 +83,17 @@ def _no_collection() -> Iterator[None]:
 
 
 def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[Problem, ...]]:
+    if data is None:
+        raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
+    instance, found = examine(data)
+    if instance is None:
+        fatal = [finding for finding in found if not finding.warning]
+        raise InputError(_located(fatal, source, lines))
+    return instance, _located(found, source, lines) if found else ()
+
+
+def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
+    """The instance of plain data, None where an error was found, and everything found."""
     from pydantic import ValidationError
 
     from .build import build
@@ -90,8 +101,6 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
     from .messages import explain, rest, rests_on_definitions
 
     context = _context(data)
-    if data is None:
-        raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
     try:
         instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
@@ -105,11 +114,8 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
             # A complaint about a whole entry may only be due to the part that was left out.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
             found += [finding for finding in others if finding.place not in broken]
-        fatal = [finding for finding in found if not finding.warning]
-        raise InputError(_located(fatal, source, lines)) from None
-    if fatal := [finding for finding in found if not finding.warning]:
-        raise InputError(_located(fatal, source, lines))
-    return instance, _located(found, source, lines) if found else ()
+        return None, found
+    return None if any(not finding.warning for finding in found) else instance, found
 
 
 def _located(findings: list[Finding], source: str, lines: _Lines) -> tuple[Problem, ...]:
