@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..errors import InputError, Problem
 
-_HEAD = 4096
+#: Bytes looked at: real files begin with long comments.
+_HEAD = 65536
 _KINDS: tuple[tuple[str, str], ...] = (
     (r'\s*(?:\{\s*"format"\s*:\s*"|format:\s*["\']?)slotwise/', "a Slotwise instance"),
     (r'\s*\{[^{}\[\]]*"COMMAND"\s*:', "JSON that bjobs, bhosts or bqueues printed"),
@@ -55,6 +56,6 @@ def other_kind(path: str | Path, wanted: str) -> InputError | None:
     wanted: the kind as :func:`recognise` names it.
     """
     kind = kind_of(Path(path))
-    if kind in ("", wanted) or (kind == "JSON" and "JSON" in wanted):
+    if kind in ("", "JSON", wanted):
         return None
     return InputError([Problem(f"is {kind}, not {wanted}", str(path))])

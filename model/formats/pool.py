@@ -17,6 +17,7 @@ from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job, RunningJob
 from . import raw
+from .kinds import kind_of, other_kind
 
 #: Name of the one host.
 POOL = "pool"
@@ -30,7 +31,12 @@ def load_pool(source: str | Path) -> Instance:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError([Problem(str(reason), str(source))]) from None
-    return from_snapshot(raw.parse(text, str(source), json_text=True), path.stem, str(source))
+    try:
+        return from_snapshot(raw.parse(text, str(source), json_text=True), path.stem, str(source))
+    except InputError as error:
+        if kind_of(path) == "a Slotwise instance":
+            raise  # the reader has a better word for that
+        raise other_kind(path, "a snapshot of a pool of processors") or error from None
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:

@@ -31,6 +31,7 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user") -> Job:
         texts = [problem.message.removeprefix("bsub line: ") for problem in error.problems]
         raise InputError(Problem(text, path="bsub line") for text in texts) from None
     queue = fields.setdefault("queue", instance.params.default_queue)
+    fields.setdefault("priority", instance.params.default_priority)
     slots = fields.pop("slots", None)
     if slots is None:
         known = next((item for item in instance.queues if item.name == queue), None)

@@ -14,7 +14,18 @@ from .source import Problems
 
 SECTIONS = ("Application",)
 _TAKEN = frozenset(
-    ["NAME", "RES_REQ", "RUNLIMIT", "RUNTIME", "ESTIMATED_RUNTIME", "CPULIMIT", "PROCLIMIT", "TASKLIMIT", "DESCRIPTION", "DEFAULT_HOST_SPEC"]
+    [
+        "NAME",
+        "RES_REQ",
+        "RUNLIMIT",
+        "RUNTIME",
+        "ESTIMATED_RUNTIME",
+        "CPULIMIT",
+        "PROCLIMIT",
+        "TASKLIMIT",
+        "DESCRIPTION",
+        "DEFAULT_HOST_SPEC",
+    ]
 )
 
 

@@ -233,7 +233,7 @@ def _place(
                 machines[host].resources.append(name)
         elif not instance.value:
             reason = "no file says how much there is of it: jobs that need it find none"
-            notes.may_differ(f"resource {name}", reason, f"{entry.place.file}:{entry.place.line}")
+            notes.may_differ(f"resource {name}", reason, notes.at(entry.place))
         elif kind == "string":
             for host in hosts:
                 machines[host].strings[name] = instance.value
@@ -266,6 +266,6 @@ def _share(
 
 def _amount(text: str) -> int | float:
     amount = number(text)
-    if isinstance(amount, str) or amount < 0:
-        raise ValueError(f"the amount in front of @ must be a number, not {text!r}")
-    return amount
+    if isinstance(amount, (int, float)) and amount >= 0:
+        return amount
+    raise ValueError(f"the amount in front of @ must be a number, not {text!r}")

@@ -87,7 +87,7 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 def number(value: Value | str) -> Any:
-    """A number where the text is one, else the text itself (and the reader will say what is due)."""
+    """A number where the text is one, else the text itself (the reader will say what is due)."""
     text = value if isinstance(value, str) else value.text
     if _WHOLE.fullmatch(text):
         return int(text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import Problem, nearest
-from ..kinds import recognise
+from ..kinds import kind_of
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
 from .lines import LineReader
 from .notes import Notes
@@ -54,7 +54,8 @@ class ConfigFiles:
     def display(self, name: str) -> str:
         """How messages name the file, also where it is missing."""
         path = self.path(name)
-        return name if path is None else self._reader.name(path)
+        full = f"{name}.{self._cluster or 'NAME'}" if name == "lsf.cluster" else name
+        return self._reader.name(self._root / full if path is None else path)
 
     def sections(self, name: str) -> list[Section] | None:
         """The sections of a file; None where it is not there or is something else."""
@@ -72,7 +73,7 @@ class ConfigFiles:
         """lsf.conf as pairs; empty where it is not there."""
         path = self.path("lsf.conf")
         if path is None or not self._right_kind(path, "lsf.conf"):
-            return Entry("lsf.conf", Place("lsf.conf", 1), {}, {})
+            return Entry("lsf.conf", Place(self.display("lsf.conf"), 1), {}, {})
         section = Section(
             "lsf.conf", Place(self._reader.name(path), 1), tuple(self._reader.lines(path))
         )
@@ -80,11 +81,7 @@ class ConfigFiles:
 
     def _right_kind(self, path: Path, wanted: str) -> bool:
         """Whether the first lines may be those of the file; else one problem says what it is."""
-        try:
-            with path.open("rb") as file:
-                kind = recognise(file.read(4096).decode("latin-1"))
-        except OSError:
-            return True  # the reader will say why
+        kind = kind_of(path)
         if kind in ("", wanted):
             return True
         name = self._reader.name(path)

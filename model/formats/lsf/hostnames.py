@@ -1,4 +1,4 @@
-"""What names of hosts stand for: hosts, types, models, groups, units, ``all``, ``host*``, ranges."""
+"""What names of hosts stand for: hosts, groups, units, ``all``, ``host*``, ranges."""
 
 from __future__ import annotations
 

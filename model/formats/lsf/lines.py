@@ -39,9 +39,8 @@ class _Branch:
 
 @dataclass(slots=True)
 class LineReader:
-    """Reads the files of one configuration directory.
+    """Reads the files of one configuration directory, `root`.
 
-    root: the directory; files in it are named in messages by their path from there.
     decisions: every condition met, in order. files: the files read.
     """
 
@@ -57,11 +56,8 @@ class LineReader:
         return [] if text is None else list(self._of_text(path, text, (path.resolve(),)))
 
     def name(self, path: Path) -> str:
-        """How messages name the file."""
-        try:
-            return str(path.relative_to(self.root))
-        except ValueError:
-            return str(path)
+        """How messages name the file: as the directory was given."""
+        return str(path)
 
     def text(self, path: Path) -> str | None:
         """The file's text; None, with a problem, where it cannot be read."""
@@ -158,7 +154,7 @@ class LineReader:
     def _included(
         self, name: str, path: Path, place: Place, within: tuple[Path, ...]
     ) -> Iterator[Line]:
-        """The lines of an included file: beside the including one where its path is of elsewhere."""
+        """The lines of an included file, looked for in the directory too."""
         given = Path(name)
         choices = [path.parent / given, self.root / given.name, path.parent / given.name]
         target = next((choice for choice in choices if _is_file(choice)), None)

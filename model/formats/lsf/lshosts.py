@@ -29,7 +29,7 @@ class HostFacts:
 
 def read_lshosts(lines: Sequence[Line], problems: Problems, file: str) -> dict[str, HostFacts]:
     """Facts by host name; a text that lshosts did not print is one problem."""
-    if not lines or not lines[0].text.split()[:1] == ["HOST_NAME"]:
+    if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
         problems.add(Place(file, 1), message)
         return {}

@@ -15,8 +15,12 @@ _MOST_NAMES = 8
 
 @dataclass(slots=True)
 class Notes:
-    """Collected while the files are read; :meth:`lines` says it in as few lines as possible."""
+    """Collected while the files are read; :meth:`lines` says it in as few lines as possible.
 
+    root: files in it are named from there.
+    """
+
+    root: str = ""
     decisions: list[Decision] = field(default_factory=list)
     _left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
     _differ: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
@@ -32,12 +36,16 @@ class Notes:
 
     def remark(self, text: str, place: Place | None = None) -> None:
         """Anything else worth knowing; said once."""
-        self._remarks[f"{place.file}:{place.line}: {text}" if place else text] = None
+        self._remarks[f"{self.at(place)}: {text}" if place else text] = None
+
+    def at(self, place: Place) -> str:
+        """``lsb.queues:12``."""
+        return f"{place.file.removeprefix(self.root).lstrip('/')}:{place.line}"
 
     def lines(self) -> tuple[str, ...]:
         """One sentence each: conditions, remarks, what may differ, what is not modelled."""
         found = [
-            f"{decision.place.file}:{decision.place.line}: #if {decision.text} is "
+            f"{self.at(decision.place)}: #if {decision.text} is "
             f"{'true' if decision.answer else 'false'}"
             for decision in self.decisions
         ]

@@ -43,7 +43,7 @@ def read_resources(
                 _usage(entry, draft, notes, problems)
         else:
             reason = "LSF sets resources aside by it; here none are"
-            notes.may_differ(section.name, reason, f"{section.place.file}:{section.place.line}")
+            notes.may_differ(section.name, reason, notes.at(section.place))
 
 
 def _limit(name: str, entry: Entry, draft: Draft, notes: Notes) -> None:

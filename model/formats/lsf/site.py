@@ -57,21 +57,26 @@ class Site:
 
         Raises InputError with everything that is wrong, each with its file and line.
         """
+        instance, found = self.examine({**self.document, **(additions or {})})
+        if instance is None:
+            fatal = [finding for finding in found if not finding.warning]
+            raise InputError(_in_order([*self.problems, *self.located(fatal)]))
+        return instance, self.located(found)
+
+    def examine(self, document: Mapping[str, Any]) -> tuple[Instance | None, list[Finding]]:
+        """The instance of a document made from this one, None if it or the files are wrong."""
         from ..messages import rests_on_definitions
         from ..reader import examine
 
-        instance, found = examine({**self.document, **(additions or {})})
-        if self.problems:
-            # What could not be read may have defined what others miss.
-            found = [
-                finding
-                for finding in found
-                if not rests_on_definitions(finding) and finding.place != ("hosts",)
-            ]
-        fatal = [finding for finding in found if not finding.warning]
-        if instance is None or self.problems:
-            raise InputError(_in_order([*self.problems, *self.located(fatal)]))
-        return instance, self.located(found)
+        instance, found = examine(document)
+        if not self.problems:
+            return instance, found
+        # What could not be read may have defined what others miss.
+        return None, [
+            finding
+            for finding in found
+            if not rests_on_definitions(finding) and finding.place != ("hosts",)
+        ]
 
     def located(self, findings: list[Finding]) -> tuple[Problem, ...]:
         """Findings about the document, placed in the files they come from."""
@@ -95,15 +100,16 @@ def site_document(
     """Read a configuration directory.
 
     cluster: which one, where the directory has several. at: the document's `now`. at (or else
-    present), user: what ``#if time(…)`` and ``user(…)`` are asked for. lshosts: a file with the output of ``lshosts -w``; by default ``lshosts`` in the
-    directory. ncpus: processors by host, "" for all others, where no file says them.
+    present), user: what ``#if time(…)`` and ``user(…)`` are asked for. lshosts: a file with the
+    output of ``lshosts -w``; by default ``lshosts.CLUSTER`` or ``lshosts`` in the directory.
+    ncpus: processors by host, "" for all others, where no file says them.
 
     Raises InputError if there is no such directory or cluster; what is wrong inside the files
     stands in `Site.problems`.
     """
     root = Path(confdir)
     name = _cluster(root, cluster)
-    problems, notes, draft = Problems(), Notes(), Draft()
+    problems, notes, draft = Problems(), Notes(str(root)), Draft()
     reader = LineReader(root, Circumstances(at or present, user, name), problems)
     notes.decisions = reader.decisions
     files = ConfigFiles(root, name, reader, notes)
@@ -111,7 +117,7 @@ def site_document(
         draft.document["name"] = name
     if at is not None:
         draft.document["now"] = at.isoformat(timespec="seconds")
-    facts = _facts(root, lshosts, reader)
+    facts = _facts(root, name, lshosts, reader)
     _read(files, facts, dict(ncpus or {}), draft, notes, problems)
     missing = [file for file in SECTIONS if files.path(file) is None]
     if missing:
@@ -148,9 +154,12 @@ def _some() -> str:
     return ", ".join(name for name in SECTIONS if name.startswith("lsb."))
 
 
-def _facts(root: Path, given: str | Path | None, reader: LineReader) -> dict[str, HostFacts]:
-    path = Path(given) if given is not None else root / LSHOSTS
-    if given is None and not path.is_file():
+def _facts(
+    root: Path, cluster: str, given: str | Path | None, reader: LineReader
+) -> dict[str, HostFacts]:
+    choices = [root / f"{LSHOSTS}.{cluster}", root / LSHOSTS] if given is None else [Path(given)]
+    path = next((choice for choice in choices if given is not None or choice.is_file()), None)
+    if path is None:
         return {}
     return read_lshosts(reader.lines(path), reader.problems, reader.name(path))
 
