@@ -28,8 +28,11 @@ _NEEDED = frozenset(
 #: Complaints that a name has no definition.
 _UNDEFINED = re.compile(
     r"unknown |gives shares to unknown|no resource is called|nobody is called|mixes units and hosts"
-    r"|cu\[\] needs compute units|group .* must be defined"
+    r"|cu\[\] needs compute units|group .* must be defined|.* needs a user group"
+    r"|.* has no slot limit|priority .* falls inside|.* has FAIRSHARE_QUEUES but no FAIRSHARE"
 )
+#: Keys whose value decides over other entries.
+_DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
 
 
 def rests_on_definitions(finding: Finding) -> bool:
@@ -133,6 +136,7 @@ def rest(data: Any, error: ValidationError) -> Rest:
             defining |= len(place) < 2 or place[0] in _DEFINING
         else:
             _remove(data, place[:3])
+            defining |= place[0] in _DEFINING and place[2] in _DECIDING
     unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}
     for section, indices in unique.items():
         for index in reversed(indices):

@@ -13,6 +13,9 @@ from ..job import HostRequest
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
 
+#: Ranges within one name.
+MOST_BRACKETS = 20
+
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _GROUPING = re.compile(r"[,(\[]")
@@ -23,6 +26,8 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 def expand_range(text: str) -> tuple[str, ...]:
     """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
     match = _BRACKET.search(text) if "[" in text else None
+    if text.count("[") > MOST_BRACKETS:
+        raise ValueError(f"{text[:40]!r} … has more than {MOST_BRACKETS} ranges")
     if match is None:
         return (text,)
     head, tail = text[: match.start()], text[match.end() :]

@@ -10,7 +10,7 @@ from ..kinds import kind_of
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
 from .lines import LineReader
 from .notes import Notes
-from .sections import Entry, Section, entries, read_sections
+from .sections import CONF, Entry, Section, entries, read_sections
 from .source import Place
 
 #: The sections of each file; lsf.conf has none.
@@ -73,10 +73,8 @@ class ConfigFiles:
         """lsf.conf as pairs; empty where it is not there."""
         path = self.path("lsf.conf")
         if path is None or not self._right_kind(path, "lsf.conf"):
-            return Entry("lsf.conf", Place(self.display("lsf.conf"), 1), {}, {})
-        section = Section(
-            "lsf.conf", Place(self._reader.name(path), 1), tuple(self._reader.lines(path))
-        )
+            return Entry(CONF, Place(self.display("lsf.conf"), 1), {}, {})
+        section = Section(CONF, Place(self._reader.name(path), 1), tuple(self._reader.lines(path)))
         return entries(section, self._reader.problems, table=False)[0]
 
     def _right_kind(self, path: Path, wanted: str) -> bool:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import nearest
 from ..names import compress, expand_range, tokens
 
+#: Groups within groups.
+_DEEPEST = 100
+
 
 class HostNames:
     """The hosts of the cluster in their order, and the groups and units of them."""
@@ -54,7 +57,7 @@ class HostNames:
         return [host for name in names for host in self._named(name, within)]
 
     def _group(self, name: str, within: tuple[str, ...]) -> tuple[str, ...]:
-        if name in within:
+        if name in within or len(within) > _DEEPEST:
             return ()  # the reader of the document tells of groups that contain each other
         if name not in self._found:
             wanted: dict[str, None] = {}

@@ -116,7 +116,7 @@ class LineReader:
             return True
         if match := _BRANCH.match(text):
             if not branches:
-                self.problems.add(place, f"#{match[1]} has no #if before it")
+                self._without_if(match[1], place, branches)
             elif match[1] == "endif":
                 branches.pop()
             else:
@@ -130,7 +130,7 @@ class LineReader:
     def _condition(self, word: str, text: str, place: Place, branches: list[_Branch]) -> None:
         if word == "elif":
             if not branches:
-                self.problems.add(place, "#elif has no #if before it")
+                self._without_if(word, place, branches)
                 return
             branch = branches[-1]
             if branch.last:
@@ -141,6 +141,12 @@ class LineReader:
         asked = not branch.taken and all(outer.active for outer in branches[:-1])
         branch.active = asked and self._decide(text, place)
         branch.taken |= branch.active
+
+    def _without_if(self, word: str, place: Place, branches: list[_Branch]) -> None:
+        """One problem; what belongs to the missing ``#if`` is passed over."""
+        self.problems.add(place, f"#{word} has no #if before it")
+        if word != "endif":
+            branches.append(_Branch(place, False, True, last=word == "else"))
 
     def _decide(self, text: str, place: Place) -> bool:
         try:

@@ -27,12 +27,14 @@ class HostFacts:
     resources: tuple[str, ...] = ()
 
 
-def read_lshosts(lines: Sequence[Line], problems: Problems, file: str) -> dict[str, HostFacts]:
-    """Facts by host name; a text that lshosts did not print is one problem."""
+def read_lshosts(
+    lines: Sequence[Line], problems: Problems, file: str
+) -> dict[str, HostFacts] | None:
+    """Facts by host name; None, with a problem, for a text that lshosts did not print."""
     if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
         problems.add(Place(file, 1), message)
-        return {}
+        return None
     section = Section("lshosts", Place(file, 1), tuple(lines))
     found: dict[str, HostFacts] = {}
     for entry in entries(section, problems, table=True):

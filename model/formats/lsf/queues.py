@@ -105,6 +105,8 @@ def _queue(entry: Entry, names: HostNames, notes: Notes) -> Item:
         item.take(key)
     for key in _TEXTS:
         item.take(key, plain=False)
+    if (exclusive := entry.text("EXCLUSIVE").upper()) in ("YES", "NO"):
+        item.put("EXCLUSIVE", exclusive[0])
     if entry.text("HOSTS"):
         hosts = _hosts(entry, names, notes)
         if hosts:

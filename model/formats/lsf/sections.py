@@ -13,6 +13,8 @@ _EDGE = re.compile(r"\s*(begin|end)\s+([A-Za-z]\w*)\s*$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*([A-Za-z_][\w/%.-]*)\s*(?:=|$)")
 #: What the documents write for "and so on".
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…)\s*$")
+#: lsf.conf as a section: as in any shell file the last of two equal keys counts.
+CONF = "lsf.conf"
 _NOTHING = ("", "-", "()", "( )")
 #: Columns that take the rest of their row.
 _OPEN = frozenset({"LOCATION", "DESCRIPTION"})
@@ -59,33 +61,43 @@ def read_sections(
     spelled = {name.lower(): name for name in known}
     found: list[Section] = []
     name, place, inside = "", Place(file, 1), list[Line]()
-    stray = False
+
+    def close() -> None:
+        found.append(Section(spelled.get(name.lower(), name), place, tuple(inside)))
+
+    def unclosed() -> None:
+        if name:
+            problems.add(place, f"Begin {name} has no End {name}")
+            close()
+        elif inside:
+            text = inside[0].text.strip()[:40]
+            problems.add(inside[0].place(), f"{text!r} stands outside of any section")
+
     for line in lines:
         edge = _EDGE.match(line.text)
         if edge is None:
-            if name:
+            if name or not _ELLIPSIS.match(line.text):
                 inside.append(line)
-            elif not stray and not _ELLIPSIS.match(line.text):
-                stray = True
-                text = line.text.strip()[:40]
-                problems.add(line.place(), f"{text!r} stands outside of any section")
             continue
         word = edge[2]
         if edge[1].lower() == "begin":
-            if name:
-                problems.add(place, f"Begin {name} has no End {name}")
-                found.append(Section(name, place, tuple(inside)))
-            name, place, inside = spelled.get(word.lower(), word), line.place(), []
-        elif not name:
-            problems.add(line.place(), f"End {word} has no Begin {word}{nearest(word, spelled)}")
-        else:
-            if word.lower() != name.lower():
-                problems.add(line.place(), f"End {word} closes Begin {name}: write End {name}")
-            found.append(Section(name, place, tuple(inside)))
-            name = ""
-    if name:
-        problems.add(place, f"Begin {name} has no End {name}")
-        found.append(Section(name, place, tuple(inside)))
+            unclosed()
+            name, place, inside = word, line.place(), []
+            continue
+        if not name:
+            hint = "" if word.lower() in spelled else nearest(word, spelled.values())
+            problems.add(line.place(), f"End {word} has no Begin {word}{hint}")
+            name = word  # what stands before it was meant to be this section
+        elif (
+            word.lower() != name.lower() and word.lower() in spelled and name.lower() not in spelled
+        ):
+            problems.add(place, f"Begin {name} ends with End {word}: write Begin {word}")
+            name = word
+        elif word.lower() != name.lower():
+            problems.add(line.place(), f"End {word} closes Begin {name}: write End {name}")
+        close()
+        name, inside = "", []
+    unclosed()
     return found
 
 
@@ -109,14 +121,14 @@ def _pairs(section: Section, lines: Iterable[Line], problems: Problems) -> Entry
             continue
         key = match[1].upper()
         label = f"{section.name}.{match[1]}"
-        if key in first:
+        if key in first and section.name != CONF:
             message = f"stands twice in this section, first in line {first[key].line}: keep one"
             problems.add(line.place(), message, label)
             continue
         first[key] = line.place()
         value = line.value(match.end(), len(line.text))
         text = value.text
-        if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
+        if len(text) > 1 and text[0] == text[-1] in "\"'" and text[0] not in text[1:-1]:
             value = Value(text[1:-1].strip(), value.place)
         if value.text not in _NOTHING:
             values[key], keys[key] = value, match[1]
@@ -126,7 +138,7 @@ def _pairs(section: Section, lines: Iterable[Line], problems: Problems) -> Entry
 def _rows(section: Section, lines: list[Line], problems: Problems) -> list[Entry]:
     if not lines:
         return []
-    header = [cell.text for cell in cells(lines[0], problems)]
+    header = [cell.text for cell in cells(lines[0], problems) or ()]
     columns = [name.upper() for name in header]
     for name in {name for name in columns if columns.count(name) > 1}:
         problems.add(lines[0].place(), f"has the column {name} twice", section.name)
@@ -150,12 +162,16 @@ def _row(
     problems: Problems,
 ) -> Iterator[Entry]:
     found = cells(line, problems)
+    if found is None:
+        return
     if len(found) > len(columns) and columns[-1] in _OPEN:
         rest = found[len(columns) - 1 :]
         whole = Value(" ".join(cell.text for cell in rest), rest[0].place)
         found = [*found[: len(columns) - 1], whole]
     if len(found) != len(columns):
-        message = f"has {len(found)} cells, its table {len(columns)} columns ({' '.join(columns)})"
+        message = (
+            f"has {len(found)} cells, its table {len(columns)} columns ({' '.join(keys.values())})"
+        )
         remedy = ": write - or () for what is not set" if len(found) < len(columns) else ""
         problems.add(line.place(), message + remedy, section.name)
         return
@@ -167,8 +183,11 @@ def _row(
     yield Entry(section.name, line.place(), values, keys)
 
 
-def cells(line: Line, problems: Problems) -> list[Value]:
-    """The cells of a row: words, where brackets and double quotes keep blanks together."""
+def cells(line: Line, problems: Problems) -> list[Value] | None:
+    """The cells of a row: words, where brackets and double quotes keep blanks together.
+
+    None, with a problem, where one of these does not close.
+    """
     found: list[Value] = []
     text = line.text
     open_brackets: list[str] = []
@@ -194,4 +213,5 @@ def cells(line: Line, problems: Problems) -> list[Value]:
     if open_brackets or quoted:
         missing = '"' if quoted else open_brackets[-1]
         problems.add(line.place(), f"a {missing!r} is missing: {found[-1].text[:40]!r}")
+        return None
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -72,8 +73,12 @@ def _resource(entry: Entry, shared: Shared, draft: Draft, problems: Problems) ->
         return
     if kind not in _KINDS:
         message = f"must be Boolean, Numeric or String, not {entry.text('TYPE')!r}"
-        problems.add(entry.at("TYPE"), message + nearest(kind, _KINDS), "Resource.TYPE")
-        kind = "numeric"
+        problems.add(
+            entry.at("TYPE"),
+            message + nearest(kind, [name.capitalize() for name in _KINDS]),
+            "Resource.TYPE",
+        )
+        kind = next(iter(difflib.get_close_matches(kind, _KINDS, 1)), "numeric")
     dynamic = "INTERVAL" in entry.values
     item = Item(entry)
     item.put("name", name, "RESOURCENAME")

@@ -118,7 +118,10 @@ def site_document(
     if at is not None:
         draft.document["now"] = at.isoformat(timespec="seconds")
     facts = _facts(root, name, lshosts, reader)
-    _read(files, facts, dict(ncpus or {}), draft, notes, problems)
+    counted = dict(ncpus or {})
+    if facts is None:
+        counted.setdefault("", 1)  # there is a problem already: not one more for each host
+    _read(files, facts or {}, counted, draft, notes, problems)
     missing = [file for file in SECTIONS if files.path(file) is None]
     if missing:
         notes.remark(f"not there: {', '.join(missing)}")
@@ -156,7 +159,7 @@ def _some() -> str:
 
 def _facts(
     root: Path, cluster: str, given: str | Path | None, reader: LineReader
-) -> dict[str, HostFacts]:
+) -> dict[str, HostFacts] | None:
     choices = [root / f"{LSHOSTS}.{cluster}", root / LSHOSTS] if given is None else [Path(given)]
     path = next((choice for choice in choices if given is not None or choice.is_file()), None)
     if path is None:
