@@ -125,7 +125,7 @@ def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
 
     from .build import build
     from .document import Document
-    from .messages import explain, rest, rests_on_definitions
+    from .messages import explain, rest, rests_on_definitions, rests_on_values
 
     context = _context(data)
     try:
@@ -137,6 +137,8 @@ def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
             others = build(Document.model_validate(remainder.data, context=context))[1]
             if remainder.defining:
                 others = [finding for finding in others if not rests_on_definitions(finding)]
+            if remainder.deciding:
+                others = [finding for finding in others if not rests_on_values(finding)]
             others = [remainder.original(finding) for finding in others]
             # A complaint about a whole entry may only be due to the part that was left out.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}

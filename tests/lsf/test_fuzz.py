@@ -34,13 +34,14 @@ _PIECES = (
 
 
 def _answer(root: Path, **options: str) -> None:
+    answer: Instance | InputError
     try:
-        instance, _ = site_document(root, at=MORNING, ncpus={"": 4}, **options).instance()
+        answer, _ = site_document(root, at=MORNING, ncpus={"": 4}, **options).instance()
     except InputError as error:
-        assert error.problems
-        assert all(problem.message for problem in error.problems)
-    else:
-        assert isinstance(instance, Instance)
+        answer = error
+    if isinstance(answer, InputError):
+        assert answer.problems
+        assert all(problem.message for problem in answer.problems)
 
 
 def _mutated(text: str, rng: random.Random) -> str:

@@ -95,15 +95,19 @@ def test_the_example_takes_its_cluster_from_the_directory() -> None:
 
 
 def test_the_example_plans_and_simulates() -> None:
-    """Job 201 wants 112 slots of one rack: the second is free when 103 ends, the first earlier."""
+    """Job 201 wants 112 slots of one rack; both are free at 4h: 103 (owners) holds the second, 210
+    (owners too, of higher priority than 201) the first from now on. n16 is closed by day.
+    """
     instance = sw.load(sw.example("site"))
     plan = sw.plan(instance, method="time-based")
     assert sw.validate(instance, plan) == []
     big = plan["201"]
-    assert big.start == 3 * 3600
+    assert big.start == 4 * 3600
+    assert plan["210"].start == 0
     assert set(big.allocation) <= {f"n{number:02d}" for number in range(1, 9)}
-    result = sw.simulate(instance)
-    assert {record.id for record in result.records if record.end is not None} >= {"201", "210"}
+    simulated = {record.job: record for record in sw.simulate(instance).jobs}
+    assert {record.status for record in simulated.values()} == {"done"}
+    assert simulated["210"].start == 0
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -143,4 +147,4 @@ def test_a_real_directory(real: Path) -> None:
     assert instance.queues[0].description.endswith("only if hosts are lightly loaded.")
     assert instance.params.mbd_sleep_time == 10
     assert found.notes[-1].startswith("not modelled: LSB_MAILTO, LSB_MBD_PORT, ")
-    assert found.notes[-1].endswith("r1m in 1 lsf.cluster host; NICE in 1 queue")
+    assert found.notes[-1].endswith("r1m in 1 host of lsf.cluster; NICE in 1 queue")

@@ -69,11 +69,11 @@ def read_hosts(
                 else:
                     machines[name] = _machine(name, entry, shared, problems)
             note_rest(
-                notes, entry, "lsf.cluster host", _TAKEN, entry.text("HOSTNAME"), shared.indices
+                notes, entry, "host of lsf.cluster", _TAKEN, entry.text("HOSTNAME"), shared.indices
             )
             for column in entry.values:
                 if is_index(entry.keys[column], shared.indices):
-                    notes.not_modelled("lsf.cluster host", entry.keys[column])
+                    notes.not_modelled("host of lsf.cluster", entry.keys[column])
     for name, fact in facts.items():
         if name not in machines and fact.server and name not in clients:
             machines[name] = Machine(name, fact.entry)

@@ -68,7 +68,9 @@ class Notes:
                 yield f"{', '.join(name for name, _ in counts)} in {kind}"
                 continue
             first = counts[0]
-            parts = [f"{first[0]} in {first[1]} {kind}{'s' if first[1] > 1 else ''}"]
+            noun, of, file = kind.partition(" of ")
+            plural = "s" if first[1] > 1 else ""
+            parts = [f"{first[0]} in {first[1]} {noun}{plural}{of}{file}"]
             parts += [f"{name} in {count}" for name, count in counts[1:]]
             yield ", ".join(parts)
 

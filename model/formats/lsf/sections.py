@@ -138,7 +138,10 @@ def _pairs(section: Section, lines: Iterable[Line], problems: Problems) -> Entry
 def _rows(section: Section, lines: list[Line], problems: Problems) -> list[Entry]:
     if not lines:
         return []
-    header = [cell.text for cell in cells(lines[0], problems) or ()]
+    named = cells(lines[0], problems)
+    if named is None:
+        return []
+    header = [cell.text for cell in named]
     columns = [name.upper() for name in header]
     for name in {name for name in columns if columns.count(name) > 1}:
         problems.add(lines[0].place(), f"has the column {name} twice", section.name)

@@ -164,7 +164,11 @@ def _facts(
     path = next((choice for choice in choices if given is not None or choice.is_file()), None)
     if path is None:
         return {}
-    return read_lshosts(reader.lines(path), reader.problems, reader.name(path))
+    before = len(reader.problems.found)
+    lines = reader.lines(path)
+    if len(reader.problems.found) > before:
+        return None
+    return read_lshosts(lines, reader.problems, reader.name(path))
 
 
 def _read(
