@@ -70,11 +70,11 @@ def test_what_each_host_has_of_its_own(tmp_path: Path) -> None:
     assert [sorted(host.booleans) for host in hosts.values()] == [[], ["gpu"], []]
 
 
-def test_a_resource_without_an_amount_is_said(tmp_path: Path) -> None:
-    site = read(tmp_path, _map("load2 ([hostA hostB] [others])"))
+def test_resources_without_an_amount_are_said(tmp_path: Path) -> None:
+    site = read(tmp_path, _map("load2 ([hostA hostB] [others])", "os [default]", "lic [all]"))
     assert "shared_resources" not in site.document
-    (note,) = [note for note in site.notes if "load2" in note]
-    assert note.startswith("answers may differ because of resource load2 (lsf.cluster.c:10): ")
+    start = "answers may differ because of resources that an elim reports (load2, os, lic): "
+    assert [note for note in site.notes if note.startswith(start)]
     (resource,) = [r for r in site.instance()[0].cluster.resources if r.name == "load2"]
     assert (resource.dynamic, resource.increasing, resource.consumable) == (True, True, False)
 
@@ -358,3 +358,21 @@ End Queue
     assert built.partitions[0].hosts == ("hostA", "hostB")
     assert built.partitions[0].user_shares == (("eng_users@", 3), ("acct_users", 7), ("default", 1))
     assert built.queue("reservation").resource_reserve == 20
+
+
+def test_shares_without_brackets_around_them(tmp_path: Path) -> None:
+    """As found in public files."""
+    text = """Begin UserGroup
+GROUP_NAME      GROUP_MEMBER                  USER_SHARES
+prod_users      (alice bob carol)             [alice, 10][bob, 20] [carol, 30]
+dev_users       (dave eve)                    [default, 5]
+....
+system          (all)                         ()
+End UserGroup
+"""
+    groups = instance(tmp_path, {"lsb.users": text}).groups
+    assert [group.user_shares for group in groups] == [
+        (("alice", 10), ("bob", 20), ("carol", 30)),
+        (("default", 5),),
+        (),
+    ]

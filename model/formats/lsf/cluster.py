@@ -232,8 +232,8 @@ def _place(
             for host in hosts:
                 machines[host].resources.append(name)
         elif not instance.value:
-            reason = "no file says how much there is of it: jobs that need it find none"
-            notes.may_differ(f"resource {name}", reason, notes.at(entry.place))
+            reason = "no file says their amount or value: jobs that need them find none"
+            notes.may_differ("resources that an elim reports", reason, name)
         elif kind == "string":
             for host in hosts:
                 machines[host].strings[name] = instance.value

@@ -12,12 +12,12 @@ from .source import Line, Place, Problems, Value
 _EDGE = re.compile(r"\s*(begin|end)\s+([A-Za-z]\w*)\s*$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*([A-Za-z_][\w/%.-]*)\s*(?:=|$)")
 #: What the documents write for "and so on".
-_ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…)\s*$")
+_ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…)\s*$")
 #: lsf.conf as a section: as in any shell file the last of two equal keys counts.
 CONF = "lsf.conf"
 _NOTHING = ("", "-", "()", "( )")
 #: Columns that take the rest of their row.
-_OPEN = frozenset({"LOCATION", "DESCRIPTION"})
+_OPEN = frozenset({"LOCATION", "DESCRIPTION", "USER_SHARES"})
 _CLOSING = {"(": ")", "[": "]"}
 
 
