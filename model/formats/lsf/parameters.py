@@ -39,6 +39,7 @@ CHANGES_ANSWERS = {
     "ORPHAN_JOB_TERM_GRACE_PERIOD": "orphaned jobs are ended; here they wait",
     "PEND_TIME_LIMIT": "not applied",
     "PLAN": "the allocation planner plans ahead; here the chosen method does",
+    "QUEUE_GROUP": "queues are ordered together by absolute priority; here each by its own",
     "RCVJOBS_FROM": "jobs come from other clusters; here only from this one",
     "RELAX_JOB_DISPATCH_ORDER": "jobs may start out of order; here in order",
     "RERUNNABLE": "jobs start anew when their host fails; here they end with it",

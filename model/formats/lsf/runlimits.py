@@ -16,8 +16,9 @@ class RunLimits:
     """Brings limits to wall-clock time where the CPU factors of the hosts allow it.
 
     A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
-    the job. Where all hosts have one factor this is one number; where they differ it is not, and
-    the limit is taken as it stands, with a note. ABS_RUNLIMIT = Y: limits are wall-clock time.
+    the job. Where all hosts have one factor this is one number; where they differ, or a host's
+    model is not known (``!``), it is not, and the limit is taken as it stands, with a note.
+    ABS_RUNLIMIT = Y: limits are wall-clock time.
     """
 
     def __init__(
@@ -28,7 +29,9 @@ class RunLimits:
         notes: Notes,
     ) -> None:
         self._factors = {**factors, **{name: m.factor for name, m in machines.items()}}
-        self._running = {machine.factor for machine in machines.values()}
+        self._running = {
+            None if machine.model == "any" else machine.factor for machine in machines.values()
+        }
         absolute = params.text("ABS_RUNLIMIT") if params else ""
         self._absolute = absolute.upper() in ("Y", "YES")
         self._default = params.text("DEFAULT_HOST_SPEC") if params else ""
@@ -47,7 +50,9 @@ class RunLimits:
         spec = spec or default
         if self._absolute or limit == "-":
             return limit
-        if len(self._running) > 1:
+        if not spec and self._running <= {None}:
+            return limit  # nobody says anything of factors
+        if len(self._running) > 1 or None in self._running:
             self._notes.may_differ(
                 "CPU factors",
                 "run limits count on one host and are longer or shorter on others; here they are "
@@ -55,7 +60,8 @@ class RunLimits:
                 where,
             )
             return limit
-        ratio = self._factors.get(spec, 1.0) / next(iter(self._running), 1.0) if spec else 1.0
+        common = next(iter(self._running), None) or 1.0
+        ratio = self._factors.get(spec, common) / common if spec else 1.0
         if ratio == 1.0:
             return limit
         return format_duration(max(1, round(parse_duration(limit, MINUTE) * ratio)))
