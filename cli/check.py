@@ -11,6 +11,7 @@ import typer
 
 from .exits import Exit
 from .options import read_source
+from .output import capped
 
 
 def check(
@@ -33,8 +34,8 @@ def check(
             instance = read_source(file)
         except InputError as error:
             wrong = True
-            for problem in error.problems:
-                typer.echo(f"slotwise: {problem}", err=True)
+            for line in capped([str(problem) for problem in error.problems]):
+                typer.echo(f"slotwise: {line}", err=True)
             continue
         cluster = instance.cluster
         typer.echo(

@@ -17,6 +17,7 @@ from .exits import Exit
 from .explain import explain
 from .generate import generate
 from .importer import app as importers
+from .output import capped
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .show import show
@@ -84,5 +85,5 @@ def _interrupted() -> NoReturn:
 
 
 def _complain(text: str) -> None:
-    for line in text.splitlines():
+    for line in capped(text.splitlines()):
         typer.echo(f"slotwise: {line}", err=True)

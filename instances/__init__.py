@@ -32,3 +32,8 @@ def description(name: str) -> str:
     file = example(name)
     data = parse(file.read_text(encoding="utf-8"), str(file), json_text=file.suffix == ".json")
     return " ".join(str(data["description"]).split())
+
+
+def site() -> Path:
+    """The LSF configuration directory of a complete fictitious site."""
+    return _FOLDER / "site"

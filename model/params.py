@@ -13,6 +13,7 @@ class Params:
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
+    max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
     """
 
@@ -36,4 +37,10 @@ class Params:
     enable_hist_run_time: bool = False
     run_time_decay: bool = False
     run_time_in_slots: bool = False
+    max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
+
+    @property
+    def default_priority(self) -> int:
+        """The priority of a job without -sp: half the highest one."""
+        return self.max_user_priority // 2

@@ -59,6 +59,16 @@ def test_data_files_are_package_data() -> None:
     assert missing == []
 
 
+def test_files_of_the_fictitious_site_are_package_data() -> None:
+    """They stand in folders that are no packages."""
+    folder = ROOT / "instances"
+    patterns = SETUPTOOLS["package-data"]["slotwise.instances"]
+    shipped = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}
+    site = {file for file in (folder / "site").rglob("*") if file.is_file()}
+    assert len(site) > 15
+    assert site <= shipped
+
+
 def test_installed_package_has_its_marker_and_its_instances() -> None:
     files = resources.files("slotwise")
     assert files.joinpath("py.typed").is_file()

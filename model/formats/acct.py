@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from .kinds import other_kind
 
 #: Record types of lsb.acct that are no finished job.
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
@@ -65,7 +66,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
     """
     log = parse_acct(_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise InputError(log.problems)
+        raise other_kind(path, "lsb.acct (finished jobs)") or InputError(log.problems)
     return log
 
 

@@ -6,24 +6,62 @@ for limits); the project's own lower-case keys take seconds. docs/instances.md d
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from . import fields as f
 
 FORMAT = "slotwise/1"
 
 
-class Section(BaseModel):
-    """A part of the document: unknown keys are errors."""
+def _schema_of_names(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Add LSF's own names of keys to the schema of a section."""
+    names: dict[str, str] = getattr(model, "lsf_names", {})
+    for other, key in names.items():
+        schema["properties"][other] = schema["properties"][key]
+        if key in schema.get("required", ()):
+            schema["required"].remove(key)
+            choice = [{"required": [name]} for name in (key, other)]
+            schema.setdefault("allOf", []).append({"anyOf": choice})
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+class Section(BaseModel):
+    """A part of the document: unknown keys are errors.
+
+    lsf_names: keys as the documents spell them (in any case), for fragments copied from there.
+    What is ``()`` or ``-`` under a key of LSF's is not set.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", arbitrary_types_allowed=True, json_schema_extra=_schema_of_names
+    )
+    lsf_names: ClassVar[dict[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_copied(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        unset = [
+            key
+            for key, value in data.items()
+            if value in ("()", "-") and str(key).isupper() and key != "DESCRIPTION"
+        ]
+        names = {
+            key: name
+            for key in data
+            if (name := cls.lsf_names.get(str(key).upper())) and name not in data
+        }
+        if not unset and not names:
+            return data
+        return {names.get(key, key): value for key, value in data.items() if key not in unset}
 
 
 class HostEntry(Section):
     """One host, or several equal ones: a range, a list, or `count` of them."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"HOST_NAME": "name"}
     name: f.HostNames
     count: f.Count | None = None
     slots: f.CountOrNone | None = None
@@ -49,6 +87,7 @@ class HostEntry(Section):
 class UnitEntry(Section):
     """A compute unit: hosts and host groups (finest type), or units of a finer type."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"MEMBER": "members", "TYPE": "type"}
     name: f.NewName
     type: f.Name
     members: f.Names
@@ -77,6 +116,7 @@ class SharedEntry(Section):
 class QueueEntry(Section):
     """A queue (lsb.queues)."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"QUEUE_NAME": "name"}
     name: f.NewName
     priority: f.Whole = Field(1, alias="PRIORITY")
     hosts: f.QueueHosts | None = Field(None, alias="HOSTS")
@@ -130,6 +170,7 @@ class ApplicationEntry(Section):
 class UserEntry(Section):
     """Limits of a user or group (lsb.users)."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"USER_NAME": "name"}
     name: f.Name
     max_slots: f.CountOrNone | None = Field(None, alias="MAX_JOBS")
     processor_slots: f.Amount | None = Field(None, alias="JL/P")
@@ -138,6 +179,7 @@ class UserEntry(Section):
 class GroupEntry(Section):
     """A user group, a share tree where it has USER_SHARES."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"GROUP_NAME": "name", "GROUP_MEMBER": "members"}
     name: f.NewName
     members: f.Names
     user_shares: f.Shares = Field((), alias="USER_SHARES")
@@ -146,6 +188,7 @@ class GroupEntry(Section):
 class PartitionEntry(Section):
     """A host partition."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"HPART_NAME": "name"}
     name: f.NewName
     hosts: f.Words = Field(alias="HOSTS")
     user_shares: f.Shares = Field(alias="USER_SHARES")
@@ -206,6 +249,7 @@ class ParamsEntry(Section):
     enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
     run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
     run_time_in_slots: f.YesNo = False
+    max_user_priority: f.CountOrNone = Field(0, alias="MAX_USER_PRIORITY")
     modules: f.Words | None = None
     compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
 
@@ -247,6 +291,16 @@ class RunningEntry(JobEntry):
     suspended: f.YesNo = False
 
 
+class ConfigEntry(Section):
+    """A directory of LSF configuration that the document adds to."""
+
+    directory: f.Text
+    cluster: f.Name = ""
+    user: f.Name = ""
+    lshosts: f.Text | None = None
+    ncpus: f.Count | None = None
+
+
 class Document(Section):
     """One problem a document."""
 
@@ -258,6 +312,7 @@ class Document(Section):
     size_base: Literal[1024, 1000] = 1024
     origin: f.Stamp | None = None
     now: f.Instant = 0
+    config: f.Text | ConfigEntry | None = None
     params: ParamsEntry = ParamsEntry()
     resources: list[ResourceEntry] = []
     hosts: Annotated[list[HostEntry], Field(min_length=1)]
@@ -279,7 +334,7 @@ class Document(Section):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the document."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Document.model_json_schema(by_alias=True),
-    }
+    found = Document.model_json_schema(by_alias=True)
+    found["required"].remove("hosts")
+    found["anyOf"] = [{"required": [key]} for key in ("hosts", "config")]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}

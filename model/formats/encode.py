@@ -414,7 +414,7 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "submit": _unless(job.submit, 0),
             "begin": job.begin,
             "deadline": job.deadline,
-            "priority": _unless(job.priority, 0),
+            "priority": _unless(job.priority, params.default_priority),
             "weight": _number(_unless(job.weight, 1.0)),
             "project": _unless(job.project, "default"),
             "group": _some(job.group),

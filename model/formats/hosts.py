@@ -23,6 +23,9 @@ from .finding import Finding, Location
 from .known import unknown_unit_type
 from .names import names
 
+#: Host groups within host groups; more is taken for a slip.
+_DEEPEST = 100
+
 
 class HostBuilder:
     """Builds the cluster; what is wrong goes to `findings` with its place in the document."""
@@ -214,6 +217,9 @@ class HostBuilder:
             cycle = " -> ".join((*path[path.index(name) :], name))
             self._problem(place, f"host groups contain each other: {cycle}")
             return ()
+        if len(path) > _DEEPEST:
+            self._problem(place, f"host groups stand in each other more than {_DEEPEST} deep")
+            return ()
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in self._document.host_groups[name]:
@@ -282,7 +288,7 @@ class HostBuilder:
                 self._problem(place, f"mixes units and hosts: {name} is no compute unit")
                 continue
             inner = entries[name][1]
-            if _rank(types, inner.type) >= _rank(types, entry.type):
+            if entry.type in types and _rank(types, inner.type) >= _rank(types, entry.type):
                 self._problem(
                     place, f"{name} is of type {inner.type}, which is not finer than {entry.type}"
                 )

@@ -25,6 +25,7 @@ def check_jobs(instance: Instance) -> Iterator[Finding]:
         for index, job in enumerate(jobs):
             place: Location = (section, index)
             yield from references.check(place, job)
+            yield from _priority(place, job, instance.params.max_user_priority)
             yield from _submission(place, job, references.queues.get(job.queue))
     yield from _running(instance)
 
@@ -86,6 +87,12 @@ class _References:
                 seen.add(name)
                 stack.extend(self._members.get(name, ()))
         return False
+
+
+def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
+    if most and job.priority > most:
+        message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
+        yield Finding((*place, "priority"), message)
 
 
 def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:

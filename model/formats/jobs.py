@@ -121,7 +121,7 @@ class JobBuilder:
             submit=self._instant((*place, "submit"), entry.submit),
             begin=self._optional((*place, "begin"), entry.begin),
             deadline=self._optional((*place, "deadline"), entry.deadline),
-            priority=entry.priority,
+            priority=self._priority(entry),
             weight=entry.weight,
             project=entry.project,
             group=entry.group,
@@ -132,6 +132,10 @@ class JobBuilder:
             from_host=entry.from_host,
         )
         return replace(job, **submitted) if submitted else job
+
+    def _priority(self, entry: d.JobEntry) -> int:
+        given = "priority" in entry.model_fields_set
+        return entry.priority if given else self._params.default_priority
 
     def _optional(self, place: Location, instant: Any) -> int | None:
         return None if instant is None else self._instant(place, instant)

@@ -28,13 +28,24 @@ _NEEDED = frozenset(
 #: Complaints that a name has no definition.
 _UNDEFINED = re.compile(
     r"unknown |gives shares to unknown|no resource is called|nobody is called|mixes units and hosts"
-    r"|cu\[\] needs compute units|group .* must be defined"
+    r"|cu\[\] needs compute units|group .* must be defined|.* needs a user group"
 )
+#: Complaints that rest on the value of a key elsewhere.
+_UNDECIDED = re.compile(
+    r".* has no slot limit|priority .* falls inside|.* has FAIRSHARE_QUEUES but no FAIRSHARE"
+)
+#: Keys whose value decides over other entries.
+_DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
 
 
 def rests_on_definitions(finding: Finding) -> bool:
     """Whether it says that a name is not defined: no proof where a definition cannot be read."""
-    return _UNDEFINED.match(finding.message) is not None
+    return _UNDEFINED.match(finding.message) is not None or rests_on_values(finding)
+
+
+def rests_on_values(finding: Finding) -> bool:
+    """Whether it rests on a value of another entry: no proof where such a value cannot be read."""
+    return _UNDECIDED.match(finding.message) is not None
 
 
 def explain(error: ValidationError) -> list[Finding]:
@@ -104,12 +115,13 @@ class Rest:
     """A document without its broken parts, so that the remainder can still be checked.
 
     removed: entries of a section that had to go whole. defining: whether other parts may have
-    referred to what is gone, so that a missing name proves nothing.
+    referred to what is gone, so that a missing name proves nothing. deciding: the same of values.
     """
 
     data: Any
     removed: Mapping[str, tuple[int, ...]]
     defining: bool
+    deciding: bool
 
     def original(self, finding: Finding) -> Finding:
         """The finding at its place in the document as it was given."""
@@ -125,7 +137,7 @@ def rest(data: Any, error: ValidationError) -> Rest:
     """What remains of the data without what the error is about."""
     data = copy.deepcopy(data)
     removed: dict[str, list[int]] = {}
-    defining = False
+    defining = deciding = False
     for detail in error.errors(include_url=False, include_context=False, include_input=False):
         place = _place(detail)
         if place == ("format",):
@@ -140,11 +152,12 @@ def rest(data: Any, error: ValidationError) -> Rest:
             defining |= len(place) < 2 or place[0] in _DEFINING
         else:
             _remove(data, place[:3])
+            deciding |= place[2] in _DECIDING
     unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}
     for section, indices in unique.items():
         for index in reversed(indices):
             del data[section][index]
-    return Rest(data, unique, defining)
+    return Rest(data, unique, defining, deciding)
 
 
 def _remove(data: Any, place: Location) -> None:

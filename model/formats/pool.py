@@ -18,6 +18,7 @@ from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
 from . import raw
+from .kinds import kind_of, other_kind
 
 #: Name of the one host.
 POOL = "pool"
@@ -27,11 +28,23 @@ def load_pool(source: str | Path) -> Instance:
     """Read a snapshot file; InputError with all problems."""
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return from_snapshot(
+            raw.parse(_text(path, str(source)), str(source), json_text=True),
+            path.stem,
+            str(source),
+        )
+    except InputError as error:
+        if kind_of(path) == "a Slotwise instance":
+            raise  # the reader has a better word for that
+        raise other_kind(path, "a snapshot of a pool of processors") or error from None
+
+
+def _text(path: Path, source: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise InputError([Problem(str(reason), str(source))]) from None
-    return from_snapshot(raw.parse(text, str(source), json_text=True), path.stem, str(source))
+        raise InputError([Problem(str(reason), source)]) from None
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:

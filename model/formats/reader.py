@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError, Problem
 from ..instance import Instance
 from .finding import Finding, Location, problems
+from .kinds import other_kind
 
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
@@ -44,7 +45,12 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
         raise InputError([Problem(str(error), str(source))]) from None
     suffix = path.suffix.lower()
     kind = "json" if suffix == ".json" else "yaml" if suffix in (".yaml", ".yml") else None
-    return loads_with_warnings(data, str(source), format=kind)
+    try:
+        return loads_with_warnings(data, str(source), format=kind)
+    except InputError:
+        if other := other_kind(path, "a Slotwise instance"):
+            raise other from None
+        raise
 
 
 def loads_with_warnings(
@@ -83,16 +89,46 @@ def _no_collection() -> Iterator[None]:
 
 
 def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[Problem, ...]]:
+    if data is None:
+        raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
+    if isinstance(data, dict) and data.get("config") is not None:
+        return _with_config(data, source, lines)
+    instance, found = examine(data)
+    if instance is None:
+        fatal = [finding for finding in found if not finding.warning]
+        raise InputError(_located(fatal, source, lines))
+    return instance, _located(found, source, lines) if found else ()
+
+
+def _with_config(
+    data: dict[str, Any], source: str, lines: _Lines
+) -> tuple[Instance, tuple[Problem, ...]]:
+    """An instance that adds to a directory of LSF configuration."""
+    from .lsf.overlay import overlay
+
+    try:
+        whole = overlay(data, source)
+    except ValueError as error:
+        raise InputError(_located([Finding(("config",), str(error))], source, lines)) from None
+    instance, found = whole.site.examine(whole.data)
+    if instance is None:
+        found = [finding for finding in found if not finding.warning]
+    located = whole.located(found, lambda own: _located(own, source, lines))
+    if instance is None:
+        raise InputError((*whole.site.problems, *located))
+    return instance, located
+
+
+def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
+    """The instance of plain data, None where an error was found, and everything found."""
     from pydantic import ValidationError
 
     from .build import build
     from .document import Document
-    from .messages import explain, rest, rests_on_definitions
+    from .messages import explain, rest, rests_on_definitions, rests_on_values
     from .raw import strange_values
 
     context = _context(data)
-    if data is None:
-        raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
     strange = list(strange_values(data))
     try:
         instance, found = build(Document.model_validate(data, context=context))
@@ -103,15 +139,15 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
             others = build(Document.model_validate(remainder.data, context=context))[1]
             if remainder.defining:
                 others = [finding for finding in others if not rests_on_definitions(finding)]
+            if remainder.deciding:
+                others = [finding for finding in others if not rests_on_values(finding)]
             others = [remainder.original(finding) for finding in others]
             # A complaint about a whole entry may only be due to the part that was left out.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
             found += [finding for finding in others if finding.place not in broken]
-        fatal = _with_strange(strange, [finding for finding in found if not finding.warning])
-        raise InputError(_located(fatal, source, lines)) from None
-    if fatal := _with_strange(strange, [finding for finding in found if not finding.warning]):
-        raise InputError(_located(fatal, source, lines))
-    return instance, _located(found, source, lines) if found else ()
+        return None, _with_strange(strange, found)
+    found = _with_strange(strange, found)
+    return None if any(not finding.warning for finding in found) else instance, found
 
 
 def _with_strange(strange: list[Finding], found: list[Finding]) -> list[Finding]:

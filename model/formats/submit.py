@@ -31,6 +31,7 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user", from_hos
     fields, problems = read_bsub(line, Clock(origin, instance.now))
     wrong = [problem.message.removeprefix("bsub line: ") for problem in problems]
     fields.setdefault("queue", instance.params.default_queue)
+    fields.setdefault("priority", instance.params.default_priority)
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
     if "slots" not in fields:
         with suppress(InputError, KeyError):  # what is wrong is said below

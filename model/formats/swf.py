@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload import Workload
+from .kinds import other_kind
 
 COLUMNS = 18
 """Columns that a record must have."""
@@ -57,7 +58,7 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
     """
     log = parse_swf(_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise InputError(log.problems)
+        raise other_kind(path, "an SWF log") or InputError(log.problems)
     return log
 
 

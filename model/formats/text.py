@@ -94,9 +94,15 @@ def exclusive(value: object) -> str:
 
 
 def user_shares(value: object) -> tuple[tuple[str, int], ...]:
-    """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, of a mapping or a list of pairs."""
+    """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, of a mapping or a
+    list of pairs.
+    """
     if isinstance(value, str):
         text = value.strip()
+        if text.startswith("(") and text.endswith(")"):  # as a cell of lsb.users has it
+            text = text[1:-1].strip()
+            if not text:
+                return ()
         if match := re.fullmatch(r"(?:USER_SHARES)?\s*\[(\s*\[.*\]\s*)\]", text):
             text = match[1]
         shares = [(name, int(count)) for name, count in _SHARE.findall(text)]

@@ -1,0 +1,145 @@
+"""lsb.params and lsf.conf: parameters of the whole cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .draft import Draft, Mark, number
+from .notes import Notes
+from .parameters import note_rest
+from .sections import Entry, Section, entries
+from .source import Problems
+
+SECTIONS = ("Parameters",)
+#: Parameters that the document has under the same name.
+_PLAIN = [
+    "MBD_SLEEP_TIME",
+    "JOB_ACCEPT_INTERVAL",
+    "PARALLEL_SCHED_BY_SLOT",
+    "COMPUTE_UNIT_TYPES",
+    "CPU_TIME_FACTOR",
+    "RUN_TIME_FACTOR",
+    "COMMITTED_RUN_TIME_FACTOR",
+    "RUN_JOB_FACTOR",
+    "FAIRSHARE_ADJUSTMENT_FACTOR",
+    "HIST_HOURS",
+    "ENABLE_HIST_RUN_TIME",
+    "RUN_TIME_DECAY",
+    "MAX_USER_PRIORITY",
+]
+_PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
+_PARAMS = frozenset([*_PLAIN, *_PER_SLOT, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]) | {
+    "DEFAULT_PROJECT"
+}
+_CONF = frozenset(
+    [
+        "LSB_TIME_RESERVE_NUMJOBS",
+        "LSF_STRICT_RESREQ",
+        "LSF_UNIT_FOR_LIMITS",
+        "LSF_HPC_EXTENSIONS",
+        "LSB_NCPU_ENFORCE",
+        "LSF_CONFDIR",
+        "LSB_CONFDIR",
+        "LSF_ENVDIR",
+    ]
+)
+_UNITS = ("KB", "MB", "GB", "TB", "PB")
+_HISTORY = ("ENABLE_HIST_RUN_TIME", "RUN_TIME_DECAY")
+
+
+def parameters(sections: Iterable[Section], notes: Notes, problems: Problems) -> Entry | None:
+    """The Parameters section of lsb.params, None where there is none."""
+    found: Entry | None = None
+    for section in sections:
+        if section.name != "Parameters":
+            notes.not_modelled("lsb.params", section.name)
+        elif found is not None:
+            message = f"there are Parameters already, in line {found.place.line}: keep one section"
+            problems.add(section.place, message)
+        else:
+            found = entries(section, problems, table=False)[0]
+    return found
+
+
+def put_params(entry: Entry | None, draft: Draft, notes: Notes) -> None:
+    """lsb.params into the document."""
+    if entry is None:
+        return
+    for key in _PLAIN:
+        if (value := entry.values.get(key)) is not None:
+            _put(draft, entry, key, key, number(value))
+    for key in _PER_SLOT:
+        if entry.text(key):
+            _put(draft, entry, "RESOURCE_RESERVE_PER_SLOT", key, entry.text(key))
+    if queues := entry.text("DEFAULT_QUEUE").split():
+        _put(draft, entry, "DEFAULT_QUEUE", "DEFAULT_QUEUE", queues[0])
+    note_rest(notes, entry, "lsb.params", _PARAMS, "lsb.params")
+
+
+def put_conf(entry: Entry, draft: Draft, notes: Notes, problems: Problems) -> None:
+    """lsf.conf into the document."""
+    if value := entry.values.get("LSB_TIME_RESERVE_NUMJOBS"):
+        key = "LSB_TIME_RESERVE_NUMJOBS"
+        _put(draft, entry, key, key, number(value))
+    if text := entry.text("LSF_STRICT_RESREQ"):
+        _put(draft, entry, "LSF_STRICT_RESREQ", "LSF_STRICT_RESREQ", text)
+    if text := entry.text("LSF_UNIT_FOR_LIMITS").upper():
+        unit = text if text.endswith("B") else f"{text}B"
+        if unit in _UNITS:
+            _put(draft, entry, "LSF_UNIT_FOR_LIMITS", "LSF_UNIT_FOR_LIMITS", unit)
+        else:
+            message = f"must be one of {', '.join(_UNITS)}, not {text!r}"
+            problems.add(entry.at("LSF_UNIT_FOR_LIMITS"), message, "LSF_UNIT_FOR_LIMITS")
+    extensions = entry.text("LSF_HPC_EXTENSIONS").replace(",", " ").split()
+    if "RESERVE_BY_STARTTIME" in extensions:
+        _put(draft, entry, "RESERVE_BY_STARTTIME", "LSF_HPC_EXTENSIONS", "Y")
+    for extension in extensions:
+        if extension != "RESERVE_BY_STARTTIME":
+            notes.not_modelled("lsf.conf", f"LSF_HPC_EXTENSIONS={extension}")
+    if entry.text("LSB_NCPU_ENFORCE") == "1":
+        _put(draft, entry, "run_time_in_slots", "LSB_NCPU_ENFORCE", "Y")
+    note_rest(notes, entry, "lsf.conf", _CONF, "lsf.conf")
+
+
+def _put(draft: Draft, entry: Entry, key: str, parameter: str, value: Any) -> None:
+    label = f"{entry.section}.{parameter}" if entry.section == "Parameters" else parameter
+    draft.put("params", key, value, Mark(entry.at(parameter), label))
+
+
+def put_history(queues: Sequence[Entry], draft: Draft, notes: Notes) -> None:
+    """ENABLE_HIST_RUN_TIME and RUN_TIME_DECAY of queues: the cluster's, if all policies agree.
+
+    The document has them for the cluster only. They count where shares are given: in queues with
+    FAIRSHARE, and in host partitions, which go by the cluster's.
+    """
+    params = draft.document.get("params", {})
+    members = {
+        name
+        for queue in queues
+        for name in queue.text("FAIRSHARE_QUEUES").replace(",", " ").split()
+    }
+    masters = [
+        queue
+        for queue in queues
+        if queue.text("FAIRSHARE") and queue.text("QUEUE_NAME") not in members
+    ]
+    for key in _HISTORY:
+        common = _yes(str(params.get(key, "N")))
+        asked = {queue.text("QUEUE_NAME"): _yes(queue.text(key), common) for queue in masters}
+        own = [queue for queue in masters if queue.text(key)]
+        wanted = set(asked.values()) | ({common} if "host_partitions" in draft.document else set())
+        if not own or wanted == {common}:
+            continue
+        if len(wanted) == 1:
+            mark = Mark(own[0].at(key), f"Queue.{key}")
+            draft.put("params", key, "N" if common else "Y", mark)
+            continue
+        reason = f"queues differ in it; here it is {'Y' if common else 'N'} for all"
+        for name, value in asked.items():
+            if value != common:
+                notes.may_differ(key, reason, f"queue {name}")
+
+
+def _yes(text: str, default: bool = False) -> bool:
+    return text.strip().upper() in ("Y", "YES") if text else default

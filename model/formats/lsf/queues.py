@@ -1,0 +1,185 @@
+"""lsb.queues: the queues."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..names import expand_range, tokens
+from .draft import Draft, Item, number
+from .hostnames import HostNames, short
+from .hosts import put_thresholds
+from .notes import Notes
+from .parameters import note_rest
+from .runlimits import RunLimits
+from .sections import Entry, Section, entries
+from .shared import Shared
+from .source import Problems
+
+SECTIONS = ("Queue",)
+_NUMBERS = [
+    "PRIORITY",
+    "QJOB_LIMIT",
+    "UJOB_LIMIT",
+    "PJOB_LIMIT",
+    "HJOB_LIMIT",
+    "JOB_ACCEPT_INTERVAL",
+    "MAX_SLOTS_IN_POOL",
+    "CHUNK_JOB_SIZE",
+    "CPU_TIME_FACTOR",
+    "RUN_TIME_FACTOR",
+    "COMMITTED_RUN_TIME_FACTOR",
+    "RUN_JOB_FACTOR",
+    "FAIRSHARE_ADJUSTMENT_FACTOR",
+    "HIST_HOURS",
+]
+_TEXTS = [
+    "USERS",
+    "RES_REQ",
+    "RESRSV_LIMIT",
+    "BACKFILL",
+    "SLOT_RESERVE",
+    "RESOURCE_RESERVE",
+    "EXCLUSIVE",
+    "DISPATCH_WINDOW",
+    "RUN_WINDOW",
+    "FAIRSHARE",
+    "FAIRSHARE_QUEUES",
+    "SLOT_POOL",
+    "USE_PRIORITY_IN_POOL",
+    "DESCRIPTION",
+]
+#: Taken by the functions below; the last two by ``params.py``.
+_OTHERS = [
+    "QUEUE_NAME",
+    "HOSTS",
+    "RUNLIMIT",
+    "CPULIMIT",
+    "PROCLIMIT",
+    "TASKLIMIT",
+    "PREEMPTION",
+    "DISPATCH_ORDER",
+    "SLOT_SHARE",
+    "DEFAULT_HOST_SPEC",
+    "ENABLE_HIST_RUN_TIME",
+    "RUN_TIME_DECAY",
+]
+_TAKEN = frozenset([*_NUMBERS, *_TEXTS, *_OTHERS])
+_OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
+
+
+def read_queues(
+    sections: Iterable[Section],
+    names: HostNames,
+    limits: RunLimits,
+    shared: Shared,
+    draft: Draft,
+    notes: Notes,
+    problems: Problems,
+) -> list[Entry]:
+    """Queues into the document; returned as they stand in the file."""
+    found: list[Entry] = []
+    for section in sections:
+        if section.name != "Queue":
+            notes.not_modelled("lsb.queues", section.name)
+            continue
+        for entry in entries(section, problems, table=False):
+            name = entry.text("QUEUE_NAME")
+            if not name:
+                problems.add(entry.place, "a queue needs a name", "Queue.QUEUE_NAME")
+                continue
+            found.append(entry)
+            item = _queue(entry, names, notes)
+            put_limits(item, limits, f"queue {name}", problems)
+            put_thresholds(item, shared)
+            note_rest(notes, entry, "queue", _TAKEN, f"queue {name}", shared.indices)
+            draft.add("queues", item)
+    return found
+
+
+def _queue(entry: Entry, names: HostNames, notes: Notes) -> Item:
+    name = entry.text("QUEUE_NAME")
+    item = Item(entry)
+    item.put("name", name, "QUEUE_NAME")
+    for key in _NUMBERS:
+        item.take(key)
+    for key in _TEXTS:
+        item.take(key, plain=False)
+    if (exclusive := entry.text("EXCLUSIVE").upper()) in ("YES", "NO"):
+        item.put("EXCLUSIVE", exclusive[0])
+    if entry.text("HOSTS"):
+        hosts = _hosts(entry, names, notes)
+        if hosts:
+            item.put("HOSTS", hosts)
+    if share := entry.values.get("SLOT_SHARE"):
+        item.put("SLOT_SHARE", number(share.text.rstrip("% ")))
+    if order := entry.text("DISPATCH_ORDER"):
+        item.put("DISPATCH_ORDER", order.upper())
+    if preemption := entry.text("PREEMPTION"):
+        plain = re.sub(r"\+\d{1,9}", "", preemption)
+        if plain != preemption:
+            reason = "queues are preempted by their own priorities, lowest first"
+            notes.may_differ("preference levels in PREEMPTION", reason, f"queue {name}")
+        item.put("PREEMPTION", plain)
+    return item
+
+
+def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) -> None:
+    """RUNLIMIT, CPULIMIT and PROCLIMIT (TASKLIMIT since 10.1) of a queue or application."""
+    entry = item.entry
+    for key in ("RUNLIMIT", "CPULIMIT"):
+        if (value := entry.values.get(key)) is None:
+            continue
+        try:
+            text = limits.text(value, entry, where)
+        except ValueError as error:
+            problems.add(value.place, str(error), f"{entry.section}.{key}")
+            continue
+        # A job without a limit of its own has the default, which comes first.
+        item.put(key, text if key == "RUNLIMIT" else text.split()[0])
+    item.take("PROCLIMIT", "TASKLIMIT" if entry.text("TASKLIMIT") else "PROCLIMIT", plain=False)
+
+
+def _hosts(entry: Entry, names: HostNames, notes: Notes) -> str:
+    """HOSTS as the document takes it: ``others`` and ``host*`` written out, no other clusters."""
+    name = entry.text("QUEUE_NAME")
+    words = tokens(entry.text("HOSTS"))
+    away = [word for word in words if "@" in word or word in ("allremote", "none")]
+    if away:
+        reason = "hosts of other clusters and queues without hosts are not modelled"
+        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}")
+    kept = [word for word in words if word not in away]
+    found: list[str] = []
+    for word in kept:
+        if match := _OTHER_HOSTS.fullmatch(word):
+            plain = [other for other in kept if not _OTHER_HOSTS.fullmatch(other)]
+            listed = set(_known(plain, names))
+            hosts = [host for host in names.hosts if host not in listed]
+            found += [f"{part}{match[1] or ''}" for part in short(hosts).split()]
+        elif "*" in word and not word.startswith("~"):
+            pattern, plus, level = word.partition("+")
+            found += [part + plus + level for part in short(_known([pattern], names)).split()]
+        elif "*" in word:
+            found += [f"~{part}" for part in short(_known([word[1:]], names)).split()]
+        else:
+            found.append(word)
+    return " ".join(found)
+
+
+def _known(words: Iterable[str], names: HostNames) -> list[str]:
+    """Hosts of the words, preferences and exceptions aside; unknown ones are told of elsewhere."""
+    found: list[str] = []
+    for word in words:
+        for name in _ranges(re.sub(r"^~|!|\+\d*", "", word)):
+            try:
+                found += names.of([name])
+            except ValueError:
+                continue
+    return found
+
+
+def _ranges(word: str) -> tuple[str, ...]:
+    try:
+        return expand_range(word)
+    except ValueError:
+        return ()

@@ -1,0 +1,47 @@
+"""lsb.users: user groups with their share trees, and limits of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .draft import Draft, Item
+from .hosts import internal_members
+from .notes import Notes
+from .parameters import note_rest
+from .sections import Entry, Section, entries
+from .source import Problems
+
+SECTIONS = ("UserGroup", "User", "UserMap")
+_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
+_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P"})
+
+
+def read_users(sections: Iterable[Section], draft: Draft, notes: Notes, problems: Problems) -> None:
+    """User groups and users into the document."""
+    for section in sections:
+        if section.name not in ("UserGroup", "User"):
+            notes.not_modelled("lsb.users", section.name)
+            continue
+        put = _group if section.name == "UserGroup" else _user
+        for entry in entries(section, problems, table=True):
+            put(entry, draft, notes)
+
+
+def _group(entry: Entry, draft: Draft, notes: Notes) -> None:
+    name = entry.text("GROUP_NAME")
+    item = Item(entry)
+    item.put("name", name, "GROUP_NAME")
+    members = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
+    item.put("members", members, "GROUP_MEMBER")
+    item.take("USER_SHARES", plain=False)
+    note_rest(notes, entry, "user group", _GROUP, name)
+    draft.add("user_groups", item)
+
+
+def _user(entry: Entry, draft: Draft, notes: Notes) -> None:
+    item = Item(entry)
+    item.put("name", entry.text("USER_NAME"), "USER_NAME")
+    item.take("MAX_JOBS")
+    item.take("JL/P")
+    note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
+    draft.add("users", item)

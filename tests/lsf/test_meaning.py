@@ -1,0 +1,381 @@
+"""What parameters become, and what the report says of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
+from slotwise.model.formats import dump, loads
+from slotwise.model.formats.submit import submitted_job
+
+pytestmark = pytest.mark.behaviour("CFG-01")
+
+SHARED = """
+Begin HostModel
+MODELNAME CPUFACTOR
+slow 10
+fast 20
+End HostModel
+Begin Resource
+RESOURCENAME TYPE INTERVAL INCREASING CONSUMABLE RELEASE DESCRIPTION
+lic  Numeric () () () () (licences)
+node Numeric () () () () ()
+load2 Numeric 30 Y N N ()
+os   String  () () () () ()
+gpu  Boolean () () () () (has a card)
+End Resource
+"""
+
+
+def machines(*models: str) -> str:
+    """lsf.cluster with a host of each model."""
+    rows = "\n".join(f"h{n} {model} ! 1 ()" for n, model in enumerate(models, start=1))
+    return f"Begin Host\nHOSTNAME model type server RESOURCES\n{rows}\nEnd Host\n"
+
+
+def _map(*rows: str) -> dict[str, str]:
+    text = "\n".join(rows)
+    section = f"Begin ResourceMap\nRESOURCENAME LOCATION\n{text}\nEnd ResourceMap\n"
+    return {"lsf.shared": SHARED, "lsf.cluster.c": CLUSTER + section}
+
+
+@pytest.mark.parametrize(
+    ("location", "shared"),
+    [
+        ("[5@all]", [("lic", 5, None)]),
+        ("5@[all]", [("lic", 5, None)]),
+        ("5@[all ~hostB]", [("lic", 5, "hostA hostC")]),
+        ("(5@[hostA] 9@[hostB])", [("lic", 5, "hostA"), ("lic", 9, "hostB")]),
+        ("5@[hostA] 9@[hostB]", [("lic", 5, "hostA"), ("lic", 9, "hostB")]),
+        ("(2@[hostA hostB] 7@[others])", [("lic", 2, "hostA hostB"), ("lic", 7, "hostC")]),
+        ("2.5@[host*]", [("lic", 2.5, None)]),
+        ("5@hostA", [("lic", 5, "hostA")]),
+    ],
+)
+def test_instances_of_a_shared_resource(
+    tmp_path: Path, location: str, shared: list[tuple[str, float, str | None]]
+) -> None:
+    document = read(tmp_path, _map(f"lic {location}")).document
+    found = [(e["name"], e["amount"], e.get("hosts")) for e in document["shared_resources"]]
+    assert found == shared
+
+
+def test_what_each_host_has_of_its_own(tmp_path: Path) -> None:
+    files = _map("node (2@[default])", "os ('4.2'@[hostA] '5'@[others])", "gpu ([hostB])")
+    hosts = {host.name: host for host in instance(tmp_path, files).cluster.hosts}
+    assert [host.amounts for host in hosts.values()] == [{"node": 2}] * 3
+    assert [host.strings["os"] for host in hosts.values()] == ["4.2", "5", "5"]
+    assert [sorted(host.booleans) for host in hosts.values()] == [[], ["gpu"], []]
+
+
+def test_resources_without_an_amount_are_said(tmp_path: Path) -> None:
+    site = read(tmp_path, _map("load2 ([hostA hostB] [others])", "os [default]", "lic [all]"))
+    assert "shared_resources" not in site.document
+    start = "answers may differ because of resources that an elim reports (load2, os, lic): "
+    assert [note for note in site.notes if note.startswith(start)]
+    (resource,) = [r for r in site.instance()[0].cluster.resources if r.name == "load2"]
+    assert (resource.dynamic, resource.increasing, resource.consumable) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("hostA+1 hostB others", "hostA+1 hostB hostC"),
+        ("hostB others+3", "hostB hostA+3 hostC+3"),
+        ("host*+2", "hostA+2 hostB+2 hostC+2"),
+        ("g others", "g hostC"),
+        ("others+1", "hostA+1 hostB+1 hostC+1"),
+        ("all ~hostA", "all ~hostA"),
+        ("hostA!", "hostA!"),
+        ("hostA hostX@far allremote", "hostA"),
+    ],
+)
+def test_hosts_of_a_queue(tmp_path: Path, text: str, wanted: str) -> None:
+    group = "Begin HostGroup\nGROUP_NAME GROUP_MEMBER\ng (hostA hostB)\nEnd HostGroup\n"
+    rows = "Begin Host\nHOST_NAME MXJ\ndefault 4\nEnd Host\n"
+    site = read(tmp_path, {"lsb.queues": queue(HOSTS=text), "lsb.hosts": rows + group})
+    (found,) = site.document["queues"]
+    assert found["HOSTS"] == wanted
+    site.instance()
+
+
+def test_rows_of_hosts_models_types_and_default(tmp_path: Path) -> None:
+    files = {
+        "lsf.shared": SHARED,
+        "lsf.cluster.c": machines("slow", "slow", "fast", "fast", "!"),
+        "lsb.hosts": "Begin Host\nHOST_NAME MXJ JL/U r1m load2 DISPATCH_WINDOW\n"
+        "h[1,3] 1 2 0.7/2 () (8:00-18:00)\nfast 8 () () /9 ()\ndefault 4 - - - -\nEnd Host\n",
+    }
+    hosts = instance(tmp_path, files).cluster.hosts
+    assert [host.slots for host in hosts] == [1, 4, 1, 8, 4]
+    assert [host.user_slots for host in hosts] == [2, None, 2, None, None]
+    assert [host.cpu_factor for host in hosts] == [10, 10, 20, 20, 1]
+    assert hosts[0].thresholds.sched == {"r1m": 0.7}
+    assert hosts[3].thresholds.stop == {"load2": 9}
+    assert hosts[2].windows == "(8:00-18:00)"
+
+
+def test_hosts_without_a_row_take_no_jobs(tmp_path: Path) -> None:
+    rows = "Begin Host\nHOST_NAME MXJ\nhostB 2\nEnd Host\n"
+    site = read(tmp_path, {"lsb.hosts": rows})
+    assert [host["name"] for host in site.document["hosts"]] == ["hostB"]
+    assert "lsb.hosts has no row for hostA, hostC: left out, they take no jobs" in site.notes
+
+
+def test_lshosts_and_ncpus_say_what_the_files_do_not(tmp_path: Path) -> None:
+    files = {
+        "lsb.hosts": "Begin Host\nHOST_NAME MXJ\nhostB 2\ndefault !\nEnd Host\n",
+        "lshosts": "HOST_NAME type model cpuf ncpus maxmem maxswp server RESOURCES\n"
+        "hostA X86_64 Fast 60.0 16 62.5G 4G Yes (mg)\n"
+        "hostB X86_64 Fast 60.0 8 30G - Yes ()\n"
+        "hostC UNKNOWN UNKNOWN 1.0 - - - Yes ()\n"
+        "hostD X86_64 Fast 60.0 32 1T 4G Dyn ()\n"
+        "login X86_64 Fast 60.0 4 8G 4G No ()\n",
+    }
+    assert complaints(tmp_path, files) == [
+        "lsb.hosts:4: Host.MXJ: no file says how many processors (and so slots) hostC has: "
+        "give numbers as MXJ, --lshosts FILE, or --ncpus N"
+    ]
+    hosts = instance(tmp_path, files, ncpus={"hostC": 6}).cluster.hosts
+    assert [(h.name, h.slots, h.ncpus) for h in hosts] == [
+        ("hostA", 16, 16),
+        ("hostB", 2, 8),
+        ("hostC", 6, 6),
+        ("hostD", 32, 32),
+    ]
+    assert hosts[0].amounts == {"mem": 62.5 * 1024, "swp": 4096}
+    assert (hosts[0].type, hosts[0].cpu_factor, hosts[2].type) == ("X86_64", 60, "any")
+
+
+def test_conditions_choose_and_are_reported(tmp_path: Path) -> None:
+    text = queue(RUNLIMIT="60\n#if time(20:00-6:00)\nUJOB_LIMIT = 9\n#else\nUJOB_LIMIT = 2\n#endif")
+    for at, limit, answer in ((MORNING, 2, "false"), (NIGHT, 9, "true")):
+        site = read(tmp_path, {"lsb.queues": text}, at=at)
+        built, _ = site.instance()
+        assert built.queues[0].user_slots == limit
+        assert f"lsb.queues:4: #if time(20:00-6:00) is {answer}" in site.notes
+        assert built.origin == at.isoformat()
+    assert complaints(tmp_path, {"lsb.queues": text}) == [
+        "lsb.queues:4: time(20:00-6:00) needs to know the time"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("models", "limit", "more", "default", "most", "differs"),
+    [
+        (("slow", "slow"), "60", {}, None, 3600, False),
+        (("slow", "slow"), "60/fast", {}, None, 7200, False),
+        (("fast", "fast"), "30/slow 60/slow", {}, 900, 1800, False),
+        (("fast", "fast"), "30 60/h1", {}, 1800, 3600, False),
+        (("slow", "fast"), "60/fast", {}, None, 3600, True),
+        (("slow", "fast"), "60", {}, None, 3600, True),
+        (("!", "!"), "60/fast", {}, None, 3600, True),
+        (("slow", "!"), "60", {}, None, 3600, True),
+        (("!", "!"), "60", {}, None, 3600, False),
+        (("slow", "fast"), "60/fast", {"ABS_RUNLIMIT": "Y"}, None, 3600, False),
+        (("slow", "slow"), "60", {"DEFAULT_HOST_SPEC": "fast"}, None, 7200, False),
+    ],
+)
+def test_run_limits_and_cpu_factors(
+    tmp_path: Path,
+    models: tuple[str, ...],
+    limit: str,
+    more: dict[str, str],
+    default: int | None,
+    most: int,
+    differs: bool,
+) -> None:
+    files = {
+        "lsf.shared": SHARED,
+        "lsf.cluster.c": machines(*models),
+        "lsb.params": params(**more),
+        "lsb.queues": queue(RUNLIMIT=limit),
+    }
+    site = read(tmp_path, files)
+    (found,) = site.instance()[0].queues
+    assert (found.run_limit, found.run_limit_max) == (default, most)
+    assert any("because of CPU factors (queue q)" in note for note in site.notes) is differs
+
+
+def test_the_default_priority_is_half_of_the_highest(tmp_path: Path) -> None:
+    files = {"lsb.params": params(MAX_USER_PRIORITY=101), "lsb.queues": queue(PRIORITY=30)}
+    site = read(tmp_path, files)
+    jobs = [{"id": 1}, {"id": 2, "bsub": "-sp 7"}, {"id": 3, "priority": 0}]
+    built, _ = site.instance({"pending": jobs})
+    assert [job.priority for job in built.pending] == [50, 7, 0]
+    assert submitted_job(built, "-n 2").priority == 50
+    assert loads(dump(built)) == built
+    with pytest.raises(Exception, match="must be 101 or less, not 102"):
+        site.instance({"pending": [{"id": 1, "priority": 102}]})
+    built, _ = read(tmp_path, {"lsb.params": params(MBD_SLEEP_TIME=10)}).instance(
+        {"pending": [{"id": 1}]}
+    )
+    assert built.pending[0].priority == 0
+
+
+SHARES = "USER_SHARES[[default,1]]"
+
+
+@pytest.mark.parametrize(
+    ("common", "queues", "wanted", "differs"),
+    [
+        ("N", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}], True, []),
+        ("Y", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "N"}], False, []),
+        ("N", [{"ENABLE_HIST_RUN_TIME": "Y"}], False, []),
+        ("N", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}, {}], True, []),
+        (
+            "N",
+            [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}, {"FAIRSHARE": SHARES}],
+            False,
+            ["queue q0"],
+        ),
+    ],
+)
+def test_historical_run_time_of_queues(
+    tmp_path: Path, common: str, queues: list[dict[str, Any]], wanted: bool, differs: list[str]
+) -> None:
+    text = "".join(queue(**{"QUEUE_NAME": f"q{n}", **q}) for n, q in enumerate(queues))
+    site = read(tmp_path, {"lsb.params": params(ENABLE_HIST_RUN_TIME=common), "lsb.queues": text})
+    assert site.instance()[0].params.enable_hist_run_time is wanted
+    said = [note for note in site.notes if "ENABLE_HIST_RUN_TIME" in note]
+    assert [note.split("(")[1].split(")")[0] for note in said] == differs
+
+
+def test_names_of_10_1_for_older_parameters(tmp_path: Path) -> None:
+    files = {
+        "lsb.params": params(RESOURCE_RESERVE_PER_TASK="Y"),
+        "lsb.queues": queue(TASKLIMIT="2 4 8", EXCLUSIVE="yes"),
+        "lsb.applications": "Begin Application\nNAME = a\nESTIMATED_RUNTIME = 30\n"
+        "TASKLIMIT = 9\nEnd Application\n",
+        "lsf.conf": "LSB_NCPU_ENFORCE=1\nLSF_UNIT_FOR_LIMITS=gb\n",
+        **_map("lic [5@all]"),
+        "lsb.resources": "Begin ReservationUsage\nRESOURCE METHOD\nlic PER_TASK\n"
+        "End ReservationUsage\n",
+    }
+    built = instance(tmp_path, files)
+    assert built.params.reserve_per_slot
+    assert built.params.run_time_in_slots
+    assert built.params.unit_for_limits == "GB"
+    assert (built.queues[0].slots, built.queues[0].exclusive) == ((2, 4, 8), "Y")
+    assert (built.applications[0].run_time, built.applications[0].slots) == (1800, (1, None, 9))
+    assert built.reservation_usage[0].method == "PER_SLOT"
+
+
+def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:
+    text = """Begin Limit
+NAME USERS SLOTS PER_APP MEM
+a    ann   3     -       -
+b    -     5     all     -
+c    all   -     -       50%
+-    bert  7     -       -
+End Limit
+"""
+    site = read(tmp_path, {"lsb.resources": text})
+    assert [limit.name for limit in site.instance()[0].limits] == ["a", "NONAME000"]
+    said = [note for note in site.notes if "limit is left out" in note]
+    assert [note.split("(")[1].split(")")[0] for note in said] == ["limit b", "limit c"]
+
+
+def test_the_report_counts_what_is_not_modelled(tmp_path: Path) -> None:
+    text = "".join(
+        queue(QUEUE_NAME=f"q{n}", NICE=n, **({"MIG": 5, "MEMLIMIT": 9} if n > 9 else {}))
+        for n in range(12)
+    )
+    text += queue(QUEUE_NAME="x", RUNLIMT=5, RERUNNABLE="no", PLAN="Y", SOME_PLUGIN="a b")
+    parameters = params(MAX_JOB_NUM=9, JOB_PRIORITY_OVER_TIME="3/20")
+    site = read(tmp_path, {"lsb.queues": text, "lsb.params": parameters, "lsf.conf": "LSF_X=1"})
+    notes = dict.fromkeys(site.notes)
+    assert (
+        "not modelled: LSF_X in lsf.conf; MAX_JOB_NUM in lsb.params; "
+        "NICE in 12 queues, MIG in 2, RUNLIMT in 1, SOME_PLUGIN in 1"
+    ) in notes
+    assert "lsb.queues:55: unknown parameter RUNLIMT (did you mean 'RUNLIMIT'?): left out" in notes
+    topics = [n.split(": ")[0] for n in notes if n.startswith("answers may differ")]
+    assert topics == [
+        "answers may differ because of JOB_PRIORITY_OVER_TIME (lsb.params)",
+        "answers may differ because of memory and swap of hosts (all hosts)",
+        "answers may differ because of MEMLIMIT (queue q10, queue q11)",
+        "answers may differ because of PLAN (queue x)",
+    ]
+    site.instance()
+
+
+def test_missing_modules_are_said(tmp_path: Path) -> None:
+    text = "Begin PluginModule\nSCH_PLUGIN RB_PLUGIN\nschmod_default ()\nschmod_reserve ()\n"
+    files = {
+        "lsb.queues": queue(FAIRSHARE=SHARES, SLOT_RESERVE="MAX_RESERVE_TIME[5]"),
+        "lsb.modules": f"{text}schmod_parallel ()\nEnd PluginModule\n",
+    }
+    said = [n.split(": ")[0] for n in read(tmp_path, files).notes if "module" in n]
+    assert said == [
+        "answers may differ because of module schmod_fairshare (fairshare)",
+        "answers may differ because of module schmod_parallel (lsb.modules)",
+    ]
+    bare = read(tmp_path, files | {"lsb.modules": "# nothing\n"})
+    assert bare.document["params"]["modules"] == ["schmod_default", "schmod_fcfs"]
+
+
+@pytest.mark.behaviour("FSH-08", "FSH-10", "FSH-14")
+def test_fragments_of_the_documents_work_as_they_stand(tmp_path: Path) -> None:
+    """001: a share tree, chargeback, partitions, priority users."""
+    files = {
+        "lsb.users": """Begin UserGroup
+GROUP_NAME GROUP_MEMBER        USER_SHARES
+GroupB     (User1 User2)       ()
+GroupC     (User3 User4)       ([User3, 3] [User4, 4])
+GroupA     (GroupB GroupC User5) ([User5, 1] [default, 10])
+End UserGroup
+Begin UserGroup
+Group_Name Group_Member
+eng_users  (user6 user4)
+acct_users (user2 user5)
+End UserGroup
+""",
+        "lsb.hosts": """Begin Host
+HOST_NAME MXJ
+default 4
+End Host
+Begin HostPartition
+HPART_NAME =GlobalPartition
+HOSTS = hostA hostB ~hostC
+USER_SHARES = [eng_users@, 3] [acct_users, 7] [default, 1]
+End HostPartition
+""",
+        "lsb.queues": """Begin Queue
+QUEUE_NAME = reservation
+DESCRIPTION = For resource reservation
+PRIORITY=40
+RESOURCE_RESERVE = MAX_RESERVE_TIME[20]
+...
+End Queue
+""",
+    }
+    built = instance(tmp_path, files)
+    assert [group.user_shares for group in built.groups[:3]] == [
+        (),
+        (("User3", 3), ("User4", 4)),
+        (("User5", 1), ("default", 10)),
+    ]
+    assert built.partitions[0].hosts == ("hostA", "hostB")
+    assert built.partitions[0].user_shares == (("eng_users@", 3), ("acct_users", 7), ("default", 1))
+    assert built.queue("reservation").resource_reserve == 20
+
+
+def test_shares_without_brackets_around_them(tmp_path: Path) -> None:
+    """As found in public files."""
+    text = """Begin UserGroup
+GROUP_NAME      GROUP_MEMBER                  USER_SHARES
+prod_users      (alice bob carol)             [alice, 10][bob, 20] [carol, 30]
+dev_users       (dave eve)                    [default, 5]
+....
+system          (all)                         ()
+End UserGroup
+"""
+    groups = instance(tmp_path, {"lsb.users": text}).groups
+    assert [group.user_shares for group in groups] == [
+        (("alice", 10), ("bob", 20), ("carol", 30)),
+        (("default", 5),),
+        (),
+    ]
