@@ -146,19 +146,23 @@ class ShareTree:
 
     def book(self, account: Account, now: float, change: Change) -> None:
         """Add `change` to the account and to all above it at time `now`."""
-        decay, run_decay = self.decay, self.run_decay
         for at in account.chain():
-            at.slots += change.slots
-            at.reserved += change.reserved
-            at.memory += change.memory
-            if change.cpu or change.cpu_rate:
-                at.cpu.change(now, decay, change.cpu, change.cpu_rate)
-            if change.run or change.run_rate:
-                at.run.change(now, run_decay, change.run, change.run_rate)
-            if change.rest or change.rest_rate:
-                at.rest.change(now, 0.0, change.rest, change.rest_rate)
-            if change.history:
-                at.history.change(now, decay, change.history)
+            self.book_alone(at, now, change)
+
+    def book_alone(self, account: Account, now: float, change: Change) -> None:
+        """Add `change` to the account and to none above it."""
+        decay, run_decay = self.decay, self.run_decay
+        account.slots += change.slots
+        account.reserved += change.reserved
+        account.memory += change.memory
+        if change.cpu or change.cpu_rate:
+            account.cpu.change(now, decay, change.cpu, change.cpu_rate)
+        if change.run or change.run_rate:
+            account.run.change(now, run_decay, change.run, change.run_rate)
+        if change.rest or change.rest_rate:
+            account.rest.change(now, 0.0, change.rest, change.rest_rate)
+        if change.history:
+            account.history.change(now, decay, change.history)
 
     def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""

@@ -189,6 +189,28 @@ class Ledger:
             charge.book(now, Change(cpu=more))
         entry.cpu.change(now, add=total - assumed)
 
+    def commit(self, account: Account, total: float, now: int) -> None:
+        """The running jobs below `account` are committed to `total` seconds in all.
+
+        What their own limits leave over (or say too much) is divided among them equally; without
+        running jobs nothing is committed.
+        """
+        charges = [
+            (entry, charge)
+            for entry in self.entries.values()
+            for charge in entry.charges
+            if account in charge.account.chain()
+        ]
+        if not charges:
+            return
+        told = sum(c.run.at(now, c.tree.run_decay) + c.rest.at(now) for _, c in charges)
+        part = (total - told) / len(charges)
+        for entry, charge in charges:
+            if entry.committed is None:
+                entry.committed = round(entry.ran.at(now) + part / (charge.weight or 1))
+                charge.book(now, Change(rest_rate=entry.rates(charge, 1).rest_rate))
+            charge.book(now, Change(rest=part))
+
     def reserved(self, job: Job, slots: Mapping[str, int], now: int, under: Under) -> None:
         """A pending job holds `slots` (host to slots) from now on; {} releases them (FSH-04)."""
         for tree, account, count in self._reserved.pop(job.id, ()):
