@@ -146,23 +146,24 @@ class ShareTree:
 
     def book(self, account: Account, now: float, change: Change) -> None:
         """Add `change` to the account and to all above it at time `now`."""
-        for at in account.chain():
-            self.book_alone(at, now, change)
-
-    def book_alone(self, account: Account, now: float, change: Change) -> None:
-        """Add `change` to the account and to none above it."""
         decay, run_decay = self.decay, self.run_decay
-        account.slots += change.slots
-        account.reserved += change.reserved
-        account.memory += change.memory
-        if change.cpu or change.cpu_rate:
-            account.cpu.change(now, decay, change.cpu, change.cpu_rate)
-        if change.run or change.run_rate:
-            account.run.change(now, run_decay, change.run, change.run_rate)
-        if change.rest or change.rest_rate:
-            account.rest.change(now, 0.0, change.rest, change.rest_rate)
-        if change.history:
-            account.history.change(now, decay, change.history)
+        for at in account.chain():
+            at.slots += change.slots
+            at.reserved += change.reserved
+            at.memory += change.memory
+            if change.cpu or change.cpu_rate:
+                at.cpu.change(now, decay, change.cpu, change.cpu_rate)
+            if change.run or change.run_rate:
+                at.run.change(now, run_decay, change.run, change.run_rate)
+            if change.rest or change.rest_rate:
+                at.rest.change(now, 0.0, change.rest, change.rest_rate)
+            if change.history:
+                at.history.change(now, decay, change.history)
+
+    def correct(self, account: Account, now: float, cpu: float, history: float) -> None:
+        """Add to what is past of the account alone, and of none above it, at time `now`."""
+        account.cpu.change(now, self.decay, cpu)
+        account.history.change(now, self.decay, history)
 
     def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...model.instance import Instance, ShareUsage
-from .accounts import Account, Change, ShareTree
+from .accounts import Account, ShareTree
 
 if TYPE_CHECKING:
     from .dispatch_order import DispatchOrder
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def stamps(instance: Instance) -> list[int]:
     """The times at which something is stated, in order (seconds)."""
-    return sorted({item.stamp for item in (*instance.share_usage, *instance.pool_usage)})
+    shares = {usage.stamp for usage in instance.share_usage}
+    return sorted(shares | {usage.stamp for usage in instance.pool_usage})
 
 
 def state(order: DispatchOrder, instance: Instance, stamp: int) -> None:
@@ -63,7 +64,7 @@ def _settle(
                 continue
             moved[account] = (sum(cpu for cpu, _ in below), sum(history for _, history in below))
         cpu, history = moved[account]
-        tree.book_alone(account, now, Change(cpu=cpu, history=history))
+        tree.correct(account, now, cpu, history)
 
 
 def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> tuple[float, float]:
