@@ -33,8 +33,8 @@ def check(
             instance = read_source(file)
         except InputError as error:
             wrong = True
-            for problem in error.problems:
-                typer.echo(f"slotwise: {problem}", err=True)
+            for line in str(error).splitlines():
+                typer.echo(f"slotwise: {line}", err=True)
             continue
         cluster = instance.cluster
         typer.echo(

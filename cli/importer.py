@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from .import_snapshot import snapshot_files
 from .output import write_instance
 
 app = typer.Typer(help="Turn other formats into instance files.", no_args_is_help=True)
+app.command("snapshot")(snapshot_files)
 
 
 @app.callback()

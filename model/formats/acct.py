@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from .sniff import refuse_other
 
 #: Record types of lsb.acct that are no finished job.
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
@@ -63,6 +64,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 
     Raises InputError if it cannot be read, or has malformed records and `keep_going` is false.
     """
+    refuse_other(path, "acct")
     log = parse_acct(_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)

@@ -231,7 +231,7 @@ class ParamsEntry(Section):
 class JobEntry(Section):
     """A job: a `bsub` line, or fields, or both where they do not overlap."""
 
-    id: f.NewName
+    id: f.JobId
     bsub: f.Text | None = None
     slots: f.Slots | None = None
     user: f.Name = "user"

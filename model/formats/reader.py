@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError, Problem
 from ..instance import Instance
 from .finding import Finding, Location, problems
+from .sniff import HEAD, kind_of_text, other_kind
 
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
@@ -56,6 +57,8 @@ def loads_with_warnings(
 
     if isinstance(text, bytes):
         text = _decoded(text, source)
+    if wrong := other_kind(kind_of_text(text[:HEAD]), "instance"):
+        raise InputError([Problem(wrong, source)])
     json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
         data = raw.parse(text, source, json_text=json_text)

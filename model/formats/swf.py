@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload import Workload
+from .sniff import refuse_other
 
 COLUMNS = 18
 """Columns that a record must have."""
@@ -55,6 +56,7 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
     InputError
         The file cannot be read, or holds malformed records and `keep_going` is false.
     """
+    refuse_other(path, "swf")
     log = parse_swf(_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)

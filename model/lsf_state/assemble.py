@@ -1,0 +1,329 @@
+"""An instance of what bjobs, bhosts and bqueues saw, with or without the site's configuration.
+
+A site (an instance without jobs) says what the commands do not print: resources, users, limits. What
+they print is newer and goes before it; every difference is a note.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ..cluster import BUILTIN_AMOUNTS, Cluster, Host, Thresholds
+from ..errors import InputError, Problem
+from ..formats.finding import Finding, path_text
+from ..formats.names import host_requests
+from ..formats.rules import check
+from ..instance import Instance
+from ..job import HostRequest, Job, RunningJob
+from ..queue import Queue
+from .bhosts import SeenHost
+from .bjobs import SeenJob
+from .bqueues import SeenQueue
+from .queues import merged_queues
+from .share_tables import SeenPartition
+
+RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
+WAITING = frozenset({"PEND", "WAIT"})
+#: Host states that follow from jobs or thresholds, which the instance has itself.
+_PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the commands printed; None where one was not run."""
+
+    jobs: list[SeenJob] = field(default_factory=list)
+    hosts: list[SeenHost] | None = None
+    queues: list[SeenQueue] | None = None
+    partitions: list[SeenPartition] | None = None
+
+
+@dataclass(slots=True)
+class Assembled:
+    """notes: what was left out or differs, one sentence each."""
+
+    instance: Instance
+    notes: list[str]
+
+
+def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
+    """Seconds since 1970 at which the jobs were listed, as well as they tell.
+
+    A running job's start and run time give it exactly; else it is the latest time that has passed.
+    reference: where no job tells anything.
+    """
+    exact = Counter(
+        round(job.start + job.run_time)
+        for job in jobs
+        if job.status == "RUN" and job.start is not None and job.run_time
+    )
+    passed = [time for job in jobs for time in (job.submit, job.start) if time is not None]
+    if exact:
+        return max(exact.most_common(1)[0][0], *passed)
+    return max(passed, default=int(reference.timestamp()))
+
+
+def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembled:
+    """The instance at `now`; second 0 is the site's origin, or now where it has none.
+
+    Raises InputError with everything that makes no instance.
+    """
+    notes: list[str] = []
+    base, shift = _clocked(site, now)
+    hosts = _hosts(seen, base.cluster.hosts, notes)
+    base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    base = merged_queues(base, seen.queues, seen.partitions, {j.queue for j in seen.jobs}, notes)
+    builder = _Jobs(base, shift, notes)
+    running, pending = builder.build(seen.jobs)
+    instance = replace(base, running=running, pending=pending, future=())
+    instance = _enough_slots(instance, notes)
+    return Assembled(_acceptable(instance, notes), notes)
+
+
+def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
+    """The site at `now`, and seconds since 1970 of its second 0."""
+    if site is None:
+        return Instance(Cluster(()), queues=(), origin=now.isoformat()), int(now.timestamp())
+    if site.origin is not None:
+        zero = int(datetime.fromisoformat(site.origin).timestamp())
+        return replace(site, now=int(now.timestamp()) - zero), zero
+    # An abstract site's now is the moment.
+    zero = int(now.timestamp()) - site.now
+    return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, ...]:
+    """The site's hosts as they are now, and those that it does not know."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    hosts: list[Host] = []
+    missing: list[str] = []
+    for host in known:
+        if seen.hosts is not None and host.name not in shown:
+            missing.append(host.name)
+        item = shown.pop(host.name, None)
+        hosts.append(host if item is None else _merged(host, item, notes))
+    if missing:
+        notes.append(f"bhosts does not list {_some(missing)}: left as the site has it")
+    if known and shown:
+        notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
+    for name, item in shown.items():
+        fresh = Host(name, item.slots or 0, mxj_defined=item.slots is not None)
+        hosts.append(_merged(fresh, item, []))
+    names = {host.name for host in hosts}
+    used: dict[str, int] = {}
+    for job in seen.jobs:
+        for name, slots in job.allocation.items() if job.status in RUNNING else ():
+            if name not in names:
+                used[name] = used.get(name, 0) + slots
+    if used:
+        notes.append(
+            f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
+        )
+    return (*hosts, *(Host(name, slots) for name, slots in used.items()))
+
+
+def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:
+    slots = host.slots if item.slots is None else item.slots
+    if slots != host.slots:
+        notes.append(f"host {host.name}: bhosts says MAX {slots}, the site {host.slots}")
+    amounts = dict(host.amounts)
+    load = dict(host.load)
+    for index, free in item.total.items():
+        if index in BUILTIN_AMOUNTS or index in amounts:
+            # What scheduling goes by is what is free now; what jobs reserve comes back with them.
+            amounts[index] = free + item.reserved.get(index, 0.0)
+        elif index != "slots":
+            load[index] = free
+    thresholds = host.thresholds
+    if item.sched or item.stop:
+        thresholds = Thresholds(item.sched, item.stop)
+    status = "ok" if item.status.lower() in _PASSING else item.status
+    return replace(
+        host,
+        slots=slots,
+        cpu_factor=item.cpu_factor or host.cpu_factor,
+        user_slots=host.user_slots if item.user_slots is None else item.user_slots,
+        windows=item.windows or host.windows,
+        amounts=amounts,
+        load=load,
+        thresholds=thresholds,
+        status=status,
+    )
+
+
+def _enough_slots(instance: Instance, notes: list[str]) -> Instance:
+    """Hosts that run more than their MAX (backfill, suspended jobs) have as many slots as that."""
+    used: Counter[str] = Counter()
+    for running in instance.running:
+        used.update(running.allocation)
+    over = [host.name for host in instance.cluster.hosts if used[host.name] > host.slots]
+    if not over:
+        return instance
+    notes.append(f"more slots are in use than MAX on {_some(over)}: taken as their slots")
+    hosts = tuple(
+        replace(host, slots=max(host.slots, used[host.name])) for host in instance.cluster.hosts
+    )
+    return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+class _Jobs:
+    """Turns what was seen of jobs into jobs; what cannot be is a problem, what is left out a note."""
+
+    def __init__(self, base: Instance, zero: int, notes: list[str]) -> None:
+        self.base = base
+        self.zero = zero
+        self.notes = notes
+        self.problems: list[Problem] = []
+        self.left_out: Counter[str] = Counter()
+        self.guessed = 0
+        self.names = {profile.name for profile in base.applications}
+
+    def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
+        running = []
+        pending = []
+        for job in jobs:
+            if job.status in RUNNING:
+                if (found := self._running(job)) is not None:
+                    running.append(found)
+            elif job.status in WAITING:
+                pending.append(self._job(job))
+            else:
+                self.left_out[job.status] += 1
+        if self.problems:
+            raise InputError(self.problems)
+        for status, count in sorted(self.left_out.items()):
+            held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
+            self.notes.append(f"left out {count} job{'s' * (count > 1)} in state {status}{held}")
+        if self.guessed:
+            self.notes.append(
+                f"{self.guessed} pending job{'s' * (self.guessed > 1)} without a number of slots: "
+                "taken as 1 (give -o nreq_slot)"
+            )
+        return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
+
+    def _running(self, seen: SeenJob) -> RunningJob | None:
+        start = seen.start
+        if start is None and seen.run_time is not None:
+            start = self.zero + self.base.now - round(seen.run_time)
+        if start is None or not seen.allocation:
+            lacks = "no START_TIME" if seen.allocation else "no hosts (-o alloc_slot or exec_host)"
+            path = f"job {seen.id}"
+            self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
+            return None
+        job = self._job(seen)
+        slots = sum(seen.allocation.values())
+        if job.max_slots is None and job.slots != slots:
+            job = replace(job, slots=slots)
+        finish = None
+        if seen.finish is not None and job.run_limit is None:
+            if seen.from_limit and seen.finish > start:
+                job = replace(job, run_limit=seen.finish - start)
+            elif not seen.from_limit:
+                finish = seen.finish - self.zero
+        return RunningJob(
+            job,
+            min(start - self.zero, self.base.now),
+            dict(seen.allocation),
+            finish,
+            suspended=seen.status in ("SSUSP", "USUSP"),
+        )
+
+    def _job(self, seen: SeenJob) -> Job:
+        slots = seen.slots or sum(seen.allocation.values())
+        if not slots:
+            self.guessed += 1
+        deadline = None if seen.deadline is None else seen.deadline - self.zero
+        return Job(
+            id=seen.id,
+            slots=slots or 1,
+            max_slots=seen.max_slots,
+            user=seen.user,
+            queue=seen.queue or self.base.params.default_queue,
+            res_req=(seen.res_req,) if seen.res_req else (),
+            run_limit=seen.run_limit or None,
+            cpu_limit=seen.cpu_limit or None,
+            cpu_time=seen.cpu_time if seen.status in RUNNING else None,
+            submit=self.base.now if seen.submit is None else seen.submit - self.zero,
+            begin=None if seen.begin is None else seen.begin - self.zero,
+            deadline=deadline,
+            priority=seen.priority,
+            project=seen.project,
+            group=seen.group if self.base.groups else "",
+            application=seen.application if seen.application in self.names else "",
+            hosts=self._asked(seen),
+            exclusive=seen.exclusive,
+        )
+
+    def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
+        try:
+            return host_requests(seen.hosts.replace("/", " ").replace(",", " "))[0]
+        except ValueError as error:
+            self.problems.append(Problem(str(error), line=seen.line, path=f"job {seen.id}"))
+            return ()
+
+
+# --- what an instance would refuse ----------------------------------------------------------------
+
+
+def _acceptable(instance: Instance, notes: list[str]) -> Instance:
+    """Without what an instance cannot have and the real cluster had; each kind is one note.
+
+    Requirements that name what nobody described go; a pending job that would be refused goes whole.
+    Raises InputError for what remains.
+    """
+    for _ in range(3):
+        fatal = [finding for finding in check(instance) if not finding.warning]
+        mended = _mended(instance, fatal, notes)
+        if not fatal or mended == instance:
+            break
+        instance = mended
+    if fatal:
+        raise InputError(
+            Problem(finding.message, path=path_text(finding.place)) for finding in fatal
+        )
+    return instance
+
+
+def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> Instance:
+    running, pending = list(instance.running), list(instance.pending)
+    bare: dict[str, list[str]] = {"running": [], "pending": []}
+    gone: dict[int, str] = {}
+    for finding in fatal:
+        match finding.place:
+            case ("running", int(index), "res_req" | "hosts" | "group", *_):
+                job = replace(running[index].job, res_req=(), hosts=(), group="")
+                running[index] = replace(running[index], job=job)
+                bare["running"].append(finding.message)
+            case ("pending", int(index), "res_req", *_) if pending[index].res_req:
+                pending[index] = replace(pending[index], res_req=())
+                bare["pending"].append(finding.message)
+            case ("pending", int(index), *_):
+                gone[index] = finding.message
+    for kind, reasons in bare.items():
+        _tell(notes, "left out the requirements of", kind, reasons)
+    _tell(notes, "left out", "pending", list(gone.values()))
+    kept = tuple(job for index, job in enumerate(pending) if index not in gone)
+    return replace(instance, running=tuple(running), pending=kept)
+
+
+def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:
+    for reason, count in Counter(reasons).most_common(5):
+        notes.append(f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}")
+    if (more := len(Counter(reasons)) - 5) > 0:
+        notes.append(f"{what} other {kind} jobs for {more} more reasons")
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few names, and how many there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"
