@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -191,5 +191,5 @@ def _stamp(text: str) -> datetime:
 def _age(paths: Sequence[Path]) -> datetime:
     """When the newest of the files was written: it gives printed times their year."""
     written = [path.stat().st_mtime for path in paths if path.exists()]
-    moment = datetime.fromtimestamp(int(max(written)), timezone.utc) if written else None
-    return moment or datetime.now(timezone.utc).replace(microsecond=0)
+    moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
+    return moment or datetime.now(UTC).replace(microsecond=0)

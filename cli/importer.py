@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from .import_logs import acct, events, swf
 from .import_snapshot import snapshot_files
 from .output import write_instance
 
 app = typer.Typer(help="Turn other formats into instance files.", no_args_is_help=True)
 app.command("snapshot")(snapshot_files)
+for command in (events, acct, swf):
+    app.command()(command)
 
 
 @app.callback()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import Example, FormatOption, read_instance
+from .options import Example, read_instance
 from .view_options import ViewOptions
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ View = Literal[
     "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
 ]  # fmt: skip
 Alloc = Literal["lsf", "rms"]
+ViewFormat = Literal["text", "json", "csv", "lsf-json"]
 #: Views of jobs and hosts are of the time after the cycle, the others of the time before.
 AFTER = ("bjobs", "bhosts")
 
@@ -57,7 +58,10 @@ def show(
     alloc: Annotated[
         Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
     ] = "lsf",
-    format: FormatOption = "text",
+    format: Annotated[
+        ViewFormat,
+        typer.Option("--format", help="lsf-json: as bjobs, bhosts and bqueues print -json."),
+    ] = "text",
 ) -> None:
     """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
     from ..solver.loop.snapshot import snapshot_of
@@ -68,6 +72,11 @@ def show(
     asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
     after = view in AFTER if cycle is None else cycle
     moment: Snapshot = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    if format == "lsf-json":
+        from .lsf_json import lsf_json
+
+        sys.stdout.write(lsf_json(view, moment, asked))
+        return
     render = {
         "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,

@@ -77,9 +77,7 @@ def _run(name: str, timeout: float) -> Text | None:
                 words, capture_output=True, timeout=timeout, check=False, env=environment
             )
         except subprocess.TimeoutExpired:
-            raise InputError(
-                [Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]
-            ) from None
+            raise InputError([Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]) from None
         except OSError as error:
             raise InputError([Problem(error.strerror or str(error), f"`{line}`")]) from None
         content = done.stdout.decode("utf-8", errors="replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -42,6 +43,10 @@ def solve(
     ] = None,
     as_lsf: AsLsf = False,
     format: FormatOption = "text",
+    lsf_plan: Annotated[
+        Path | None,
+        typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
     ] = False,
@@ -68,6 +73,12 @@ def solve(
             cancel=cancel,
             on_progress=report,
         )
+    if lsf_plan is not None:
+        from .atomic import whole_file
+        from .lsf_json import allocation_plan
+
+        with whole_file(lsf_plan) as output:
+            output.write(allocation_plan(instance, found).encode())
     typer.echo(plan_output(instance, found, format), nl=False)
     _leave(found, strict=strict, stopped=cancel.is_set())
 

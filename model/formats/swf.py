@@ -10,8 +10,8 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +39,14 @@ _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class SwfLog:
-    """What one file holds: its well-formed records in file order, and the malformed ones."""
+    """What one file holds: its well-formed records in file order, and the malformed ones.
+
+    waits: recorded seconds from submission to start by job number, where the log has them.
+    """
 
     workload: Workload
     problems: tuple[Problem, ...]
+    waits: Mapping[int, int] = field(default_factory=dict)
 
 
 def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
@@ -69,6 +73,7 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
     records: list[tuple[int, ...]] = []
     problems: list[Problem] = []
     seen: dict[int, int] = {}
+    waits: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
@@ -87,6 +92,8 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
         else:
             seen[record[0]] = number
             records.append(record)
+            if (wait := int(_number(words[2], "wait"))) >= 0:
+                waits[record[0]] = wait
     table = np.array(records, dtype=np.int64).reshape(-1, len(_NAMES))
     columns = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(_NAMES)}
     workload = Workload(
@@ -96,7 +103,7 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
         header=header,
         left_out={"malformed record": len(problems)} if problems else {},
     )
-    return SwfLog(workload, tuple(problems))
+    return SwfLog(workload, tuple(problems), waits)
 
 
 def _record(words: list[str]) -> tuple[int, ...]:

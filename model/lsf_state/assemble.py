@@ -18,7 +18,6 @@ from ..formats.names import host_requests
 from ..formats.rules import check
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
-from ..queue import Queue
 from .bhosts import SeenHost
 from .bjobs import SeenJob
 from .bqueues import SeenQueue
@@ -33,12 +32,17 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 
 @dataclass(slots=True)
 class Seen:
-    """What the commands printed; None where one was not run."""
+    """What the commands printed; None where one was not run.
+
+    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    """
 
     jobs: list[SeenJob] = field(default_factory=list)
+    later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
+    all_hosts: bool = True
 
 
 @dataclass(slots=True)
@@ -75,10 +79,12 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     base, shift = _clocked(site, now)
     hosts = _hosts(seen, base.cluster.hosts, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
-    base = merged_queues(base, seen.queues, seen.partitions, {j.queue for j in seen.jobs}, notes)
+    names = {job.queue for job in (*seen.jobs, *seen.later)}
+    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
-    instance = replace(base, running=running, pending=pending, future=())
+    future = builder.later(seen.later)
+    instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
     return Assembled(_acceptable(instance, notes), notes)
 
@@ -104,7 +110,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, .
     hosts: list[Host] = []
     missing: list[str] = []
     for host in known:
-        if seen.hosts is not None and host.name not in shown:
+        if seen.hosts is not None and seen.all_hosts and host.name not in shown:
             missing.append(host.name)
         item = shown.pop(host.name, None)
         hosts.append(host if item is None else _merged(host, item, notes))
@@ -210,6 +216,13 @@ class _Jobs:
             )
         return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
 
+    def later(self, jobs: Iterable[SeenJob]) -> tuple[Job, ...]:
+        """Jobs that are submitted after the moment."""
+        found = tuple(sorted(map(self._job, jobs), key=lambda job: job.submit))
+        if self.problems:
+            raise InputError(self.problems)
+        return found
+
     def _running(self, seen: SeenJob) -> RunningJob | None:
         start = seen.start
         if start is None and seen.run_time is not None:
@@ -251,7 +264,8 @@ class _Jobs:
             res_req=(seen.res_req,) if seen.res_req else (),
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
-            cpu_time=seen.cpu_time if seen.status in RUNNING else None,
+            run_time=seen.real_run_time,
+            cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
             submit=self.base.now if seen.submit is None else seen.submit - self.zero,
             begin=None if seen.begin is None else seen.begin - self.zero,
             deadline=deadline,
@@ -294,25 +308,32 @@ def _acceptable(instance: Instance, notes: list[str]) -> Instance:
 
 
 def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> Instance:
-    running, pending = list(instance.running), list(instance.pending)
-    bare: dict[str, list[str]] = {"running": [], "pending": []}
-    gone: dict[int, str] = {}
+    running = list(instance.running)
+    waiting = {"pending": list(instance.pending), "future": list(instance.future)}
+    bare: dict[str, list[str]] = {}
+    gone: dict[str, dict[int, str]] = {name: {} for name in waiting}
     for finding in fatal:
         match finding.place:
             case ("running", int(index), "res_req" | "hosts" | "group", *_):
                 job = replace(running[index].job, res_req=(), hosts=(), group="")
                 running[index] = replace(running[index], job=job)
-                bare["running"].append(finding.message)
-            case ("pending", int(index), "res_req", *_) if pending[index].res_req:
-                pending[index] = replace(pending[index], res_req=())
-                bare["pending"].append(finding.message)
-            case ("pending", int(index), *_):
-                gone[index] = finding.message
+                bare.setdefault("running", []).append(finding.message)
+            case ("pending" | "future" as kind, int(index), "res_req", *_) if waiting[kind][
+                index
+            ].res_req:
+                waiting[kind][index] = replace(waiting[kind][index], res_req=())
+                bare.setdefault(kind, []).append(finding.message)
+            case ("pending" | "future" as kind, int(index), *_):
+                gone[kind][index] = finding.message
     for kind, reasons in bare.items():
         _tell(notes, "left out the requirements of", kind, reasons)
-    _tell(notes, "left out", "pending", list(gone.values()))
-    kept = tuple(job for index, job in enumerate(pending) if index not in gone)
-    return replace(instance, running=tuple(running), pending=kept)
+    for kind, dropped in gone.items():
+        _tell(notes, "left out", kind, list(dropped.values()))
+    kept = {
+        name: tuple(job for index, job in enumerate(jobs) if index not in gone[name])
+        for name, jobs in waiting.items()
+    }
+    return replace(instance, running=tuple(running), pending=kept["pending"], future=kept["future"])
 
 
 def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:

@@ -57,7 +57,9 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
             reading.wrong("has no HOST_NAME")
             continue
         reading.at(f"host {name}")
-        yield _host(name, {key.replace("_U", "/U"): value for key, value in record.items()}, reading)
+        yield _host(
+            name, {key.replace("_U", "/U"): value for key, value in record.items()}, reading
+        )
 
 
 def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:

@@ -16,7 +16,20 @@ _DEFAULTS = re.compile(
     r"select\[\s*\(?\s*type\s*==\s*(?:local|any)\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
 )
 STATES = frozenset(
-    "PEND PSUSP RUN SSUSP USUSP DONE EXIT UNKWN WAIT ZOMBI PROV FWD_PEND".split()
+    [
+        "PEND",
+        "PSUSP",
+        "RUN",
+        "SSUSP",
+        "USUSP",
+        "DONE",
+        "EXIT",
+        "UNKWN",
+        "WAIT",
+        "ZOMBI",
+        "PROV",
+        "FWD_PEND",
+    ]
 )
 
 
@@ -24,7 +37,8 @@ STATES = frozenset(
 class SeenJob:
     """One job; times in seconds since 1970, durations in seconds.
 
-    run_time: how long it has run so far. finish: when it is expected to end; from_limit: as its
+    run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
+    finish: when it is expected to end; from_limit: as its
     run limit says (not as LSF estimates). hosts: of -m, as typed. line: in the text, or None.
     """
 
@@ -48,6 +62,7 @@ class SeenJob:
     finish: int | None = None
     from_limit: bool = False
     run_time: float | None = None
+    real_run_time: int | None = None
     run_limit: int | None = None
     cpu_limit: int | None = None
     cpu_time: float | None = None
@@ -59,7 +74,9 @@ def read_bjobs(text: Text, calendar: Calendar) -> list[SeenJob]:
     """All jobs of a text; InputError with everything that is wrong with it."""
     check_kind(text, "bjobs")
     reading = Reading(text)
-    jobs = list(_of_json(text, reading, calendar) if text.is_json else _of_text(text, reading, calendar))
+    jobs = list(
+        _of_json(text, reading, calendar) if text.is_json else _of_text(text, reading, calendar)
+    )
     seen: set[str] = set()
     for job in jobs:
         reading.at(f"job {job.id}", job.line)
@@ -142,7 +159,9 @@ def _job_of_json(id: str, record: dict[str, str], reading: Reading, calendar: Ca
 
 _INDENT = " " * 21
 _HEAD = re.compile(r"(?:^|,\s*)([A-Z][A-Za-z]*(?: [A-Za-z]+){0,2}) <(.*?)>(?=\s*(?:,|;|$))")
-_TIMED = re.compile(r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?")
+_TIMED = re.compile(
+    r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
+)
 _TASKS = re.compile(
     r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..cluster import Thresholds
 from ..formats.names import host_requests
 from ..formats.text import processor_limit
 from ..instance import Instance
 from ..queue import Queue
-from ..cluster import Thresholds
 from ..user import HostPartition, UserGroup
 from .bqueues import SeenQueue
 from .share_tables import PrintedAccount, SeenPartition
@@ -172,7 +172,9 @@ def _groups(accounts: Sequence[PrintedAccount]) -> tuple[UserGroup, ...]:
             levels.setdefault(group, {})[account.account] = account.shares
     groups = {
         name: UserGroup(
-            name, tuple(m for m in members if m not in ("others", "default")), tuple(members.items())
+            name,
+            tuple(m for m in members if m not in ("others", "default")),
+            tuple(members.items()),
         )
         for name, members in levels.items()
     }

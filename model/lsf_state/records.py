@@ -116,4 +116,6 @@ def _text(value: Any) -> str:
 
 def field(record: dict[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
-    return next((record[name] for name in names if record.get(name, "").strip() not in ("", "-")), "")
+    return next(
+        (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""
+    )

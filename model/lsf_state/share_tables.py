@@ -83,9 +83,7 @@ def share_table(lines: Sequence[str], start: int, reading: Reading) -> Iterator[
             yield account
 
 
-def _account(
-    path: str, row: dict[str, str], line: int, reading: Reading
-) -> PrintedAccount | None:
+def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> PrintedAccount | None:
     value = reading.value
     shares = value("SHARES", row.get("SHARES", ""), values.whole)
     priority = value("PRIORITY", row.get("PRIORITY", ""), values.number)

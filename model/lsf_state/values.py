@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _MONTHS = {
     name: number
     for number, name in enumerate(
-        "jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+        start=1,
     )
 }
-_DAYS = "mon tue wed thu fri sat sun".split()
+_DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _STAMP = re.compile(
     r"(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?"
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\s+(\d{1,2})\s+"
@@ -121,7 +122,7 @@ class Calendar:
     @property
     def zone(self) -> tzinfo:
         """The zone in which times were printed."""
-        return self.reference.tzinfo or timezone.utc
+        return self.reference.tzinfo or UTC
 
     def past(self, text: str) -> int | None:
         """A time that lies behind (submission, start); None for nothing."""

@@ -119,8 +119,8 @@ class Ledger:
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
         self._queues = {queue.name: queue for queue in instance.queues}
-        self._tree_of_queue = tree_of_queue
-        self._tree_of_host = tree_of_host
+        self.tree_of_queue = tree_of_queue
+        self.tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
 
     def started(
@@ -233,11 +233,11 @@ class Ledger:
     ) -> list[tuple[ShareTree, Account, int]]:
         """Each policy that counts the job, the account, and the slots it counts there."""
         counts: dict[str, int] = {}
-        if job.queue in self._tree_of_queue:
-            counts[self._tree_of_queue[job.queue]] = sum(allocation.values())
+        if job.queue in self.tree_of_queue:
+            counts[self.tree_of_queue[job.queue]] = sum(allocation.values())
         for host, slots in allocation.items():
-            if host in self._tree_of_host:
-                name = self._tree_of_host[host]
+            if host in self.tree_of_host:
+                name = self.tree_of_host[host]
                 counts[name] = counts.get(name, 0) + slots
         found = []
         for name, slots in counts.items():
