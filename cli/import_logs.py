@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..model.formats.acct import FinishedJob
     from ..model.instance import Instance
     from ..model.lsf_state.followed import Moment
-    from ..model.lsf_state.log_records import BadRecords
+    from ..model.lsf_state.log_records import BadRecords, Record
 
 At = Annotated[
     str,
@@ -64,7 +64,7 @@ def events(
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
-    def records():  # type: ignore[no-untyped-def]
+    def records() -> Iterator[Record]:
         for path in files:
             yield from read_events(path, bad, kinds)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,7 +14,10 @@ from .output import write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.lsf_state.assemble import Seen
     from ..model.lsf_state.records import Text
+
+T = TypeVar("T")
 
 Output = Annotated[
     Path | None,
@@ -117,7 +120,8 @@ def make_instance(
     return instance
 
 
-def _seen(printed: Printed, reference: datetime):  # type: ignore[no-untyped-def]
+def _seen(printed: Printed, reference: datetime) -> Seen:
+    """What the texts say; InputError with all that is wrong with them."""
     from ..model.errors import InputError, Problem
     from ..model.lsf_state.assemble import Seen
     from ..model.lsf_state.bhosts import read_bhosts
@@ -126,11 +130,10 @@ def _seen(printed: Printed, reference: datetime):  # type: ignore[no-untyped-def
     from ..model.lsf_state.share_tables import read_bhpart
     from ..model.lsf_state.values import Calendar
 
-    calendar = Calendar(reference)
     problems: list[Problem] = []
 
-    def read(reader, texts):  # type: ignore[no-untyped-def]
-        found = []
+    def read(reader: Callable[[Text], list[T]], texts: Sequence[Text]) -> list[T] | None:
+        found: list[T] = []
         for text in texts:
             try:
                 found += reader(text)
@@ -138,30 +141,22 @@ def _seen(printed: Printed, reference: datetime):  # type: ignore[no-untyped-def
                 problems.extend(error.problems)
         return found if texts else None
 
-    jobs = read(lambda text: read_bjobs(text, calendar), printed.bjobs)
-    seen = Seen(
-        _last(jobs or [], "id"),
-        None if (hosts := read(read_bhosts, printed.bhosts)) is None else _last(hosts, "name"),
-        None if (queues := read(read_bqueues, printed.bqueues)) is None else _joined(queues),
-        read(read_bhpart, printed.bhpart),
-    )
+    calendar = Calendar(reference)
+    jobs = read(lambda text: read_bjobs(text, calendar), printed.bjobs) or []
+    hosts = read(read_bhosts, printed.bhosts)
+    queues = read(read_bqueues, printed.bqueues)
+    partitions = read(read_bhpart, printed.bhpart)
     if problems:
         raise InputError(problems)
-    return seen
-
-
-def _last(items, key):  # type: ignore[no-untyped-def]
-    """Of what several files name, what the last one says."""
-    return list({getattr(item, key): item for item in items}.values())
-
-
-def _joined(queues):  # type: ignore[no-untyped-def]
-    """Of each queue the long form where there is one: it says more."""
-    best = {}
-    for queue in queues:
-        if queue.name not in best or queue.long >= best[queue.name].long:
-            best[queue.name] = queue
-    return list(best.values())
+    # Of what several files name, the last one counts; of queues the long form, which says more.
+    return Seen(
+        list({job.id: job for job in jobs}.values()),
+        hosts=None if hosts is None else list({host.name: host for host in hosts}.values()),
+        queues=None
+        if queues is None
+        else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
+        partitions=partitions,
+    )
 
 
 def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:

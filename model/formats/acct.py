@@ -264,7 +264,7 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
-    """Application, run limit and charged share account; the rest is read to see that nothing is missing."""
+    """Application, run limit, charged share account; the rest must be there, and is not kept."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
     fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
     charged = fields.text("chargedSAAP")

@@ -1,7 +1,7 @@
 """An instance of what bjobs, bhosts and bqueues saw, with or without the site's configuration.
 
-A site (an instance without jobs) says what the commands do not print: resources, users, limits. What
-they print is newer and goes before it; every difference is a note.
+A site (an instance without jobs) says what the commands do not print: resources, users, limits.
+What they print is newer and goes before it; a difference is a note.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _enough_slots(instance: Instance, notes: list[str]) -> Instance:
 
 
 class _Jobs:
-    """Turns what was seen of jobs into jobs; what cannot be is a problem, what is left out a note."""
+    """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
 
     def __init__(self, base: Instance, zero: int, notes: list[str]) -> None:
         self.base = base
@@ -325,10 +325,10 @@ def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> I
                 bare.setdefault(kind, []).append(finding.message)
             case ("pending" | "future" as kind, int(index), *_):
                 gone[kind][index] = finding.message
-    for kind, reasons in bare.items():
-        _tell(notes, "left out the requirements of", kind, reasons)
-    for kind, dropped in gone.items():
-        _tell(notes, "left out", kind, list(dropped.values()))
+    for section, reasons in bare.items():
+        _tell(notes, "left out the requirements of", section, reasons)
+    for section, dropped in gone.items():
+        _tell(notes, "left out", section, list(dropped.values()))
     kept = {
         name: tuple(job for index, job in enumerate(jobs) if index not in gone[name])
         for name, jobs in waiting.items()

@@ -140,16 +140,7 @@ def _block(name: str, lines: list[str], reading: Reading) -> SeenHost:
     }
     for label, found in load_rows(lines):
         for index, word in found.items():
-            read = values.size if index in _SIZES else _load
-            amount = reading.value(index, word, read)
+            amount = reading.value(index, word, values.load)
             if amount is not None:
-                rows[label][index] = amount / 100 if word.rstrip("*").endswith("%") else amount
+                rows[label][index] = amount
     return host
-
-
-def _load(text: str) -> float | None:
-    """A load index: plain, in percent, or with a unit of its own."""
-    try:
-        return values.number(text)
-    except ValueError:
-        return values.size(text)

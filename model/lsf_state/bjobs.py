@@ -217,8 +217,8 @@ def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> Seen
     job.application = fields.get("Application", "")
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     for number, line in enumerate(block):
-        if found := _TIMED.match(line):
-            _event(job, found[1], line[found.end() :], reading, calendar)
+        if timed := _TIMED.match(line):
+            _event(job, timed[1], line[timed.end() :], reading, calendar)
             continue
         after = block[number + 1] if number + 1 < len(block) else ""
         match line.strip():
@@ -226,8 +226,8 @@ def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> Seen
                 job.run_limit = reading.value("RUNLIMIT", after, values.limit)
             case "CPULIMIT":
                 job.cpu_limit = reading.value("CPULIMIT", after, values.limit)
-        if found := re.match(r"\s*Combined\s*:\s*(.*)", line):
-            job.res_req = requirement(found[1])
+        if combined := re.match(r"\s*Combined\s*:\s*(.*)", line):
+            job.res_req = requirement(combined[1])
     return job
 
 
@@ -240,8 +240,8 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Cale
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.allocation = reading.value("hosts", hosts, values.allocation) or {}
-    if found := _CPU.search(text):
-        job.cpu_time = reading.value("CPU time", found[1], values.seconds)
+    if used := _CPU.search(text):
+        job.cpu_time = reading.value("CPU time", used[1], values.seconds)
 
 
 def _submitted(job: SeenJob, text: str) -> None:

@@ -152,17 +152,9 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
     for label, row in load_rows(own):
         target = {"loadSched": queue.sched, "loadStop": queue.stop}.get(label, {})
         for index, word in row.items():
-            amount = reading.value(index, word, _threshold)
+            amount = reading.value(index, word, values.load)
             if amount is not None:
                 target[index] = amount
-
-
-def _threshold(text: str) -> float | None:
-    try:
-        found = values.number(text)
-    except ValueError:
-        return values.size(text)
-    return found / 100 if found is not None and text.endswith("%") else found
 
 
 _WINDOWS = {"DISPATCH_WINDOW": "dispatch_window", "RUN_WINDOW": "run_window"}

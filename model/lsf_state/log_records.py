@@ -372,7 +372,7 @@ def _resize(sign: int) -> Callable[[str, Fields], Record]:
 def _control(kind: str) -> Callable[[str, Fields], Record]:
     def read(name: str, fields: Fields) -> Record:
         time, code = _time(fields), fields.whole("opCode")
-        # Hosts: 1 open, 2 close. Queues: 1 open, 2 close (to submissions), 3 activate, 4 inactivate.
+        # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
         closed = code == 2 if kind == "host" else code == 4
         says_nothing = kind == "queue" and code in (1, 2)
         found = fields.text(kind)

@@ -9,6 +9,7 @@ from ..cluster import Thresholds
 from ..formats.names import host_requests
 from ..formats.text import processor_limit
 from ..instance import Instance
+from ..job import HostRequest
 from ..queue import Queue
 from ..user import HostPartition, UserGroup
 from .bqueues import SeenQueue
@@ -73,7 +74,8 @@ def _differences(queue: Queue, seen: SeenQueue) -> list[str]:
 
 
 def _queue(base: Instance, seen: SeenQueue, notes: list[str]) -> Queue:
-    wanted, excluded = (), ()
+    wanted: tuple[HostRequest, ...] = ()
+    excluded: tuple[str, ...] = ()
     if seen.hosts:
         wanted, excluded = host_requests(seen.hosts.replace("/", " "))
         unknown = [r.name for r in wanted if base.cluster.expand(r.name) is None]
@@ -181,11 +183,11 @@ def _groups(accounts: Sequence[PrintedAccount]) -> tuple[UserGroup, ...]:
     ordered: dict[str, UserGroup] = {}
     while len(ordered) < len(groups):
         ready = [
-            group
-            for name, group in groups.items()
+            item
+            for name, item in groups.items()
             if name not in ordered
-            and all(m in ordered or m not in groups or m == name for m in group.members)
+            and all(m in ordered or m not in groups or m == name for m in item.members)
         ]
-        for group in ready or [g for n, g in groups.items() if n not in ordered]:
-            ordered[group.name] = group
+        for item in ready or [g for n, g in groups.items() if n not in ordered]:
+            ordered[item.name] = item
     return tuple(ordered.values())

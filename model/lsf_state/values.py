@@ -95,6 +95,14 @@ def size(text: str, unit: float = 1.0) -> float | None:
     return float(found[1]) * 1024.0 ** _POWERS[found[2].upper()]
 
 
+def load(text: str) -> float | None:
+    """A load index: plain, in percent (0.91 for ``91%``), or with a unit (MB); None for ``-``."""
+    if re.search(r"\d\s*_?\s*[KMGTPE]\*?$", text.strip(), re.IGNORECASE):
+        return size(text)
+    found = number(text)
+    return found / 100 if found is not None and text.strip().rstrip("*").endswith("%") else found
+
+
 def allocation(text: str) -> dict[str, int]:
     """Host to slots of ``h1:h1:h2``, ``2*h1:h2`` or the same parted by blanks."""
     hosts: dict[str, int] = {}
