@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InputError, Problem
+from ..errors import MOST_SHOWN, Problem
 from ..formats.acct import Fields, read_lines, split
 from ..formats.sniff import refuse_other
 
@@ -131,8 +131,6 @@ Record = Submitted | Started | Changed | Switched | Modified | Resized | Control
 class BadRecords:
     """What is wrong with a log: the first records in full, the others counted."""
 
-    MOST = 100
-
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.count = 0
@@ -140,11 +138,11 @@ class BadRecords:
     def add(self, problem: Problem) -> None:
         """One more."""
         self.count += 1
-        if self.count <= self.MOST:
+        if self.count <= MOST_SHOWN:
             self.problems.append(problem)
 
     def report(self) -> list[Problem]:
-        """At most MOST problems, and how many records were bad in all."""
+        """The first problems, and how many records were bad in all."""
         more = self.count - len(self.problems)
         if not more:
             return self.problems
@@ -393,4 +391,3 @@ _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "HOST_CTRL": _control("host"),
     "QUEUE_CTRL": _control("queue"),
 }
-__all__ = ["BadRecords", "InputError", "Record", "parse_events", "read_events"]

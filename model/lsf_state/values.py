@@ -29,6 +29,8 @@ _SIZE = re.compile(
     r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
 )
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
+#: No count, load or time that LSF prints is larger.
+MOST = 1e15
 #: What a year-less stamp of the past may lie ahead of the reference (clocks differ).
 _SLACK = timedelta(days=1)
 
@@ -55,7 +57,10 @@ def number(text: str) -> float | None:
     word = text.strip().removesuffix("*").removesuffix("%")
     if not re.fullmatch(r"[+-]?\d{1,15}(\.\d*)?(e[+-]?\d{1,3})?", word, re.IGNORECASE):
         raise ValueError(f"{text.strip()!r} is no number")
-    return float(word)
+    found = float(word)
+    if abs(found) > MOST:
+        raise ValueError(f"{text.strip()!r} is out of range")
+    return found
 
 
 def seconds(text: str) -> float | None:

@@ -85,7 +85,7 @@ def test_hosts_that_cannot_be_read_are_told_with_their_lines() -> None:
 #: After the documents (seeds 000, 001), with LSF 10's way of printing limits.
 BQUEUES = """\
 QUEUE: normal
-  -- For normal low priority jobs, running only if hosts are lightly loaded.  This is the default queue.
+  -- For normal low priority jobs, running only if hosts are lightly loaded.
 
 PARAMETERS/STATISTICS
 PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV

@@ -193,8 +193,9 @@ queues: [{name: normal}]
     (tmp_path / "site.yaml").write_text(site)
 
     def run(number: str, user: str, slots: int, seconds: int) -> dict[str, str]:
-        return {"JOBID": number, "STAT": "RUN", "USER": user, "QUEUE": "normal",
-                "EXEC_HOST": f"{slots}*HostA", "START_TIME": str(1_776_018_000 - seconds)}  # fmt: skip
+        start = str(1_776_018_000 - seconds)
+        where = {"QUEUE": "normal", "EXEC_HOST": f"{slots}*HostA", "START_TIME": start}
+        return {"JOBID": number, "STAT": "RUN", "USER": user} | where
 
     arguments = _write(
         tmp_path,
@@ -310,7 +311,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 HOSTS = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh ok - 20 2 2 0 0 0\n"
-QUEUES = "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP\nlong 30 Open:Active - - - - 0 0 0 0\n"
+QUEUES = (
+    "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP\n"
+    "long 30 Open:Active - - - - 0 0 0 0\n"
+)
 
 
 def test_the_commands_are_run(path: Path) -> None:
