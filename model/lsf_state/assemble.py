@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from ..cluster import BUILTIN_AMOUNTS, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
+from ..formats import from_document, to_document
 from ..formats.finding import Finding, path_text
 from ..formats.names import host_requests
 from ..formats.rules import check
@@ -28,6 +30,15 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 WAITING = frozenset({"PEND", "WAIT"})
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+
+#: What a queue is without a parameter that names what nobody described.
+_DROPPED: dict[str, dict[str, Any]] = {
+    "RES_REQ": {"res_req": ""},
+    "EXCLUSIVE": {"exclusive": "N"},
+    "USERS": {"users": ()},
+    "HOSTS": {"hosts": (), "excluded_hosts": ()},
+    "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
+}
 
 
 @dataclass(slots=True)
@@ -78,6 +89,8 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     notes: list[str] = []
     base, shift = _clocked(site, now)
     hosts = _hosts(seen, base.cluster.hosts, notes)
+    if not hosts:
+        raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names = {job.queue for job in (*seen.jobs, *seen.later)}
     base = merged_queues(base, seen.queues, seen.partitions, names, notes)
@@ -292,28 +305,37 @@ def _acceptable(instance: Instance, notes: list[str]) -> Instance:
     """Without what an instance cannot have and the real cluster had; each kind is one note.
 
     Requirements that name what nobody described go; a pending job that would be refused goes whole.
-    Raises InputError for what remains.
+    What comes back is what reading the file gives that will be written of it. Raises InputError for
+    what remains.
     """
-    for _ in range(3):
-        fatal = [finding for finding in check(instance) if not finding.warning]
+    fatal = _fatal(instance)
+    while fatal:  # Each round takes something away.
         mended = _mended(instance, fatal, notes)
-        if not fatal or mended == instance:
+        if mended == instance:
             break
-        instance = mended
+        instance, fatal = mended, _fatal(mended)
     if fatal:
         raise InputError(
             Problem(finding.message, path=path_text(finding.place)) for finding in fatal
         )
-    return instance
+    return from_document(to_document(instance))
+
+
+def _fatal(instance: Instance) -> list[Finding]:
+    return [finding for finding in check(instance) if not finding.warning]
 
 
 def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> Instance:
-    running = list(instance.running)
+    queues, running = list(instance.queues), list(instance.running)
     waiting = {"pending": list(instance.pending), "future": list(instance.future)}
     bare: dict[str, list[str]] = {}
     gone: dict[str, dict[int, str]] = {name: {} for name in waiting}
     for finding in fatal:
         match finding.place:
+            case ("queues", int(index), str(key), *_) if key in _DROPPED:
+                name = queues[index].name
+                queues[index] = replace(queues[index], **_DROPPED[key])
+                notes.append(f"left out {key} of queue {name}: {finding.message}")
             case ("running", int(index), "res_req" | "hosts" | "group", *_):
                 job = replace(running[index].job, res_req=(), hosts=(), group="")
                 running[index] = replace(running[index], job=job)
@@ -333,7 +355,13 @@ def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> I
         name: tuple(job for index, job in enumerate(jobs) if index not in gone[name])
         for name, jobs in waiting.items()
     }
-    return replace(instance, running=tuple(running), pending=kept["pending"], future=kept["future"])
+    return replace(
+        instance,
+        queues=tuple(queues),
+        running=tuple(running),
+        pending=kept["pending"],
+        future=kept["future"],
+    )
 
 
 def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from slotwise.model.errors import InputError
+from slotwise.model.formats import dump_json, loads
 from slotwise.model.formats.acct import parse_acct, split
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.instance import Instance
@@ -30,7 +31,7 @@ from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES
 DATA = Path(__file__).parents[1] / "data"
 NOW = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
 EVENTS = (DATA / "lsf" / "lsb.events").read_text()
-JOBS = [(DATA / "lsf" / f"bjobs-{name}.json").read_text() for name in ("done", "running-two-hosts")]
+JOBS = [(DATA / "lsf" / f"bjobs-{name}.json").read_text() for name in ("running-two-hosts", "done")]
 PIECES = (
     *('"', '""', "\n", "\r", "\t", "0", "-", "-1", "9" * 30, "1e999", "nan", "<", ">", "[", "{"),
     *(
@@ -66,27 +67,32 @@ def _mutated(text: str, rng: random.Random) -> str:
     return text
 
 
+def _accepted(instance: Instance) -> None:
+    """What is written of it is read again as the same."""
+    assert loads(dump_json(instance)) == instance
+
+
 def _jobs(content: str) -> None:
     jobs = read_bjobs(Text(content, "x"), Calendar(NOW))
     made = assemble(Seen(jobs), datetime.fromtimestamp(moment_of(jobs, NOW), UTC))
-    assert isinstance(made.instance, Instance)
+    _accepted(made.instance)
 
 
 def _hosts(content: str) -> None:
     hosts = read_bhosts(Text(content, "x"))
-    assert isinstance(assemble(Seen(hosts=hosts), NOW).instance, Instance)
+    _accepted(assemble(Seen(hosts=hosts), NOW).instance)
 
 
 def _queues(content: str) -> None:
     queues = read_bqueues(Text(content, "x"))
     hosts = read_bhosts(Text(BHOSTS, "x"))
-    assert isinstance(assemble(Seen(hosts=hosts, queues=queues), NOW).instance, Instance)
+    _accepted(assemble(Seen(hosts=hosts, queues=queues), NOW).instance)
 
 
 def _partitions(content: str) -> None:
     partitions = read_bhpart(Text(content, "x"))
     hosts = read_bhosts(Text(BHOSTS.replace("hostA", "HostA"), "x"))
-    assert isinstance(assemble(Seen(hosts=hosts, partitions=partitions), NOW).instance, Instance)
+    _accepted(assemble(Seen(hosts=hosts, partitions=partitions), NOW).instance)
 
 
 def _events(content: str) -> None:
@@ -95,7 +101,7 @@ def _events(content: str) -> None:
     assert bad.count >= len(bad.problems)
     now = datetime.fromtimestamp(min(moment.time, 4_000_000_000), UTC)
     seen = Seen(moment.jobs, moment.later, moment.hosts)
-    assert isinstance(assemble(seen, now).instance, Instance)
+    _accepted(assemble(seen, now).instance)
 
 
 def _acct(content: str) -> None:

@@ -359,3 +359,44 @@ def test_a_command_that_fails_or_hangs(path: Path) -> None:
     assert code == 2
     assert "gave no answer in 1 s" in said
     assert os.environ["PATH"] == str(path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_text_of_show_is_the_text_that_is_read(tmp_path: Path, seed: int) -> None:
+    """bjobs -l, bhosts -l and bqueues -l of an instance give its jobs, slots and queues back."""
+    made = generate(seed=seed, hosts=10, running=8, pending=10)
+    made = replace(made, origin=made.origin or "2026-04-12T18:20:00+00:00", future=())
+    file = tmp_path / "i.yaml"
+    file.write_text(dump(made))
+    texts = {
+        view: _run("show", view, file, "-l", "--no-cycle")[1]
+        for view in ("bjobs", "bhosts", "bqueues")
+    }
+    arguments = _write(tmp_path, **texts)
+    code, text, said = _run("import", "snapshot", *arguments, "--now", _moment(made))
+    assert code == 0, said
+    again = loads(text)
+    zero = made.now - again.now
+    assert {r.job.id: (r.start + zero, r.allocation, r.job.user) for r in again.running} == {
+        r.job.id: (r.start, r.allocation, r.job.user) for r in made.running
+    }
+    asked = {job.id: (job.slots, job.submit, job.queue, job.run_limit) for job in made.pending}
+    assert {
+        job.id: (job.slots, job.submit + zero, job.queue, job.run_limit) for job in again.pending
+    } == asked
+    assert [(host.name, host.slots) for host in again.cluster.hosts] == [
+        (host.name, host.slots) for host in made.cluster.hosts
+    ]
+    for queue in made.queues:
+        other = again.queue(queue.name)
+        assert (other.priority, other.backfill, other.run_limit, other.slots) == (
+            *(queue.priority, queue.backfill),
+            *(queue.run_limit, queue.slots),
+        )
+        assert other.user_shares == queue.user_shares
+
+
+def test_nothing_says_which_hosts_there_are(tmp_path: Path) -> None:
+    code, _, said = _run("import", "snapshot", "--bjobs", DATA / "bjobs-done.json")
+    assert code == 2
+    assert said.startswith("nothing says which hosts there are")
