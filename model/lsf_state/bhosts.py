@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..cluster import BUILTIN_INDICES
 from . import values
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
@@ -57,9 +58,7 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
             reading.wrong("has no HOST_NAME")
             continue
         reading.at(f"host {name}")
-        yield _host(
-            name, {key.replace("_U", "/U"): value for key, value in record.items()}, reading
-        )
+        yield _host(name, record | {"JL/U": pick(record, "JL/U", "JL_U")}, reading)
 
 
 def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
@@ -140,7 +139,18 @@ def _block(name: str, lines: list[str], reading: Reading) -> SeenHost:
     }
     for label, found in load_rows(lines):
         for index, word in found.items():
-            amount = reading.value(index, word, values.load)
+            if index in BUILTIN_INDICES:
+                amount = reading.value(index, word, values.load)
+            else:
+                amount = _own(word)
             if amount is not None:
                 rows[label][index] = amount
     return host
+
+
+def _own(word: str) -> float | None:
+    """A resource of the site: a number, or None for a text."""
+    try:
+        return values.load(word)
+    except ValueError:
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from . import values
 from .records import Reading, Text, check_kind, json_records
@@ -226,8 +227,10 @@ def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> Seen
                 job.run_limit = reading.value("RUNLIMIT", after, values.limit)
             case "CPULIMIT":
                 job.cpu_limit = reading.value("CPULIMIT", after, values.limit)
-        if combined := re.match(r"\s*Combined\s*:\s*(.*)", line):
-            job.res_req = requirement(combined[1])
+        if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
+            # Its own lines go on further in than others begin.
+            more = takewhile(lambda text: text.startswith(" " * 8), block[number + 1 :])
+            job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
     return job
 
 

@@ -180,6 +180,22 @@ def test_the_older_words_for_a_start() -> None:
         assert job.res_req == "type==any"
 
 
+def test_a_combined_requirement_over_several_lines() -> None:
+    text = (
+        "Job <1>, User <u>, Project <p>, Status <PEND>, Queue <q>, Command <x>\n"
+        "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>%s;\n\n"
+        " RESOURCE REQUIREMENT DETAILS:\n"
+        " Combined: select[(type == local) && (mem > 100)] order[r15s:pg] rusage[mem=100.0\n"
+        "                     0] span[hosts=1]\n"
+        " Effective: -\n"
+    )
+    text = text.replace("                     0]", "           0]")
+    (job,) = read_bjobs(Text(text % "", "x"), CALENDAR)
+    assert job.res_req == "select[(type == local) && (mem > 100)] rusage[mem=100.00] span[hosts=1]"
+    (job,) = read_bjobs(Text(text % ", Requested Resources <span[ptile=2]>", "x"), CALENDAR)
+    assert job.res_req == "span[ptile=2]"
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
