@@ -172,7 +172,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "NREQ_SLOT": str(job.slots),
         "MIN_REQ_PROC": str(job.slots),
         "MAX_REQ_PROC": str(job.most_slots),
-        "COMBINED_RESREQ": " ".join(job.res_req),
+        "COMBINED_RESREQ": _requirement(job),
         "SUBMIT_TIME": stamp(instance, job.submit),
         "START_TIME": "",
         "FINISH_TIME": "",
@@ -187,6 +187,15 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "EXEC_HOST": "",
         "PEND_REASON": "",
     }
+
+
+def _requirement(job: Job) -> str:
+    """The -R strings, several as the one that they make together."""
+    if len(job.res_req) < 2:
+        return "".join(job.res_req)
+    from ..model.resreq import combine, print_requirement
+
+    return print_requirement(combine(job.res_req).requirement)
 
 
 def _minutes(seconds: int) -> str:

@@ -65,18 +65,22 @@ def show(
 ) -> None:
     """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
     from ..solver.loop.snapshot import snapshot_of
-    from . import host_views, job_views, queue_views, share_views
 
     instance = read_instance(file, example)
     _check_names(instance, view, name or [], shared=shared)
     asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
     after = view in AFTER if cycle is None else cycle
     moment: Snapshot = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    sys.stdout.write(_rendered(view, moment, asked, format))
+
+
+def _rendered(view: View, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
+    from . import host_views, job_views, queue_views, share_views
+
     if format == "lsf-json":
         from .lsf_json import lsf_json
 
-        sys.stdout.write(lsf_json(view, moment, asked))
-        return
+        return lsf_json(view, moment, asked)
     render = {
         "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,
@@ -86,7 +90,7 @@ def show(
         "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
     }[view]
-    sys.stdout.write(render(moment, asked, format))
+    return render(moment, asked, format)
 
 
 def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .exits import Exit
+from .job_records import check_path
 from .options import (
     AsLsf,
     Effort,
@@ -60,6 +61,8 @@ def solve(
     from .stopping import cancel_on_signal
 
     instance = read_instance(file, example)
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
     with cancel_on_signal() as cancel, progress() as report:
         found = plan(
             instance,

@@ -400,3 +400,42 @@ def test_nothing_says_which_hosts_there_are(tmp_path: Path) -> None:
     code, _, said = _run("import", "snapshot", "--bjobs", DATA / "bjobs-done.json")
     assert code == 2
     assert said.startswith("nothing says which hosts there are")
+
+
+def test_bhosts_and_bqueues_in_lsf_s_json(tmp_path: Path) -> None:
+    made = generate(seed=2, hosts=6, running=3, pending=0)
+    file = tmp_path / "i.yaml"
+    file.write_text(dump(made))
+    texts = {
+        view: _run("show", view, file, "--format", "lsf-json", "--no-cycle")[1]
+        for view in ("bhosts", "bqueues")
+    }
+    assert json.loads(texts["bhosts"])["HOSTS"] == 6
+    for record in (
+        *json.loads(texts["bhosts"])["RECORDS"],
+        *json.loads(texts["bqueues"])["RECORDS"],
+    ):
+        assert all(isinstance(value, str) for value in record.values())
+    code, text, said = _run("import", "snapshot", *_write(tmp_path, **texts), "--now", NOW)
+    assert code == 0, said
+    again = loads(text)
+    assert [(h.name, h.slots, h.cpu_factor) for h in again.cluster.hosts] == [
+        (h.name, h.slots, h.cpu_factor) for h in made.cluster.hosts
+    ]
+    assert [(q.name, q.priority) for q in again.queues] == [
+        (q.name, q.priority) for q in made.queues
+    ]
+    code, _, said = _run("show", "bmgroup", file, "--format", "lsf-json")
+    assert (code, said.split(":")[0]) == (2, "LSF has no JSON of bmgroup")
+
+
+def test_several_requirements_are_printed_as_one(tmp_path: Path) -> None:
+    file = tmp_path / "i.yaml"
+    file.write_text(
+        "format: slotwise/1\nhosts: [{name: h, slots: 4, mem: 4G}]\npending:\n"
+        "  - {id: 1, res_req: ['select[mem>1]', 'rusage[mem=5]', 'select[ncpus>2]']}\n"
+    )
+    (record,) = json.loads(_run("show", "bjobs", file, "--format", "lsf-json")[1])["RECORDS"]
+    assert record["COMBINED_RESREQ"].startswith("select[")
+    assert record["COMBINED_RESREQ"].count("select[") == 1
+    assert "rusage[mem=5]" in record["COMBINED_RESREQ"]
