@@ -131,9 +131,13 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, .
         notes.append(f"bhosts does not list {_some(missing)}: left as the site has it")
     if known and shown:
         notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
-    for name, item in shown.items():
-        fresh = Host(name, item.slots or 0, mxj_defined=item.slots is not None)
-        hosts.append(_merged(fresh, item, []))
+    unlimited = [name for name, item in shown.items() if item.slots is None]
+    if unlimited:
+        notes.append(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
+    hosts += [
+        _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, [])
+        for name, item in shown.items()
+    ]
     names = {host.name for host in hosts}
     used: dict[str, int] = {}
     for job in seen.jobs:
@@ -145,6 +149,13 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, .
             f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
         )
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
+
+
+def _slots(item: SeenHost) -> int:
+    """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
+    if item.slots is not None:
+        return item.slots
+    return (item.used or 0) + int(max(0.0, item.total.get("slots", 0.0)))
 
 
 def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:

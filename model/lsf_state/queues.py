@@ -38,7 +38,10 @@ def merged_queues(
         notes.append(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
     queues = (
         *base.queues,
-        *(_queue(base, queue, notes) for queue in fresh),
+        *(
+            _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
+            for queue in fresh
+        ),
         *(Queue(name) for name in bare),
     )
     if not queues or ("" in used and not known and not shown):
@@ -58,6 +61,19 @@ def merged_queues(
         printed += [account for partition in partitions or () for account in partition.accounts]
     groups = base.groups or _groups(printed)
     return replace(base, queues=queues, params=params, partitions=found, groups=groups)
+
+
+def _with_known_set(queue: SeenQueue, known: set[str], notes: list[str]) -> SeenQueue:
+    """The queue without those queues of its cross-queue set that nothing describes."""
+    unknown = [name for name in queue.fairshare_queues if name not in known]
+    if not unknown or _is_listed(queue):
+        return queue
+    notes.append(
+        f"queue {queue.name}: FAIRSHARE_QUEUES names {', '.join(unknown)}, which nothing "
+        "describes: left out of the set"
+    )
+    kept = tuple(name for name in queue.fairshare_queues if name in known)
+    return replace(queue, fairshare_queues=kept)
 
 
 def _differences(queue: Queue, seen: SeenQueue) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from slotwise.model.errors import InputError
+from slotwise.model.lsf_state.assemble import Seen, assemble
 from slotwise.model.lsf_state.bhosts import read_bhosts
 from slotwise.model.lsf_state.bqueues import read_bqueues
 from slotwise.model.lsf_state.records import Text, read_text
@@ -216,3 +218,17 @@ def test_accounts_that_cannot_be_read() -> None:
         "p:6: Partition1/group1: has 6 of 7 columns of a share account",
         "p:11: Partition1/group2/user1: PRIORITY: 'high' is no number",
     ]
+
+
+def test_one_queue_of_a_set_alone_and_a_host_without_a_slot_limit() -> None:
+    seen = Seen(hosts=read_bhosts(Text(BHOSTS, "x")), queues=read_bqueues(Text(BQUEUES, "x")))
+    made = assemble(seen, datetime(2026, 4, 12, tzinfo=UTC))
+    normal, short = made.instance.queues
+    assert (normal.fairshare_queues, short.user_shares) == (("short",), None)
+    assert normal.dispatch_order == "QUEUE"
+    assert [(host.slots, host.mxj_defined) for host in made.instance.cluster.hosts] == [
+        (4, True),
+        (3 + 8, False),
+    ]
+    assert any("license" in note for note in made.notes)
+    assert any("MAX of hostB is not set" in note for note in made.notes)
