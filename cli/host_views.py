@@ -26,13 +26,13 @@ def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     if asked.shared:
         return _shared(moment, asked, format)
     hosts = [host for host in moment.instance.cluster.hosts if asked.wants(host.name)]
-    numbers = {host.name: _numbers(moment, host) for host in hosts}
+    found = {host.name: numbers(moment, host) for host in hosts}
     if format == "json":
         return json_records(
-            {**numbers[host.name], **asdict(moment.hosts[host.name])} for host in hosts
+            {**found[host.name], **asdict(moment.hosts[host.name])} for host in hosts
         )
     if format == "csv" or not asked.long:
-        rows = [[numbers[host.name][name] for name in COLUMNS] for host in hosts]
+        rows = [[found[host.name][name] for name in COLUMNS] for host in hosts]
         if format == "csv":
             return csv_rows([column.lower() for column in COLUMNS], rows)
         return plain_table(COLUMNS, rows, "<<>>>>>>>")
@@ -40,7 +40,7 @@ def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
         f"HOST  {host.name}\n"
         + plain_table(
             LONG_COLUMNS,
-            [[numbers[host.name][name] for name in LONG_COLUMNS]],
+            [[found[host.name][name] for name in LONG_COLUMNS]],
             "<" + ">" * 8 + "<",
         )
         + "\n CURRENT LOAD USED FOR SCHEDULING:\n"
@@ -49,7 +49,7 @@ def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _numbers(moment: Snapshot, host: Host) -> dict[str, Any]:
+def numbers(moment: Snapshot, host: Host) -> dict[str, Any]:
     """What the tables have in columns; counts are slots, and who suspended a job is not known."""
     run = suspended = 0
     for item in moment.instance.running:

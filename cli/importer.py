@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
+from .import_logs import acct, events, swf
 from .import_lsf import lsf
+from .import_snapshot import snapshot_files
 from .output import write_instance
 
 app = typer.Typer(help="Turn other formats into instance files.", no_args_is_help=True)
-app.command()(lsf)
+app.command("snapshot")(snapshot_files)
+for command in (lsf, events, acct, swf):
+    app.command()(command)
 
 
 @app.callback()

@@ -22,6 +22,7 @@ from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .show import show
 from .simulate import simulate
+from .snapshot import snapshot
 from .solve import solve
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 for command in (solve, compare, explain, simulate, show, check, generate, examples, schema):
     app.command()(command)
+app.command()(snapshot)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")

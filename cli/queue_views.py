@@ -42,14 +42,14 @@ def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     sets = {name: policy for policy in queue_sets(instance) for name in policy.queues}
     if format == "json":
         return json_records(
-            _numbers(moment, queue)
+            numbers(moment, queue)
             | _record(instance, queue, sets.get(queue.name))
             | {"levels": [asdict(level) for level in levels[queue.name]]}
             for queue in queues
         )
     if format == "csv" and asked.long:
         return share_csv(level for queue in queues for level in levels[queue.name])
-    rows = [[_numbers(moment, queue)[name] for name in COLUMNS] for queue in queues]
+    rows = [[numbers(moment, queue)[name] for name in COLUMNS] for queue in queues]
     if format == "csv":
         return csv_rows([column.lower() for column in COLUMNS], rows)
     if not asked.long:
@@ -59,7 +59,7 @@ def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
+def numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
     """What the tables have in columns; counts are slots, reserved ones do not pend.
 
     An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job.
@@ -133,8 +133,8 @@ def _text(
     moment: Snapshot, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
 ) -> str:
     instance = moment.instance
-    numbers = _numbers(moment, queue)
-    row = [numbers[name] for name in LONG_COLUMNS]
+    found = numbers(moment, queue)
+    row = [found[name] for name in LONG_COLUMNS]
     blocks = [
         f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
         "PARAMETERS/STATISTICS\n"

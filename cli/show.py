@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .options import Example, FormatOption, read_instance
+from .options import Example, read_instance
 from .view_options import ViewOptions
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ View = Literal[
     "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
 ]  # fmt: skip
 Alloc = Literal["lsf", "rms"]
+ViewFormat = Literal["text", "json", "csv", "lsf-json"]
 #: Views of jobs and hosts are of the time after the cycle, the others of the time before.
 AFTER = ("bjobs", "bhosts")
 
@@ -57,17 +58,29 @@ def show(
     alloc: Annotated[
         Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
     ] = "lsf",
-    format: FormatOption = "text",
+    format: Annotated[
+        ViewFormat,
+        typer.Option("--format", help="lsf-json: as bjobs, bhosts and bqueues print -json."),
+    ] = "text",
 ) -> None:
     """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
     from ..solver.loop.snapshot import snapshot_of
-    from . import host_views, job_views, queue_views, share_views
 
     instance = read_instance(file, example)
     _check_names(instance, view, name or [], shared=shared)
     asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
     after = view in AFTER if cycle is None else cycle
     moment: Snapshot = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    sys.stdout.write(_rendered(view, moment, asked, format))
+
+
+def _rendered(view: View, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
+    from . import host_views, job_views, queue_views, share_views
+
+    if format == "lsf-json":
+        from .lsf_json import lsf_json
+
+        return lsf_json(view, moment, asked)
     render = {
         "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,
@@ -77,7 +90,7 @@ def show(
         "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
     }[view]
-    sys.stdout.write(render(moment, asked, format))
+    return render(moment, asked, format)
 
 
 def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:

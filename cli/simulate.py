@@ -173,11 +173,12 @@ def _only_for_pool(**options: Any) -> None:
 
 
 def _read(log: Path, keep_going: bool) -> Any:
+    from ..model.errors import report
     from ..model.formats.swf import read_swf
 
     found = read_swf(log, keep_going=keep_going)
-    for problem in found.problems:
-        _tell(f"warning: {problem}")
+    for line in report(found.problems):
+        _tell(f"warning: {line}")
     return found.workload
 
 

@@ -123,6 +123,7 @@ def _only_with_policies(instance: Instance) -> None:
 
 
 def _instance(path: Path, options: LoopOptions) -> Instance:
+    from ..model.errors import report
     from ..model.formats.trace import from_acct, from_swf, left_out_of_swf
     from .options import read_instance
 
@@ -133,8 +134,8 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
         from ..model.formats.acct import read_acct
 
         log = read_acct(path, keep_going=options.keep_going)
-        for problem in log.problems:
-            _tell(f"warning: {problem}")
+        for line in report(log.problems):
+            _tell(f"warning: {line}")
         for kind, count in log.passed_over.items():
             _tell(f"passed over {count} {kind} records")
         instance, left_out = from_acct(log.jobs, cluster=cluster)
@@ -142,8 +143,8 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
         from ..model.formats.swf import read_swf
 
         found = read_swf(path, keep_going=options.keep_going)
-        for problem in found.problems:
-            _tell(f"warning: {problem}")
+        for line in report(found.problems):
+            _tell(f"warning: {line}")
         instance = from_swf(found.workload, hosts=options.hosts, cluster=cluster)
         left_out = left_out_of_swf(found.workload, instance)
     for reason, count in left_out.items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from .exits import Exit
+from .job_records import check_path
 from .options import (
     AsLsf,
     Effort,
@@ -42,6 +44,10 @@ def solve(
     ] = None,
     as_lsf: AsLsf = False,
     format: FormatOption = "text",
+    lsf_plan: Annotated[
+        Path | None,
+        typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
     ] = False,
@@ -55,6 +61,8 @@ def solve(
     from .stopping import cancel_on_signal
 
     instance = read_instance(file, example)
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
     with cancel_on_signal() as cancel, progress() as report:
         found = plan(
             instance,
@@ -68,6 +76,12 @@ def solve(
             cancel=cancel,
             on_progress=report,
         )
+    if lsf_plan is not None:
+        from .atomic import whole_file
+        from .lsf_json import allocation_plan
+
+        with whole_file(lsf_plan) as output:
+            output.write(allocation_plan(instance, found).encode())
     typer.echo(plan_output(instance, found, format), nl=False)
     _leave(found, strict=strict, stopped=cancel.is_set())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -33,14 +33,29 @@ class Problem:
         return ": ".join(part for part in (place, self.path, self.message) if part)
 
 
+#: Problems that one report spells out.
+MOST_SHOWN = 25
+
+
 class InputError(SlotwiseError):
-    """Bad input: carries every problem found, in the order of the document."""
+    """Bad input: carries every problem found, in the order of the document.
+
+    Its text spells out the first MOST_SHOWN and counts the others.
+    """
 
     def __init__(self, problems: Iterable[Problem] | str) -> None:
         if isinstance(problems, str):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(report(self.problems)))
+
+
+def report(problems: Sequence[Problem]) -> list[str]:
+    """A line a problem, the first MOST_SHOWN of them, and how many more there are."""
+    lines = [str(problem) for problem in problems[:MOST_SHOWN]]
+    if more := len(problems) - MOST_SHOWN if len(problems) > MOST_SHOWN + 1 else 0:
+        return [*lines, f"and {more} more problems ({len(problems)} in all)"]
+    return [*lines, *(str(problem) for problem in problems[MOST_SHOWN:])]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

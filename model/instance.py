@@ -23,6 +23,34 @@ class AdvanceReservation:
 
 
 @dataclass(frozen=True, slots=True)
+class ShareUsage:
+    """What one share account had used at `stamp`, as bqueues -l and bhpart print it (FSH-02).
+
+    policy: fairshare queue (of a set the master) or host partition. account: path from below it,
+    ``group/user``; a group's numbers are those of all below it. cpu_time: CPU seconds, decayed, of
+    finished and running jobs. historical_run_time: seconds of finished jobs, decayed.
+    committed_run_time: seconds that the running jobs are committed to; None: as their run limits
+    say. stamp: seconds from the origin.
+    """
+
+    policy: str
+    account: str
+    cpu_time: float = 0.0
+    historical_run_time: float = 0.0
+    committed_run_time: float | None = None
+    stamp: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUsage:
+    """What one queue of a slot pool had accumulated at `stamp`: slots times seconds, decayed."""
+
+    queue: str
+    slot_seconds: float
+    stamp: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """A complete planning problem.
 
@@ -42,6 +70,8 @@ class Instance:
     limits: tuple[Limit, ...] = ()
     reservation_usage: tuple[ReservationUsage, ...] = ()
     advance_reservations: tuple[AdvanceReservation, ...] = ()
+    share_usage: tuple[ShareUsage, ...] = ()
+    pool_usage: tuple[PoolUsage, ...] = ()
     params: Params = Params()
     now: int = 0
     origin: str | None = None

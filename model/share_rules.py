@@ -11,6 +11,7 @@ from .fairshare import expand_hosts, partition_hosts, pools, queue_hosts, queue_
 from .instance import Instance
 from .job import Job
 from .queue import Queue
+from .share_usage import usage_problems, usage_warnings
 from .shares import DEFAULT, EVERYONE, OTHERS, Assignments, Groups, ShareLookup, share_tree
 
 #: Entry-point group of the fairshare adjustments.
@@ -39,12 +40,15 @@ def share_problems(instance: Instance) -> list[Problem]:
     lists += _set_problems(instance)
     found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
     found += _pool_problems(instance)
-    return found if lists else [*found, *_job_problems(instance, groups)]
+    if lists:
+        return found
+    return [*found, *usage_problems(instance), *_job_problems(instance, groups)]
 
 
 def share_warnings(instance: Instance) -> list[Problem]:
     """What is allowed but has no effect, or is advised against (FSH-02, FSH-09, QBF-01)."""
-    return [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
+    found = [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
+    return [*found, *usage_warnings(instance)]
 
 
 def _queue_warnings(instance: Instance) -> Iterator[Problem]:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import InputError, Problem
-from .kinds import other_kind
+from .sniff import refuse_other
 
 #: Record types of lsb.acct that are no finished job.
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
 #: From this version on a record has all its fields (10.1.0.8); older ones may end earlier.
 COMPLETE = (10, 108)
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 
@@ -30,6 +31,7 @@ class FinishedJob:
     """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
 
     hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
+    charged: path of the share account (``/group/user``), "" where it is not said.
     """
 
     id: str
@@ -48,6 +50,7 @@ class FinishedJob:
     cpu_time: float
     status: int
     application: str = ""
+    charged: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +67,17 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 
     Raises InputError if it cannot be read, or has malformed records and `keep_going` is false.
     """
-    log = parse_acct(_lines(Path(path)), source=str(path))
+    refuse_other(path, "acct")
+    log = parse_acct(read_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise other_kind(path, "lsb.acct (finished jobs)") or InputError(log.problems)
+        raise InputError(log.problems)
     return log
 
 
 def looks_like_acct(path: Path) -> bool:
     """Whether a file that can be read begins with a quoted record type, as no SWF log does."""
     try:
-        first = next((line for line in _lines(path) if line.strip()), "")
+        first = next((line for line in read_lines(path) if line.strip()), "")
     except InputError:
         return False
     return re.match(r'\s*"[A-Z_]+"\s', first) is not None
@@ -81,9 +85,22 @@ def looks_like_acct(path: Path) -> bool:
 
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     """The same for lines at hand, with ``keep_going``."""
-    jobs: list[FinishedJob] = []
     problems: list[Problem] = []
     others: dict[str, int] = {}
+    jobs = tuple(finished_jobs(lines, problems.append, others, source))
+    return AcctLog(jobs, tuple(problems), others)
+
+
+def finished_jobs(
+    lines: Iterable[str],
+    report: Callable[[Problem], object],
+    others: dict[str, int],
+    source: str = "",
+) -> Iterator[FinishedJob]:
+    """The jobs of a log as it is read, never all at once.
+
+    report: takes each malformed record. others: counts records of other types.
+    """
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -98,15 +115,17 @@ def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
                 raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
             job = _finished(Fields(words), seen)
         except ValueError as error:
-            problems.append(Problem(str(error), source, number))
+            report(Problem(str(error), source, number))
         else:
-            jobs.append(job)
-    return AcctLog(tuple(jobs), tuple(problems), others)
+            yield job
 
 
 def split(text: str) -> list[str]:
     """The fields of a record. ValueError where a quote does not end, or ends inside a word."""
-    words: list[str] = []
+    words = _split_plain(text)
+    if words is not None:
+        return words
+    words = []
     at = 0
     while at < len(text):
         if text[at].isspace():
@@ -118,6 +137,28 @@ def split(text: str) -> list[str]:
         quoted = found[1]
         words.append(found[2] if quoted is None else quoted.replace('""', '"'))
         at = found.end()
+    return words
+
+
+def _split_plain(text: str) -> list[str] | None:
+    """The same where no quote stands within a string, much quicker; None where it is not so."""
+    parts = text.split('"')
+    if not len(parts) % 2:
+        return None
+    last = len(parts) - 1
+    words: list[str] = []
+    for place, part in enumerate(parts):
+        if place % 2:
+            words.append(part)
+        elif part == " " and 0 < place < last:
+            continue
+        else:
+            # A string begins and ends at a blank, or where the line does.
+            begins = part[:1].isspace() or not place or (place == last and not part)
+            ends = part[-1:].isspace() or place == last or (not place and not part)
+            if not (begins and ends):
+                return None
+            words += part.split()
     return words
 
 
@@ -143,7 +184,7 @@ class Fields:
     def whole(self, name: str) -> int:
         """The next field, a whole number."""
         word = self.text(name)
-        if not re.fullmatch(r"[+-]?\d{1,18}", word):
+        if not _WHOLE.fullmatch(word):
             raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
         return int(word)
 
@@ -167,8 +208,11 @@ class Fields:
 
     def skip(self, *names: str) -> None:
         """Pass over fields."""
-        for name in names:
-            self.text(name)
+        self._at += len(names)
+        if self._at > len(self._words):
+            self._at -= len(names)
+            for name in names:
+                self.text(name)
 
 
 def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
@@ -196,7 +240,7 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
     most = fields.whole("maxNumProcessors")
     fields.skip("loginShell", "timeEvent")
     index = fields.whole("idx")
-    application, run_limit = _tail(fields, version)
+    application, run_limit, charged = _tail(fields, version)
     _check(number, slots, submit, start, end)
     return FinishedJob(
         id=_id(number, index, seen),
@@ -215,14 +259,16 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
         cpu_time=max(0.0, usage[0]) + max(0.0, usage[1]),
         status=status,
         application=application,
+        charged=charged,
     )
 
 
-def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int]:
-    """Application and run limit; the rest is read to see that nothing is missing."""
+def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
+    """Application, run limit, charged share account; the rest must be there, and is not kept."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
     fields.skip("exceptMask", "additionalInfo", "exitInfo", "warningAction", "warningTimePeriod")
-    fields.skip("chargedSAAP", "licenseProject")
+    charged = fields.text("chargedSAAP")
+    fields.skip("licenseProject")
     application = fields.text("app")
     fields.skip("postExecCmd", "runtimeEstimation", "jobGroupName", "requeueEvalues", "options2")
     fields.skip("resizeNotifyCmd", "lastResizeTime", "rsvId", "jobDescription")
@@ -234,7 +280,7 @@ def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int]:
     fields.skip("options3", "avgMem", "effectiveResReq")
     if version >= COMPLETE or fields.more:
         _end(fields, version)
-    return application, run_limit
+    return application, run_limit, charged
 
 
 def _end(fields: Fields, version: tuple[int, ...]) -> None:
@@ -300,7 +346,8 @@ _RUSAGE = (
 )
 
 
-def _lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a plain or gzipped text, as they are read; InputError where they cannot be."""
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"

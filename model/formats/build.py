@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ..instance import AdvanceReservation, Instance
+from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application
 from ..limits import Limit, ReservationUsage
 from ..params import Params
@@ -59,6 +59,8 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
             ReservationUsage(name, method) for name, method in document.reservation_usage.items()
         ),
         advance_reservations=_reservations(document, clock, findings),
+        share_usage=_share_usage(document, clock, findings),
+        pool_usage=_pool_usage(document, clock, findings),
         params=params,
         now=clock.now,
         origin=origin,
@@ -170,3 +172,45 @@ def _reservations(
             continue
         built.append(AdvanceReservation(entry.name, start, end, entry.allocation))
     return tuple(built)
+
+
+def _share_usage(
+    document: d.Document, clock: Clock, findings: list[Finding]
+) -> tuple[ShareUsage, ...]:
+    return tuple(
+        ShareUsage(
+            entry.policy,
+            entry.account,
+            entry.cpu_time,
+            entry.historical_run_time,
+            entry.committed_run_time,
+            _stamp(("share_usage", index, "stamp"), entry.stamp, clock, findings),
+        )
+        for index, entry in enumerate(document.share_usage)
+    )
+
+
+def _pool_usage(
+    document: d.Document, clock: Clock, findings: list[Finding]
+) -> tuple[PoolUsage, ...]:
+    return tuple(
+        PoolUsage(
+            entry.queue,
+            entry.slot_seconds,
+            _stamp(("pool_usage", index, "stamp"), entry.stamp, clock, findings),
+        )
+        for index, entry in enumerate(document.pool_usage)
+    )
+
+
+def _stamp(
+    place: Location, given: int | datetime | None, clock: Clock, findings: list[Finding]
+) -> int:
+    """The instance's now where no stamp is given."""
+    if given is None:
+        return clock.now
+    try:
+        return clock.seconds(given)
+    except ValueError as error:
+        findings.append(Finding(place, str(error)))
+        return clock.now

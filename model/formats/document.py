@@ -224,6 +224,25 @@ class ReservationEntry(Section):
     allocation: f.Allocation
 
 
+class ShareUsageEntry(Section):
+    """What a share account has used, as bqueues -l and bhpart print it."""
+
+    policy: f.Name
+    account: f.Name
+    cpu_time: f.Amount = 0.0
+    historical_run_time: f.Amount = 0.0
+    committed_run_time: f.Amount | None = None
+    stamp: f.Instant | None = None
+
+
+class PoolUsageEntry(Section):
+    """What a queue of a slot pool has accumulated."""
+
+    queue: f.Name
+    slot_seconds: f.Amount
+    stamp: f.Instant | None = None
+
+
 class ParamsEntry(Section):
     """lsb.params and lsf.conf."""
 
@@ -257,7 +276,7 @@ class ParamsEntry(Section):
 class JobEntry(Section):
     """A job: a `bsub` line, or fields, or both where they do not overlap."""
 
-    id: f.NewName
+    id: f.JobId
     bsub: f.Text | None = None
     slots: f.Slots | None = None
     user: f.Name = "user"
@@ -327,6 +346,8 @@ class Document(Section):
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT"]] = {}
     advance_reservations: list[ReservationEntry] = []
+    share_usage: list[ShareUsageEntry] = []
+    pool_usage: list[PoolUsageEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []

@@ -17,7 +17,7 @@ from ..cluster import (
     SharedResource,
     Thresholds,
 )
-from ..instance import AdvanceReservation, Instance
+from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, HostRequest, Job, RunningJob
 from ..limits import Limit, Scope
 from ..params import Params
@@ -47,6 +47,8 @@ def to_document(instance: Instance) -> Plain:
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
+        "share_usage": [_share_usage(item, instance.now) for item in instance.share_usage],
+        "pool_usage": [_pool_usage(item, instance.now) for item in instance.pool_usage],
         "running": [_running(item, params) for item in instance.running],
         "pending": [_job(job, params) for job in instance.pending],
         "future": [_job(job, params) for job in instance.future],
@@ -380,6 +382,29 @@ def _reservation(item: AdvanceReservation) -> Plain:
         "end": item.end,
         "allocation": _allocation(item.slots),
     }
+
+
+def _share_usage(item: ShareUsage, now: int) -> Plain:
+    return _kept(
+        {
+            "policy": item.policy,
+            "account": item.account,
+            "cpu_time": _number(_unless(item.cpu_time, 0.0)),
+            "historical_run_time": _number(_unless(item.historical_run_time, 0.0)),
+            "committed_run_time": _number(item.committed_run_time),
+            "stamp": _unless(item.stamp, now),
+        }
+    )
+
+
+def _pool_usage(item: PoolUsage, now: int) -> Plain:
+    return _kept(
+        {
+            "queue": item.queue,
+            "slot_seconds": _number(item.slot_seconds),
+            "stamp": _unless(item.stamp, now),
+        }
+    )
 
 
 # --- jobs ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
@@ -14,6 +15,8 @@ from ..job import HostRequest
 from . import names, text, units
 
 MOST = 2**31 - 1
+
+_ELEMENT = re.compile(r"([^\[\]]+)\[\d{1,10}\](?:#\d{1,10})?")
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": "number"}
@@ -41,6 +44,14 @@ def _new_name(value: object) -> str:
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be a name, not {value!r}")
     return names.check_name(str(value))
+
+
+def _job_id(value: object) -> str:
+    """A name, or an element of a job array: ``123[4]``."""
+    if isinstance(value, str) and (element := _ELEMENT.fullmatch(value)):
+        names.check_name(element[1])
+        return value
+    return _new_name(value)
 
 
 def _number(value: object) -> float:
@@ -151,6 +162,7 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
+JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
 ]

@@ -18,7 +18,7 @@ from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
 from . import raw
-from .kinds import kind_of, other_kind
+from .sniff import kind_of, refuse_other
 
 #: Name of the one host.
 POOL = "pool"
@@ -33,10 +33,10 @@ def load_pool(source: str | Path) -> Instance:
             path.stem,
             str(source),
         )
-    except InputError as error:
-        if kind_of(path) == "a Slotwise instance":
-            raise  # the reader has a better word for that
-        raise other_kind(path, "a snapshot of a pool of processors") or error from None
+    except InputError:
+        if kind_of(path) != "instance":  # the reader has a better word for that
+            refuse_other(path, "pool")
+        raise
 
 
 def _text(path: Path, source: str) -> str:

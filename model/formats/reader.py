@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InputError, Problem
 from ..instance import Instance
 from .finding import Finding, Location, problems
-from .kinds import other_kind
+from .sniff import refuse_other
 
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
@@ -48,8 +48,7 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
     try:
         return loads_with_warnings(data, str(source), format=kind)
     except InputError:
-        if other := other_kind(path, "a Slotwise instance"):
-            raise other from None
+        refuse_other(path, "instance")
         raise
 
 

@@ -48,6 +48,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
             if name in seen:
                 yield Finding((section, index, "name"), f"{name} is already defined")
             seen.add(name)
+    yield from _shared_instances(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:
@@ -61,6 +62,20 @@ def _names(instance: Instance) -> Iterator[Finding]:
         if user.name.removesuffix("@") != user.name and user.name[:-1] not in shares:
             hint = nearest(user.name[:-1], shares)
             yield Finding(("users", index, "name"), f"unknown user group {user.name[:-1]!r}{hint}")
+
+
+def _shared_instances(instance: Instance) -> Iterator[Finding]:
+    """A shared resource may have several amounts, each for hosts of its own (ResourceMap)."""
+    everybody = frozenset(host.name for host in instance.cluster.hosts)
+    taken: dict[str, set[str]] = {}
+    for index, shared in enumerate(instance.cluster.shared):
+        hosts = everybody if shared.hosts is None else shared.hosts
+        before = taken.setdefault(shared.name, set())
+        if both := sorted(before & hosts):
+            more = f" and {len(both) - 1} more" if len(both) > 1 else ""
+            message = f"{shared.name} is already defined for {both[0]}{more}"
+            yield Finding(("shared_resources", index, "name"), message)
+        before |= hosts
 
 
 def _units(instance: Instance) -> Iterator[Finding]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload import Workload
-from .kinds import other_kind
+from .sniff import refuse_other
 
 COLUMNS = 18
 """Columns that a record must have."""
@@ -39,10 +39,14 @@ _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class SwfLog:
-    """What one file holds: its well-formed records in file order, and the malformed ones."""
+    """What one file holds: its well-formed records in file order, and the malformed ones.
+
+    waits: recorded seconds from submission to start by job number, where the log has them.
+    """
 
     workload: Workload
     problems: tuple[Problem, ...]
+    waits: Mapping[int, int] = field(default_factory=dict)
 
 
 def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
@@ -56,9 +60,10 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
     InputError
         The file cannot be read, or holds malformed records and `keep_going` is false.
     """
+    refuse_other(path, "swf")
     log = parse_swf(_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise other_kind(path, "an SWF log") or InputError(log.problems)
+        raise InputError(log.problems)
     return log
 
 
@@ -68,6 +73,7 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
     records: list[tuple[int, ...]] = []
     problems: list[Problem] = []
     seen: dict[int, int] = {}
+    waits: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
@@ -86,6 +92,8 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
         else:
             seen[record[0]] = number
             records.append(record)
+            if (wait := int(_number(words[2], "wait"))) >= 0:
+                waits[record[0]] = wait
     table = np.array(records, dtype=np.int64).reshape(-1, len(_NAMES))
     columns = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(_NAMES)}
     workload = Workload(
@@ -95,7 +103,7 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
         header=header,
         left_out={"malformed record": len(problems)} if problems else {},
     )
-    return SwfLog(workload, tuple(problems))
+    return SwfLog(workload, tuple(problems), waits)
 
 
 def _record(words: list[str]) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ def from_swf(
     cluster can run are left out and counted as :func:`slotwise.model.workload.canonical` does.
     Raises InputError if neither is given, or the log does not say how many processors there are.
     """
-    base = cluster or _plain(hosts, workload.max_procs)
+    base = cluster or plain_hosts(hosts, workload.max_procs)
     slots = sum(host.slots for host in base.cluster.hosts)
     log = canonical(workload, slots)
     queue = base.params.default_queue
@@ -66,7 +66,11 @@ def _columns(log: Workload):  # type: ignore[no-untyped-def]
     return (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)
 
 
-def _plain(hosts: int | None, procs: int | None) -> Instance:
+def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
+    """`procs` processors spread over `hosts` hosts with one queue that allows backfill.
+
+    Raises InputError where one is missing, or there are more hosts than processors.
+    """
     if hosts is None or procs is None:
         raise InputError(
             "give --cluster FILE, or --hosts N for a log that states its processors (MaxProcs)"

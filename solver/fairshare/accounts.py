@@ -177,6 +177,11 @@ class ShareTree:
             if change.jobs and not at.jobs:
                 at.clear_running()
 
+    def correct(self, account: Account, now: float, cpu: float, history: float) -> None:
+        """Add to what is past of the account alone, and of none above it, at time `now`."""
+        account.cpu.change(now, self.decay, cpu)
+        account.history.change(now, self.decay, history)
+
     def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""
         decay = self.decay

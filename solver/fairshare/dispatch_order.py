@@ -34,6 +34,8 @@ not go backwards. ``to_state`` gives plain data for a checkpoint.
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,6 +43,7 @@ from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import Groups, share_tree
+from . import past_usage
 from .accounts import Account, ShareTree
 from .adjustment import load_adjustment
 from .ledger import Ledger
@@ -81,15 +84,7 @@ def order_policy(
         return order
     if memory is None:
         memory = _reserved_memory(instance)
-    for running in sorted(instance.running, key=lambda item: item.start):
-        held = memory.get(running.job.id, 0.0)
-        order.started(running.job, running.allocation, running.start, held)
-    # What is said of the present comes after all starts: the accounts' meters never go back.
-    for running in instance.running:
-        if running.job.cpu_time is not None:
-            order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
-        if running.suspended:
-            order.suspended(running.job.id, instance.now)
+    _begin(order, instance, memory)
     return order
 
 
@@ -431,6 +426,38 @@ class DispatchOrder:
             return
         for tree, account in (*before, *self.ledger.charged(job)):
             self._stage.weigh(tree, account)
+
+
+def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]) -> None:
+    """Book what runs, and what is stated of the past, in the order of time."""
+    waiting = deque(sorted(instance.running, key=lambda item: item.start))
+    for stamp in (*past_usage.stamps(instance), math.inf):
+        while waiting and waiting[0].start <= stamp:
+            running = waiting.popleft()
+            held = memory.get(running.job.id, 0.0)
+            order.started(running.job, running.allocation, running.start, held)
+        if stamp < math.inf:
+            _measure(order, instance, int(stamp))
+            past_usage.state(order, instance, int(stamp))
+    if past_usage.stamps(instance):
+        _measure(order, instance, instance.now)
+    # What is said of the present comes after all starts: the accounts' meters never go back.
+    for running in instance.running:
+        if running.job.cpu_time is not None and not past_usage.stamps(instance):
+            order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
+        if running.suspended:
+            order.suspended(running.job.id, instance.now)
+
+
+def _measure(order: DispatchOrder, instance: Instance, time: int) -> None:
+    """Jobs that say how much CPU they have used by now have used it evenly."""
+    for running in instance.running:
+        job = running.job
+        if job.cpu_time is None or job.run_time is not None or job.id not in order.ledger.entries:
+            continue
+        whole = instance.now - running.start
+        part = (time - running.start) / whole if whole else 1.0
+        order.cpu_used(job.id, job.cpu_time * part, time)
 
 
 def _reserved_memory(instance: Instance) -> dict[str, float]:

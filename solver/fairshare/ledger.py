@@ -119,8 +119,8 @@ class Ledger:
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
         self._queues = {queue.name: queue for queue in instance.queues}
-        self._tree_of_queue = tree_of_queue
-        self._tree_of_host = tree_of_host
+        self.tree_of_queue = tree_of_queue
+        self.tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
         self._averages = {
             running.job.id: _average(running, instance.now)
@@ -203,6 +203,28 @@ class Ledger:
             charge.book(now, Change(cpu=total * charge.part - booked))
         entry.cpu.change(now, add=total - entry.cpu.at(now))
 
+    def commit(self, account: Account, total: float, now: int) -> None:
+        """The running jobs below `account` are committed to `total` seconds in all.
+
+        What their own limits leave over (or say too much) is divided among them equally; without
+        running jobs nothing is committed.
+        """
+        charges = [
+            (entry, charge)
+            for entry in self.entries.values()
+            for charge in entry.charges
+            if account in charge.account.chain()
+        ]
+        if not charges:
+            return
+        told = sum(c.run.at(now, c.tree.run_decay) + c.rest.at(now) for _, c in charges)
+        part = (total - told) / len(charges)
+        for entry, charge in charges:
+            if entry.committed is None:
+                entry.committed = round(entry.ran.at(now) + part / (charge.weight or 1))
+                charge.book(now, Change(rest_rate=entry.rates(charge, 1).rest_rate))
+            charge.book(now, Change(rest=part))
+
     def reserved(self, job: Job, slots: Mapping[str, int], now: int, under: Under) -> None:
         """A pending job holds `slots` (host to slots) from now on; {} releases them (FSH-04)."""
         for tree, account, count in self._reserved.pop(job.id, ()):
@@ -225,11 +247,11 @@ class Ledger:
     ) -> list[tuple[ShareTree, Account, int]]:
         """Each policy that counts the job, the account, and the slots it counts there."""
         counts: dict[str, int] = {}
-        if job.queue in self._tree_of_queue:
-            counts[self._tree_of_queue[job.queue]] = sum(allocation.values())
+        if job.queue in self.tree_of_queue:
+            counts[self.tree_of_queue[job.queue]] = sum(allocation.values())
         for host, slots in allocation.items():
-            if host in self._tree_of_host:
-                name = self._tree_of_host[host]
+            if host in self.tree_of_host:
+                name = self.tree_of_host[host]
                 counts[name] = counts.get(name, 0) + slots
         found = []
         for name, slots in counts.items():

@@ -136,6 +136,11 @@ class PoolUse:
         else:
             self.foreign += sum(count for host, count in slots.items() if host in self.capacity)
 
+    def set_accumulated(self, queue: str, slot_seconds: float, now: float) -> None:
+        """What a queue has accumulated at `now` is so much, whatever was counted so far."""
+        meter = self.accumulated[queue]
+        meter.change(now, self.decay, add=slot_seconds - meter.at(now, self.decay))
+
     @property
     def total(self) -> int:
         """Slots the pool has to share: in use by its queues, or free (QBF-05)."""

@@ -11,6 +11,7 @@ import pytest
 from format_cases import instances
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, load, loads, to_document
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
@@ -60,7 +61,7 @@ def test_every_field_of_the_model_can_be_written() -> None:
             if getattr(part, field.name) != default:
                 left.discard(field.name)
     assert {name: left for name, left in usual.items() if left} == {}
-    assert len(usual) == 21
+    assert len(usual) == 23
 
 
 def test_allocations_keep_their_order() -> None:
@@ -104,3 +105,15 @@ def test_any_instance_reads_back(instance: Instance) -> None:
 def test_generated_instances_read_back(seed: int) -> None:
     instance = generate(hosts=12, per_enclosure=4, per_rack=2, running=20, pending=10, seed=seed)
     assert loads(dump_json(instance)) == instance
+
+
+def test_a_shared_resource_has_an_amount_for_each_of_several_groups_of_hosts() -> None:
+    """ResourceMap: ``5@[a] 9@[b]``; no host has two of them."""
+    text = "format: slotwise/1\nhosts: [{name: a, slots: 1}, {name: b, slots: 1}]\n"
+    text += "shared_resources:\n  - {name: lic, amount: 5, hosts: a}\n"
+    text += "  - {name: lic, amount: 9, hosts: %s}\n"
+    instance = loads(text % "b")
+    assert [item.amount for item in instance.cluster.shared] == [5, 9]
+    assert loads(dump(instance)) == instance
+    with pytest.raises(InputError, match="lic is already defined for a"):
+        loads(text % "a b")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from lsf.lab import CLUSTER, MORNING, queue, write
 from slotwise.instances import site
 from slotwise.model.errors import InputError
-from slotwise.model.formats.kinds import recognise
 from slotwise.model.formats.lsf import site_document
+from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.instance import Instance
 
 _REAL = Path(__file__).parents[1] / "data" / "lsf"
@@ -156,4 +156,4 @@ def test_time_grows_with_the_size(make: Callable[[int], dict[str, str]], tmp_pat
 )
 @settings(max_examples=100, deadline=2000)
 def test_any_text_has_a_kind_or_none(text: str) -> None:
-    assert isinstance(recognise(text), str)
+    assert isinstance(kind_of_text(text), str)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import Problem, nearest
-from ..kinds import kind_of
+from ..sniff import KINDS, kind_of
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
 from .lines import LineReader
 from .notes import Notes
@@ -25,7 +25,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "lsb.applications": applications.SECTIONS,
     "lsb.modules": modules.SECTIONS,
 }
-_CONFIGURATION = "a file of LSF's configuration"
+_CONFIGURATION = "configuration"
 #: Names that editors and administrators give to old copies.
 _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
 
@@ -83,7 +83,8 @@ class ConfigFiles:
         if kind in ("", wanted):
             return True
         name = self._reader.name(path)
-        self._reader.problems.found.append(Problem(f"is {kind}, not {path.name}", name))
+        wrong = f"is {KINDS[kind].text}, not {path.name}"
+        self._reader.problems.found.append(Problem(wrong, name))
         return False
 
     def _belongs(self, name: str, section: Section) -> bool:

@@ -1,0 +1,331 @@
+"""``slotwise import events | acct | swf``: a moment of a log as an instance; past usage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .import_snapshot import Output, Site, tell_some
+from .output import write_instance
+
+if TYPE_CHECKING:
+    from ..model.errors import Problem
+    from ..model.formats.acct import FinishedJob
+    from ..model.instance import Instance
+    from ..model.lsf_state.followed import Moment
+    from ..model.lsf_state.log_records import BadRecords, Record
+
+At = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="The moment: an ISO 8601 stamp with zone, seconds as the log has them, "
+        "a time from its begin (2d, 90m), or end.",
+    ),
+]
+Later = Annotated[
+    bool,
+    typer.Option(
+        "--with-future", help="Jobs submitted after the moment too, for a simulation from it."
+    ),
+]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Report malformed records and take the rest.")
+]
+Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
+
+
+def events(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="lsb.events, older ones first; plain or gzipped.", show_default=False),
+    ],
+    at: At = "end",
+    site: Site = None,
+    later: Later = False,
+    keep_going: KeepGoing = False,
+    output: Output = None,
+) -> None:
+    """Cut a moment out of LSF's event log: what ran and what waited then.
+
+    The log is read as a stream; records after the moment tell how long its jobs really ran.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.lsf_state.followed import cut
+    from ..model.lsf_state.log_records import BadRecords, read_events
+
+    bad = BadRecords()
+    kinds: dict[str, int] = {}
+
+    def records() -> Iterator[Record]:
+        for path in files:
+            yield from read_events(path, bad, kinds)
+
+    first = None
+    if not re.fullmatch(r"end|-?\d+|.*T.*", at):
+        first = next((record.time for record in records()), None)
+        bad, kinds = BadRecords(), {}
+    moment = cut(records(), None if at == "end" else _seconds(at, first or 0), later=later)
+    _refuse(bad, keep_going)
+    notes = []
+    if moment.unknown:
+        notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
+    for name in moment.idle_queues:
+        notes.append(f"queue {name} was inactive: answers may differ, queues here are active")
+    write_instance(_instance(moment, site, notes), output)
+
+
+def acct(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="lsb.acct, older ones first; plain or gzipped.", show_default=False),
+    ],
+    at: At = "end",
+    site: Site = None,
+    usage_for: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instance whose share accounts and slot pools get what the log's jobs have used "
+            "by its now (or --at); its jobs stay.",
+            show_default=False,
+        ),
+    ] = None,
+    later: Later = False,
+    keep_going: KeepGoing = False,
+    output: Output = None,
+) -> None:
+    """Cut a moment out of LSF's accounting, or sum up past usage for an instance.
+
+    Jobs that had not finished when the log was written are not in it.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.errors import InputError
+    from ..model.lsf_state.log_records import BadRecords
+    from ..model.lsf_state.moment import moment_of_acct
+
+    bad = BadRecords()
+    if usage_for is not None:
+        if site is not None or later:
+            raise InputError("--usage-for takes its hosts and jobs from its own instance: "
+                             "leave --site and --with-future out")  # fmt: skip
+        instance = _used(usage_for, files, at, bad)
+        _refuse(bad, keep_going)
+        write_instance(instance, output)
+        return
+    time = _acct_time(at, files)
+    jobs = _finished(files, bad)
+    moment = moment_of_acct(jobs, time, later=later, hosts=site is None)
+    _refuse(bad, keep_going)
+    notes: list[str] = []
+    instance = _instance(moment, site, notes)
+    if _has_accounts(instance):
+        from ..solver.fairshare.usage_of_log import PastUsage
+
+        past = PastUsage(instance, _zero(instance))
+        for job in _finished(files, BadRecords()):
+            past.add(job)
+        instance = past.instance_with_usage()
+    write_instance(instance, output)
+
+
+def swf(
+    file: Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)],
+    at: At = "end",
+    policy: Annotated[
+        Policy, typer.Option(help="When jobs started: as recorded, or as a replay has it.")
+    ] = "recorded",
+    procs: Annotated[
+        int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")
+    ] = None,
+    hosts: Annotated[int, typer.Option(min=1, help="Spread the processors over N hosts.")] = 1,
+    later: Later = False,
+    keep_going: KeepGoing = False,
+    output: Output = None,
+) -> None:
+    """Cut a moment out of an SWF log: what ran and what waited then.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.errors import InputError
+    from ..model.formats.swf import read_swf
+    from ..model.formats.trace import plain_hosts
+    from ..model.lsf_state.moment import moment_of_swf
+    from ..model.workload import canonical, machine_size
+
+    found = read_swf(file, keep_going=keep_going)
+    _tell_problems(found.problems)
+    size = machine_size(found.workload, procs)
+    log = canonical(found.workload, size)
+    if not len(log):
+        raise InputError(f"{file}: no job of this log fits {size} processors")
+    tell_some([f"left out {count} × {reason}" for reason, count in log.left_out.items()])
+    if policy == "recorded":
+        starts = {
+            number: submit + found.waits[number]
+            for number, submit in zip(log.job.tolist(), log.submit.tolist(), strict=True)
+            if number in found.waits
+        }
+        if missing := len(log) - len(starts):
+            raise InputError(
+                f"{file}: {missing} of {len(log)} jobs have no recorded wait: give --policy easy "
+                "or another, and the moment is one of a replay"
+            )
+    else:
+        from ..solver.replay import replay
+
+        result = replay(log, policy=policy, procs=size)
+        starts = dict(zip(log.job.tolist(), result.start.tolist(), strict=True))
+    base = plain_hosts(hosts, size)
+    first = int(log.submit[0])
+    last = max(starts[int(n)] + int(run) for n, run in zip(log.job, log.run_time, strict=True))
+    time = last if at == "end" else _seconds(at, first)
+    moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
+    write_instance(_of_pool(moment, base), output)
+
+
+def _of_pool(moment: Moment, base: Instance) -> Instance:
+    """The moment on plain hosts; second 0 is the log's own."""
+    from dataclasses import replace
+
+    from ..model.lsf_state.assemble import Seen, assemble
+
+    zero = datetime.fromtimestamp(0, UTC)
+    stamped = replace(base, origin=zero.isoformat())
+    for job in (*moment.jobs, *moment.later):
+        job.queue = base.params.default_queue
+    seen = Seen(moment.jobs, moment.later)
+    made = assemble(seen, datetime.fromtimestamp(moment.time, UTC), stamped)
+    tell_some(made.notes)
+    return replace(made.instance, origin=None)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
+    from ..model.errors import InputError
+    from ..model.lsf_state.assemble import Seen, assemble
+    from .options import read_source
+
+    if moment.first is None:
+        raise InputError("the log has no record of a job: there is no moment to cut out")
+    if moment.time < moment.first:
+        begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
+        raise InputError(f"--at lies before the log, which begins at {begin} ({moment.first})")
+    base = None if site is None else read_source(site)
+    hosts = moment.hosts
+    if base is not None:
+        known = {host.name for host in base.cluster.hosts}
+        hosts = [host for host in hosts if host.name not in known or host.status != "ok"]
+        for host in hosts:
+            host.slots = None if host.name in known else host.slots
+    if base is None and not hosts:
+        raise InputError("no job of the log ran anywhere: give the hosts with --site")
+    seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False)
+    zone = UTC
+    if base is not None and base.origin is not None:
+        zone = datetime.fromisoformat(base.origin).tzinfo or zone  # type: ignore[assignment]
+    made = assemble(seen, datetime.fromtimestamp(moment.time, zone), base)
+    tell_some([*notes, *made.notes])
+    return made.instance
+
+
+def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Instance:
+    """The instance with what the log's jobs have used by its now, or by --at."""
+    from dataclasses import replace
+
+    from ..model.errors import InputError
+    from ..solver.fairshare.usage_of_log import PastUsage
+    from .options import read_source
+
+    instance = read_source(usage_for)
+    if not _has_accounts(instance):
+        raise InputError(f"{usage_for}: has no fairshare queue, host partition or slot pool, "
+                         "so nobody's past usage counts")  # fmt: skip
+    if instance.origin is None:
+        time = _acct_time(at, files)
+        origin = datetime.fromtimestamp(time - instance.now, UTC)
+        instance = replace(instance, origin=origin.isoformat())
+    elif at != "end":
+        time = _acct_time(at, files)
+        instance = replace(instance, now=time - _zero(instance))
+    past = PastUsage(instance, _zero(instance))
+    for job in _finished(files, bad):
+        past.add(job)
+    tell_some([f"{past.counted} finished jobs count for {usage_for}"])
+    return past.instance_with_usage()
+
+
+def _has_accounts(instance: Instance) -> bool:
+    from ..solver.fairshare.priority_order import has_policy
+
+    return has_policy(instance)
+
+
+def _zero(instance: Instance) -> int:
+    """Seconds since 1970 of an instance's second 0."""
+    return int(datetime.fromisoformat(instance.origin or "1970-01-01T00:00:00+00:00").timestamp())
+
+
+def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
+    from ..model.formats.acct import finished_jobs, read_lines
+    from ..model.formats.sniff import refuse_other
+
+    for path in files:
+        refuse_other(path, "acct")
+        yield from finished_jobs(read_lines(path), bad.add, {}, str(path))
+
+
+def _acct_time(at: str, files: list[Path]) -> int:
+    """The moment that is meant; reads the log where it counts from its begin or end."""
+    from ..model.errors import InputError
+    from ..model.lsf_state.log_records import BadRecords
+
+    if re.fullmatch(r"-?\d+|.*T.*", at):
+        return _seconds(at, 0)
+    first, last = None, 0
+    for job in _finished(files, BadRecords()):
+        first = job.submit if first is None else min(first, job.submit)
+        last = max(last, job.end)
+    if first is None:
+        raise InputError("the log has no finished job: there is no moment to cut out")
+    return last if at == "end" else _seconds(at, first)
+
+
+def _seconds(at: str, first: int) -> int:
+    """The moment that --at means; first: of the log, in its seconds."""
+    from ..model.errors import InputError
+    from ..model.formats.units import parse_duration, parse_stamp
+
+    try:
+        if "T" in at:
+            return int(parse_stamp(at).timestamp())
+        if re.fullmatch(r"\d{1,12}", at):
+            return int(at)
+        return first + parse_duration(at)
+    except ValueError as error:
+        raise InputError(f"--at: {error}") from None
+
+
+def _refuse(bad: BadRecords, keep_going: bool) -> None:
+    """InputError for malformed records, or with --keep-going warnings."""
+    from ..model.errors import InputError
+
+    if bad.count and not keep_going:
+        raise InputError(bad.report())
+    _tell_problems(bad.report(), bad.count)
+
+
+def _tell_problems(problems: list[Problem] | tuple[Problem, ...], count: int | None = None) -> None:
+    from ..model.errors import report
+
+    for line in report(problems):
+        typer.echo(f"slotwise: warning: {line}", err=True)

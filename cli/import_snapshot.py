@@ -1,0 +1,190 @@
+"""``slotwise import snapshot`` and ``slotwise snapshot``: what an LSF cluster does now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from .output import write_instance
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..model.lsf_state.assemble import Seen
+    from ..model.lsf_state.records import Text
+
+T = TypeVar("T")
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
+]
+Site = Annotated[
+    Path | None,
+    typer.Option(
+        "--site", help="Instance with the site's configuration: resources, users, limits."
+    ),
+]
+#: Notes of one kind that are spelled out.
+MOST_NOTES = 10
+
+
+def snapshot_files(
+    bjobs: Annotated[
+        list[Path] | None,
+        typer.Option(help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF."),
+    ] = None,
+    bhosts: Annotated[
+        list[Path] | None, typer.Option(help="bhosts -json -o '…', bhosts -l or bhosts.")
+    ] = None,
+    bqueues: Annotated[
+        list[Path] | None, typer.Option(help="bqueues -l or -r, bqueues -json or bqueues.")
+    ] = None,
+    bhpart: Annotated[list[Path] | None, typer.Option(help="bhpart -r.")] = None,
+    site: Site = None,
+    now: Annotated[
+        str | None,
+        typer.Option(
+            help="When the commands ran, ISO 8601 with zone. Default: as the jobs tell, in UTC.",
+            metavar="STAMP",
+        ),
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Turn the output of bjobs, bhosts, bqueues and bhpart into an instance.
+
+    Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
+    priorities are checked against the formula, and what differs is told.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.errors import InputError
+
+    given = Printed(
+        _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
+        _read(bhpart, "bhpart"),
+    )  # fmt: skip
+    if not given.any:
+        raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
+    moment = None if now is None else _stamp(now)
+    reference = moment or _age([*(bjobs or ()), *(bhosts or ()), *(bqueues or ())])
+    write_instance(make_instance(given, reference, moment, site), output)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """The texts of each command."""
+
+    bjobs: Sequence[Text] = ()
+    bhosts: Sequence[Text] = ()
+    bqueues: Sequence[Text] = ()
+    bhpart: Sequence[Text] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.bjobs or self.bhosts or self.bqueues or self.bhpart)
+
+
+def make_instance(
+    printed: Printed, reference: datetime, now: datetime | None, site: Path | None
+) -> Instance:
+    """The instance of what was printed; notes and differences go to stderr.
+
+    reference: about when it was printed. now: exactly when, None for what the jobs tell.
+    Raises InputError with everything that is wrong with the texts.
+    """
+    from ..model.lsf_state.assemble import assemble, moment_of
+    from ..solver.fairshare.printed import PrintedShares
+    from .options import read_source
+
+    base = None if site is None else read_source(site)
+    seen = _seen(printed, reference)
+    if now is None:
+        zone = reference.tzinfo
+        now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
+    made = assemble(seen, now, base)
+    accounts = [account for queue in seen.queues or () for account in queue.accounts]
+    accounts += [account for item in seen.partitions or () for account in item.accounts]
+    instance, notes = made.instance, made.notes
+    if accounts:
+        shares = PrintedShares(instance, accounts)
+        instance = shares.instance_with_usage(infer=base is None)
+        notes += shares.notes
+        tell_some([f"differs: {text}" for text in shares.differences()])
+    tell_some(notes)
+    return instance
+
+
+def _seen(printed: Printed, reference: datetime) -> Seen:
+    """What the texts say; InputError with all that is wrong with them."""
+    from ..model.errors import InputError, Problem
+    from ..model.lsf_state.assemble import Seen
+    from ..model.lsf_state.bhosts import read_bhosts
+    from ..model.lsf_state.bjobs import read_bjobs
+    from ..model.lsf_state.bqueues import read_bqueues
+    from ..model.lsf_state.share_tables import read_bhpart
+    from ..model.lsf_state.values import Calendar
+
+    problems: list[Problem] = []
+
+    def read(reader: Callable[[Text], list[T]], texts: Sequence[Text]) -> list[T] | None:
+        found: list[T] = []
+        for text in texts:
+            try:
+                found += reader(text)
+            except InputError as error:
+                problems.extend(error.problems)
+        return found if texts else None
+
+    calendar = Calendar(reference)
+    jobs = read(lambda text: read_bjobs(text, calendar), printed.bjobs) or []
+    hosts = read(read_bhosts, printed.bhosts)
+    queues = read(read_bqueues, printed.bqueues)
+    partitions = read(read_bhpart, printed.bhpart)
+    if problems:
+        raise InputError(problems)
+    # Of what several files name, the last one counts; of queues the long form, which says more.
+    return Seen(
+        list({job.id: job for job in jobs}.values()),
+        hosts=None if hosts is None else list({host.name: host for host in hosts}.values()),
+        queues=None
+        if queues is None
+        else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
+        partitions=partitions,
+    )
+
+
+def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:
+    """Notes on stderr, the first few and how many more there are."""
+    for text in texts[:most]:
+        typer.echo(f"slotwise: {text}", err=True)
+    if len(texts) > most:
+        typer.echo(f"slotwise: and {len(texts) - most} more notes", err=True)
+
+
+def _read(paths: list[Path] | None, kind: str) -> list[Text]:
+    from ..model.lsf_state.records import read_text
+
+    return [read_text(path, kind) for path in paths or ()]
+
+
+def _stamp(text: str) -> datetime:
+    from ..model.errors import InputError
+    from ..model.formats.units import parse_stamp
+
+    try:
+        return parse_stamp(text)
+    except ValueError as error:
+        raise InputError(f"--now: {error}") from None
+
+
+def _age(paths: Sequence[Path]) -> datetime:
+    """When the newest of the files was written: it gives printed times their year."""
+    written = [path.stat().st_mtime for path in paths if path.exists()]
+    moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
+    return moment or datetime.now(UTC).replace(microsecond=0)

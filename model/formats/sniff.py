@@ -1,0 +1,126 @@
+"""What kind of file something is, by its first lines: so that a wrong one is said in one line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError, Problem
+
+#: Bytes that are looked at.
+HEAD = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """name: of the kind. text: what people call it. use: the command that takes it."""
+
+    name: str
+    text: str
+    use: str
+
+
+_IMPORT = "slotwise import"
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("instance", "an instance file", "slotwise check"),
+        Kind("pool", "a snapshot of a pool of processors", f"{_IMPORT} pool"),
+        Kind("events", "LSF's event log (lsb.events)", f"{_IMPORT} events"),
+        Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
+        Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
+        Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
+        Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
+        Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
+        Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
+        Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
+        Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
+        Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
+        Kind("plan", "a plan of LSF's allocation planner", ""),
+    )
+}
+_RECORD = re.compile(r'\s*"([A-Z][A-Z0-9_]*)"\s+"\d')
+_ACCT = frozenset({"JOB_FINISH", "EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT"})
+_EVENTS = frozenset(
+    {"JOB_NEW", "JOB_FORWARD", "JOB_ACCEPT", "JOB_ACCEPTACK", "JOB_CHKPNT", "JOB_START"}
+    | {"JOB_START_ACCEPT", "JOB_STATUS", "JOB_SWITCH", "JOB_SWITCH2", "JOB_MOVE", "QUEUE_CTRL"}
+    | {"HOST_CTRL", "MBD_START", "MBD_DIE", "UNFULFILL", "LOAD_INDEX", "JOB_SIGACT", "MIG"}
+    | {"JOB_MODIFY2", "JOB_SIGNAL", "JOB_EXECUTE", "JOB_REQUEUE", "JOB_CLEAN", "JOB_EXCEPTION"}
+    | {"JOB_EXT_MSG", "JOB_ATTA_DATA", "JOB_CHUNK", "SBD_UNREPORTED_STATUS", "LOG_SWITCH"}
+    | {"JOB_FORCE", "JGRP_NEW", "JGRP_STATUS", "JGRP_CNT", "JOB_ATTR_SET"}
+)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
+_JSON = re.compile(r'"COMMAND"\s*:\s*"(bjobs|bhosts|bqueues)"')
+_TEXT = (
+    (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID\s+USER\s+STAT\b", re.M), "bjobs"),
+    (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
+    (re.compile(r"^\s*QUEUE:\s", re.M), "bqueues"),
+    (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
+    (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
+    (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),
+    (re.compile(r"^\s*HOST_NAME\s+type\b", re.M), "lshosts"),
+    (re.compile(r"^\s*LS[BF]_\w+[ \t]*=", re.M), "lsf.conf"),
+    (re.compile(r"^\s*Begin\s+(?!.*[:{])\w+\s*$", re.M), "configuration"),
+    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise/", re.M), "instance"),
+)
+
+
+def kind_of_text(text: str) -> str:
+    """The name of the kind that a text begins as, "" where nothing is known about it."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("{"):
+        return _kind_of_json(start)
+    for line in start.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if found := _RECORD.match(line):
+            return "acct" if found[1] in _ACCT else "events" if found[1] in _EVENTS else ""
+        if line.startswith(";") or _SWF.match(line):
+            return "swf"
+        break
+    places = [(found.start(), name) for form, name in _TEXT if (found := form.search(start))]
+    return min(places)[1] if places else ""
+
+
+def _kind_of_json(start: str) -> str:
+    if found := _JSON.search(start):
+        return found[1]
+    if re.search(r'"format"\s*:\s*"slotwise/', start):
+        return "instance"
+    if '"NUM_PLANS"' in start or '"PLANS"' in start:
+        return "plan"
+    return "pool" if re.search(r'"procs"\s*:', start) and '"queue"' in start else ""
+
+
+def kind_of(path: str | Path) -> str:
+    """The same for a file, plain or gzipped; "" too where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            head = (gzip.GzipFile(fileobj=file) if packed else file).read(HEAD)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return ""
+    text = head.decode("utf-8", errors="replace")
+    # The last line may be cut.
+    return kind_of_text(text.rpartition("\n")[0] if len(head) == HEAD and "\n" in text else text)
+
+
+def refuse_other(path: str | Path, *wanted: str) -> None:
+    """Raise InputError with one line where a file is recognised as of another kind than wanted."""
+    if wrong := other_kind(kind_of(path), *wanted):
+        raise InputError([Problem(wrong, str(path))])
+
+
+def other_kind(found: str, *wanted: str) -> str:
+    """That something of kind `found` is not what is wanted; "" where it is, or is not known."""
+    if not found or found in wanted:
+        return ""
+    kind = KINDS[found]
+    use = f": `{kind.use}` takes it" if kind.use else ""
+    return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"

@@ -1,0 +1,389 @@
+"""An instance of what bjobs, bhosts and bqueues saw, with or without the site's configuration.
+
+A site (an instance without jobs) says what the commands do not print: resources, users, limits.
+What they print is newer and goes before it; a difference is a note.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from ..cluster import BUILTIN_AMOUNTS, Cluster, Host, Thresholds
+from ..errors import InputError, Problem
+from ..formats import from_document, to_document
+from ..formats.finding import Finding, path_text
+from ..formats.names import host_requests
+from ..formats.rules import check
+from ..instance import Instance
+from ..job import HostRequest, Job, RunningJob
+from .bhosts import SeenHost
+from .bjobs import SeenJob
+from .bqueues import SeenQueue
+from .queues import merged_queues
+from .share_tables import SeenPartition
+
+RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
+WAITING = frozenset({"PEND", "WAIT"})
+#: Host states that follow from jobs or thresholds, which the instance has itself.
+_PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+
+#: What a queue is without a parameter that names what nobody described.
+_DROPPED: dict[str, dict[str, Any]] = {
+    "RES_REQ": {"res_req": ""},
+    "EXCLUSIVE": {"exclusive": "N"},
+    "USERS": {"users": ()},
+    "HOSTS": {"hosts": (), "excluded_hosts": ()},
+    "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
+}
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the commands printed; None where one was not run.
+
+    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    """
+
+    jobs: list[SeenJob] = field(default_factory=list)
+    later: list[SeenJob] = field(default_factory=list)
+    hosts: list[SeenHost] | None = None
+    queues: list[SeenQueue] | None = None
+    partitions: list[SeenPartition] | None = None
+    all_hosts: bool = True
+
+
+@dataclass(slots=True)
+class Assembled:
+    """notes: what was left out or differs, one sentence each."""
+
+    instance: Instance
+    notes: list[str]
+
+
+def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
+    """Seconds since 1970 at which the jobs were listed, as well as they tell.
+
+    A running job's start and run time give it exactly; else it is the latest time that has passed.
+    reference: where no job tells anything.
+    """
+    exact = Counter(
+        round(job.start + job.run_time)
+        for job in jobs
+        if job.status == "RUN" and job.start is not None and job.run_time
+    )
+    passed = [time for job in jobs for time in (job.submit, job.start) if time is not None]
+    if exact:
+        return max(exact.most_common(1)[0][0], *passed)
+    return max(passed, default=int(reference.timestamp()))
+
+
+def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembled:
+    """The instance at `now`; second 0 is the site's origin, or now where it has none.
+
+    Raises InputError with everything that makes no instance.
+    """
+    notes: list[str] = []
+    base, shift = _clocked(site, now)
+    hosts = _hosts(seen, base.cluster.hosts, notes)
+    if not hosts:
+        raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+    base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    names = {job.queue for job in (*seen.jobs, *seen.later)}
+    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
+    builder = _Jobs(base, shift, notes)
+    running, pending = builder.build(seen.jobs)
+    future = builder.later(seen.later)
+    instance = replace(base, running=running, pending=pending, future=future)
+    instance = _enough_slots(instance, notes)
+    return Assembled(_acceptable(instance, notes), notes)
+
+
+def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
+    """The site at `now`, and seconds since 1970 of its second 0."""
+    if site is None:
+        return Instance(Cluster(()), queues=(), origin=now.isoformat()), int(now.timestamp())
+    if site.origin is not None:
+        zero = int(datetime.fromisoformat(site.origin).timestamp())
+        return replace(site, now=int(now.timestamp()) - zero), zero
+    # An abstract site's now is the moment.
+    zero = int(now.timestamp()) - site.now
+    return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, ...]:
+    """The site's hosts as they are now, and those that it does not know."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    hosts: list[Host] = []
+    missing: list[str] = []
+    for host in known:
+        if seen.hosts is not None and seen.all_hosts and host.name not in shown:
+            missing.append(host.name)
+        item = shown.pop(host.name, None)
+        hosts.append(host if item is None else _merged(host, item, notes))
+    if missing:
+        notes.append(f"bhosts does not list {_some(missing)}: left as the site has it")
+    if known and shown:
+        notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
+    unlimited = [name for name, item in shown.items() if item.slots is None]
+    if unlimited:
+        notes.append(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
+    hosts += [
+        _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, [])
+        for name, item in shown.items()
+    ]
+    names = {host.name for host in hosts}
+    used: dict[str, int] = {}
+    for job in seen.jobs:
+        for name, slots in job.allocation.items() if job.status in RUNNING else ():
+            if name not in names:
+                used[name] = used.get(name, 0) + slots
+    if used:
+        notes.append(
+            f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
+        )
+    return (*hosts, *(Host(name, slots) for name, slots in used.items()))
+
+
+def _slots(item: SeenHost) -> int:
+    """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
+    if item.slots is not None:
+        return item.slots
+    return (item.used or 0) + int(max(0.0, item.total.get("slots", 0.0)))
+
+
+def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:
+    slots = host.slots if item.slots is None else item.slots
+    if slots != host.slots:
+        notes.append(f"host {host.name}: bhosts says MAX {slots}, the site {host.slots}")
+    amounts = dict(host.amounts)
+    load = dict(host.load)
+    for index, free in item.total.items():
+        if index in BUILTIN_AMOUNTS or index in amounts:
+            # What scheduling goes by is what is free now; what jobs reserve comes back with them.
+            amounts[index] = free + item.reserved.get(index, 0.0)
+        elif index != "slots":
+            load[index] = free
+    thresholds = host.thresholds
+    if item.sched or item.stop:
+        thresholds = Thresholds(item.sched, item.stop)
+    status = "ok" if item.status.lower() in _PASSING else item.status
+    return replace(
+        host,
+        slots=slots,
+        cpu_factor=item.cpu_factor or host.cpu_factor,
+        user_slots=host.user_slots if item.user_slots is None else item.user_slots,
+        windows=item.windows or host.windows,
+        amounts=amounts,
+        load=load,
+        thresholds=thresholds,
+        status=status,
+    )
+
+
+def _enough_slots(instance: Instance, notes: list[str]) -> Instance:
+    """Hosts that run more than their MAX (backfill, suspended jobs) have as many slots as that."""
+    used: Counter[str] = Counter()
+    for running in instance.running:
+        used.update(running.allocation)
+    over = [host.name for host in instance.cluster.hosts if used[host.name] > host.slots]
+    if not over:
+        return instance
+    notes.append(f"more slots are in use than MAX on {_some(over)}: taken as their slots")
+    hosts = tuple(
+        replace(host, slots=max(host.slots, used[host.name])) for host in instance.cluster.hosts
+    )
+    return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+class _Jobs:
+    """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
+
+    def __init__(self, base: Instance, zero: int, notes: list[str]) -> None:
+        self.base = base
+        self.zero = zero
+        self.notes = notes
+        self.problems: list[Problem] = []
+        self.left_out: Counter[str] = Counter()
+        self.guessed = 0
+        self.names = {profile.name for profile in base.applications}
+
+    def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
+        running = []
+        pending = []
+        for job in jobs:
+            if job.status in RUNNING:
+                if (found := self._running(job)) is not None:
+                    running.append(found)
+            elif job.status in WAITING:
+                pending.append(self._job(job))
+            else:
+                self.left_out[job.status] += 1
+        if self.problems:
+            raise InputError(self.problems)
+        for status, count in sorted(self.left_out.items()):
+            held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
+            self.notes.append(f"left out {count} job{'s' * (count > 1)} in state {status}{held}")
+        if self.guessed:
+            self.notes.append(
+                f"{self.guessed} pending job{'s' * (self.guessed > 1)} without a number of slots: "
+                "taken as 1 (give -o nreq_slot)"
+            )
+        return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
+
+    def later(self, jobs: Iterable[SeenJob]) -> tuple[Job, ...]:
+        """Jobs that are submitted after the moment."""
+        found = tuple(sorted(map(self._job, jobs), key=lambda job: job.submit))
+        if self.problems:
+            raise InputError(self.problems)
+        return found
+
+    def _running(self, seen: SeenJob) -> RunningJob | None:
+        start = seen.start
+        if start is None and seen.run_time is not None:
+            start = self.zero + self.base.now - round(seen.run_time)
+        if start is None or not seen.allocation:
+            lacks = "no START_TIME" if seen.allocation else "no hosts (-o alloc_slot or exec_host)"
+            path = f"job {seen.id}"
+            self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
+            return None
+        job = self._job(seen)
+        slots = sum(seen.allocation.values())
+        if job.max_slots is None and job.slots != slots:
+            job = replace(job, slots=slots)
+        finish = None
+        if seen.finish is not None and job.run_limit is None:
+            if seen.from_limit and seen.finish > start:
+                job = replace(job, run_limit=seen.finish - start)
+            elif not seen.from_limit:
+                finish = seen.finish - self.zero
+        return RunningJob(
+            job,
+            min(start - self.zero, self.base.now),
+            dict(seen.allocation),
+            finish,
+            suspended=seen.status in ("SSUSP", "USUSP"),
+        )
+
+    def _job(self, seen: SeenJob) -> Job:
+        slots = seen.slots or sum(seen.allocation.values())
+        if not slots:
+            self.guessed += 1
+        deadline = None if seen.deadline is None else seen.deadline - self.zero
+        return Job(
+            id=seen.id,
+            slots=slots or 1,
+            max_slots=seen.max_slots,
+            user=seen.user,
+            queue=seen.queue or self.base.params.default_queue,
+            res_req=(seen.res_req,) if seen.res_req else (),
+            run_limit=seen.run_limit or None,
+            cpu_limit=seen.cpu_limit or None,
+            run_time=seen.real_run_time,
+            cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
+            submit=self.base.now if seen.submit is None else seen.submit - self.zero,
+            begin=None if seen.begin is None else seen.begin - self.zero,
+            deadline=deadline,
+            priority=seen.priority,
+            project=seen.project,
+            group=seen.group if self.base.groups else "",
+            application=seen.application if seen.application in self.names else "",
+            hosts=self._asked(seen),
+            exclusive=seen.exclusive,
+        )
+
+    def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
+        try:
+            return host_requests(seen.hosts.replace("/", " ").replace(",", " "))[0]
+        except ValueError as error:
+            self.problems.append(Problem(str(error), line=seen.line, path=f"job {seen.id}"))
+            return ()
+
+
+# --- what an instance would refuse ----------------------------------------------------------------
+
+
+def _acceptable(instance: Instance, notes: list[str]) -> Instance:
+    """Without what an instance cannot have and the real cluster had; each kind is one note.
+
+    Requirements that name what nobody described go; a pending job that would be refused goes whole.
+    What comes back is what reading the file gives that will be written of it. Raises InputError for
+    what remains.
+    """
+    fatal = _fatal(instance)
+    while fatal:  # Each round takes something away.
+        mended = _mended(instance, fatal, notes)
+        if mended == instance:
+            break
+        instance, fatal = mended, _fatal(mended)
+    if fatal:
+        raise InputError(
+            Problem(finding.message, path=path_text(finding.place)) for finding in fatal
+        )
+    return from_document(to_document(instance))
+
+
+def _fatal(instance: Instance) -> list[Finding]:
+    return [finding for finding in check(instance) if not finding.warning]
+
+
+def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> Instance:
+    queues, running = list(instance.queues), list(instance.running)
+    waiting = {"pending": list(instance.pending), "future": list(instance.future)}
+    bare: dict[str, list[str]] = {}
+    gone: dict[str, dict[int, str]] = {name: {} for name in waiting}
+    for finding in fatal:
+        match finding.place:
+            case ("queues", int(index), str(key), *_) if key in _DROPPED:
+                name = queues[index].name
+                queues[index] = replace(queues[index], **_DROPPED[key])
+                notes.append(f"left out {key} of queue {name}: {finding.message}")
+            case ("running", int(index), "res_req" | "hosts" | "group", *_):
+                job = replace(running[index].job, res_req=(), hosts=(), group="")
+                running[index] = replace(running[index], job=job)
+                bare.setdefault("running", []).append(finding.message)
+            case ("pending" | "future" as kind, int(index), "res_req", *_) if waiting[kind][
+                index
+            ].res_req:
+                waiting[kind][index] = replace(waiting[kind][index], res_req=())
+                bare.setdefault(kind, []).append(finding.message)
+            case ("pending" | "future" as kind, int(index), *_):
+                gone[kind][index] = finding.message
+    for section, reasons in bare.items():
+        _tell(notes, "left out the requirements of", section, reasons)
+    for section, dropped in gone.items():
+        _tell(notes, "left out", section, list(dropped.values()))
+    kept = {
+        name: tuple(job for index, job in enumerate(jobs) if index not in gone[name])
+        for name, jobs in waiting.items()
+    }
+    return replace(
+        instance,
+        queues=tuple(queues),
+        running=tuple(running),
+        pending=kept["pending"],
+        future=kept["future"],
+    )
+
+
+def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:
+    for reason, count in Counter(reasons).most_common(5):
+        notes.append(f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}")
+    if (more := len(Counter(reasons)) - 5) > 0:
+        notes.append(f"{what} other {kind} jobs for {more} more reasons")
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few names, and how many there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"

@@ -1,0 +1,156 @@
+"""Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..cluster import BUILTIN_INDICES
+from . import values
+from .records import Reading, Text, check_kind, json_records
+from .records import field as pick
+from .tables import load_rows, table_row
+
+_SIZES = ("mem", "swp", "tmp")
+
+
+@dataclass(slots=True)
+class SeenHost:
+    """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
+
+    sched, stop: thresholds. used: slots that started jobs hold, None where it is not said.
+    """
+
+    name: str
+    status: str = "ok"
+    cpu_factor: float | None = None
+    user_slots: int | None = None
+    slots: int | None = None
+    used: int | None = None
+    windows: str = ""
+    total: dict[str, float] = field(default_factory=dict)
+    reserved: dict[str, float] = field(default_factory=dict)
+    sched: dict[str, float] = field(default_factory=dict)
+    stop: dict[str, float] = field(default_factory=dict)
+
+
+def read_bhosts(text: Text) -> list[SeenHost]:
+    """All hosts of a text; InputError with everything that is wrong with it."""
+    check_kind(text, "bhosts")
+    reading = Reading(text)
+    hosts = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
+    seen: set[str] = set()
+    for host in hosts:
+        reading.at(f"host {host.name}")
+        if host.name in seen:
+            reading.wrong("is listed twice")
+        seen.add(host.name)
+    reading.done()
+    return hosts
+
+
+def _of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
+    for number, record in json_records(text):
+        reading.at(f"RECORDS[{number - 1}]")
+        name = pick(record, "HOST_NAME", "HOST")
+        if not name:
+            reading.wrong("has no HOST_NAME")
+            continue
+        reading.at(f"host {name}")
+        yield _host(name, record | {"JL/U": pick(record, "JL/U", "JL_U")}, reading)
+
+
+def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
+    value = reading.value
+    numbers = {
+        key: value(key, pick(record, key), values.whole)
+        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP")
+    }
+    counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
+    host = SeenHost(
+        name,
+        status=pick(record, "STATUS") or "ok",
+        cpu_factor=value("CPUF", pick(record, "CPUF"), values.number),
+        user_slots=numbers["JL/U"],
+        slots=numbers["MAX"],
+        used=None if None in counted else sum(number or 0 for number in counted),
+        windows=pick(record, "DISPATCH_WINDOW"),
+    )
+    for index in _SIZES:
+        free = value(index, pick(record, f"AVAILABLE_{index.upper()}"), values.size)
+        held = value(index, pick(record, f"RESERVED_{index.upper()}"), values.size)
+        if free is not None:
+            host.total[index] = free
+            host.reserved[index] = held or 0.0
+    return host
+
+
+def _of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
+    lines = text.content.splitlines()
+    starts = [n for n, line in enumerate(lines) if re.match(r"HOST\s+\S+\s*$", line)]
+    if not starts:
+        yield from _of_table(lines, reading)
+        return
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        name = lines[start].split()[1]
+        reading.at(f"host {name}", start + 1)
+        yield _block(name, lines[start + 1 : end], reading)
+
+
+def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
+    """Plain bhosts: a line a host."""
+    names: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if words[:2] == ["HOST_NAME", "STATUS"]:
+            names = words
+        elif words and names:
+            reading.at(f"host {words[0]}", number)
+            row = table_row(names, words)
+            if row is None:
+                reading.wrong(f"has {len(words)} of {len(names)} columns")
+            else:
+                yield _host(words[0], row, reading)
+
+
+def _block(name: str, lines: list[str], reading: Reading) -> SeenHost:
+    """What bhosts -l says of one host."""
+    names: list[str] = []
+    host = SeenHost(name)
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["STATUS"]:
+            names = words
+        elif names and words:
+            row = table_row(names, words)
+            if row is None:
+                reading.wrong(f"the line under STATUS has {len(words)} of {len(names)} columns")
+            else:
+                host = _host(name, row, reading)
+            break
+    else:
+        reading.wrong("has no line with STATUS and MAX")
+    rows = {
+        "Total": host.total,
+        "Reserved": host.reserved,
+        "loadSched": host.sched,
+        "loadStop": host.stop,
+    }
+    for label, found in load_rows(lines):
+        for index, word in found.items():
+            if index in BUILTIN_INDICES:
+                amount = reading.value(index, word, values.load)
+            else:
+                amount = _own(word)
+            if amount is not None:
+                rows[label][index] = amount
+    return host
+
+
+def _own(word: str) -> float | None:
+    """A resource of the site: a number, or None for a text."""
+    try:
+        return values.load(word)
+    except ValueError:
+        return None

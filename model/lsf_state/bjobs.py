@@ -1,0 +1,258 @@
+"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from . import values
+from .records import Reading, Text, check_kind, json_records
+from .records import field as pick
+from .values import Calendar
+
+#: What LSF itself adds to a job that asks for nothing.
+_DEFAULTS = re.compile(
+    r"select\[\s*\(?\s*type\s*==\s*(?:local|any)\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
+)
+STATES = frozenset(
+    [
+        "PEND",
+        "PSUSP",
+        "RUN",
+        "SSUSP",
+        "USUSP",
+        "DONE",
+        "EXIT",
+        "UNKWN",
+        "WAIT",
+        "ZOMBI",
+        "PROV",
+        "FWD_PEND",
+    ]
+)
+
+
+@dataclass(slots=True)
+class SeenJob:
+    """One job; times in seconds since 1970, durations in seconds.
+
+    run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
+    finish: when it is expected to end; from_limit: as its
+    run limit says (not as LSF estimates). hosts: of -m, as typed. line: in the text, or None.
+    """
+
+    id: str
+    status: str = "PEND"
+    user: str = "user"
+    queue: str = ""
+    project: str = "default"
+    group: str = ""
+    application: str = ""
+    priority: int = 0
+    slots: int | None = None
+    max_slots: int | None = None
+    res_req: str = ""
+    hosts: str = ""
+    exclusive: bool = False
+    submit: int | None = None
+    begin: int | None = None
+    deadline: int | None = None
+    start: int | None = None
+    finish: int | None = None
+    from_limit: bool = False
+    run_time: float | None = None
+    real_run_time: int | None = None
+    run_limit: int | None = None
+    cpu_limit: int | None = None
+    cpu_time: float | None = None
+    allocation: dict[str, int] = field(default_factory=dict)
+    line: int | None = None
+
+
+def read_bjobs(text: Text, calendar: Calendar) -> list[SeenJob]:
+    """All jobs of a text; InputError with everything that is wrong with it."""
+    check_kind(text, "bjobs")
+    reading = Reading(text)
+    jobs = list(
+        _of_json(text, reading, calendar) if text.is_json else _of_text(text, reading, calendar)
+    )
+    seen: set[str] = set()
+    for job in jobs:
+        reading.at(f"job {job.id}", job.line)
+        if job.id in seen:
+            reading.wrong("is listed twice")
+        seen.add(job.id)
+    reading.done()
+    return jobs
+
+
+def requirement(text: str) -> str:
+    """A combined requirement without what LSF adds of its own accord."""
+    return " ".join(_DEFAULTS.sub(" ", text).split())
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def _of_json(text: Text, reading: Reading, calendar: Calendar) -> Iterator[SeenJob]:
+    for number, record in json_records(text):
+        reading.at(f"RECORDS[{number - 1}]")
+        if "ERROR" in record and "STAT" not in record:
+            reading.wrong(f"holds no job: {record['ERROR']}")
+            continue
+        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX"))
+        if not id:
+            reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
+            continue
+        reading.at(f"job {id}")
+        yield _job_of_json(id, record, reading, calendar)
+
+
+def _id(number: str, index: str) -> str:
+    plain = number.strip()
+    return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
+
+
+def _job_of_json(id: str, record: dict[str, str], reading: Reading, calendar: Calendar) -> SeenJob:
+    value = reading.value
+    status = pick(record, "STAT") or "?"
+    if status not in STATES:
+        reading.wrong(f"STAT {status!r} is no state of a job: give -o stat")
+    least = value("MIN_REQ_PROC", pick(record, "MIN_REQ_PROC", "NREQ_SLOT"), values.whole)
+    most = value("MAX_REQ_PROC", pick(record, "MAX_REQ_PROC"), values.whole)
+    job = SeenJob(
+        id=id,
+        status=status,
+        user=pick(record, "USER") or "user",
+        queue=pick(record, "QUEUE"),
+        project=pick(record, "PROJ_NAME", "PROJECT") or "default",
+        group=pick(record, "USER_GROUP"),
+        application=pick(record, "APPLICATION", "APP"),
+        priority=value("JOB_PRIORITY", pick(record, "JOB_PRIORITY"), values.whole) or 0,
+        slots=least,
+        max_slots=most if most and least and most > least else None,
+        res_req=requirement(pick(record, "COMBINED_RESREQ", "EFFECTIVE_RESREQ", "RES_REQ")),
+        hosts=pick(record, "ASKED_HOSTS"),
+        submit=value("SUBMIT_TIME", pick(record, "SUBMIT_TIME"), calendar.past),
+        begin=value("SPECIFIED_START_TIME", pick(record, "SPECIFIED_START_TIME"), calendar.coming),
+        deadline=value(
+            "SPECIFIED_TERMINATE_TIME", pick(record, "SPECIFIED_TERMINATE_TIME"), calendar.coming
+        ),
+        start=value("START_TIME", pick(record, "START_TIME"), calendar.past),
+        finish=value("FINISH_TIME", pick(record, "FINISH_TIME"), calendar.coming),
+        from_limit=pick(record, "FINISH_TIME").rstrip().endswith("L"),
+        run_time=value("RUN_TIME", pick(record, "RUN_TIME"), values.seconds),
+        run_limit=value("RUNTIMELIMIT", pick(record, "RUNTIMELIMIT"), values.limit),
+        cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
+        allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
+        or {},
+    )
+    counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
+    held = sum(job.allocation.values())
+    if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
+        reading.wrong(f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}")
+    return job
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+_INDENT = " " * 21
+_HEAD = re.compile(r"(?:^|,\s*)([A-Z][A-Za-z]*(?: [A-Za-z]+){0,2}) <(.*?)>(?=\s*(?:,|;|$))")
+_TIMED = re.compile(
+    r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
+)
+_TASKS = re.compile(
+    r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"
+)
+_HOSTS = r"((?:<[^<>]+>[,\s]*)+)"
+_ALLOCATED = re.compile(rf"Allocated (?:<?\d+>? )?Slots?(?:\(s\))? on Hosts?(?:\(s\))? {_HOSTS}")
+_STARTED = re.compile(
+    r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
+    rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
+)
+_CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
+
+
+def _of_text(text: Text, reading: Reading, calendar: Calendar) -> Iterator[SeenJob]:
+    for line, block in _blocks(text.content):
+        reading.at("", line)
+        job = _job_of_text(block, reading, calendar)
+        if job is not None:
+            job.line = line
+            yield job
+
+
+def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and unwrapped lines of each job."""
+    start, block = 0, list[str]()
+    for number, raw in enumerate(content.splitlines(), start=1):
+        line = raw.rstrip("\r")
+        if line.startswith(_INDENT) and block:
+            block[-1] += line[len(_INDENT) :]
+            continue
+        if line.lstrip().startswith("Job <"):
+            if block:
+                yield start, block
+            start, block = number, [line.lstrip()]
+        elif block:
+            block.append(line)
+    if block:
+        yield start, block
+
+
+def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> SeenJob | None:
+    fields: dict[str, str] = {}
+    for found in _HEAD.finditer(block[0]):
+        fields.setdefault(found[1], found[2])
+    job = SeenJob(id=fields.get("Job", ""), status=fields.get("Status", "?"))
+    reading.at(f"job {job.id}", reading.line)
+    if job.status not in STATES:
+        reading.wrong(f"has no Status, or one that is none: {job.status!r}")
+        return None
+    job.user = fields.get("User", "user")
+    job.queue = fields.get("Queue", "")
+    job.project = fields.get("Project", "default")
+    job.group = fields.get("User Group", "")
+    job.application = fields.get("Application", "")
+    job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
+    for number, line in enumerate(block):
+        if timed := _TIMED.match(line):
+            _event(job, timed[1], line[timed.end() :], reading, calendar)
+            continue
+        after = block[number + 1] if number + 1 < len(block) else ""
+        match line.strip():
+            case "RUNLIMIT":
+                job.run_limit = reading.value("RUNLIMIT", after, values.limit)
+            case "CPULIMIT":
+                job.cpu_limit = reading.value("CPULIMIT", after, values.limit)
+        if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
+            # Its own lines go on further in than others begin.
+            more = takewhile(lambda text: text.startswith(" " * 8), block[number + 1 :])
+            job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
+    return job
+
+
+def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Calendar) -> None:
+    """One line with a time in front."""
+    if re.match(r"Submitted\b", text):
+        job.submit = reading.value("submission", stamp, calendar.past)
+        _submitted(job, text)
+    elif found := _ALLOCATED.search(text) or _STARTED.search(text):
+        job.start = reading.value("start", stamp, calendar.past)
+        hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+        job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+    if used := _CPU.search(text):
+        job.cpu_time = reading.value("CPU time", used[1], values.seconds)
+
+
+def _submitted(job: SeenJob, text: str) -> None:
+    if found := _TASKS.search(text):
+        job.slots = int(found[1])
+        job.max_slots = int(found[2]) if found[2] else None
+    if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
+        job.res_req = requirement(found[1])
+    if found := re.search(rf"Specified Hosts {_HOSTS}", text):
+        job.hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+    job.exclusive = "exclusive execution" in text.lower()

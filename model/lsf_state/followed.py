@@ -1,0 +1,270 @@
+"""lsb.events followed from record to record: which jobs there are, and a moment cut out.
+
+Only jobs that are not finished are kept, so a log of any length takes the memory of the cluster's
+busiest moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from . import log_records as r
+from .bhosts import SeenHost
+from .bjobs import SeenJob
+from .bjobs import requirement as plain_requirement
+
+Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Logged:
+    """One unfinished job. suspended: since when it stands still, or None; idle: seconds it has
+    stood still before. live: a copy made at the moment that is cut out, whose end is awaited."""
+
+    job: SeenJob
+    suspended: int | None = None
+    idle: int = 0
+    live: SeenJob | None = None
+
+
+@dataclass(slots=True)
+class HostUse:
+    """Slots in use on a host now, and the most that ever were at once."""
+
+    now: int = 0
+    most: int = 0
+
+
+@dataclass(slots=True)
+class Moment:
+    """What ran and waited at `time` (seconds since 1970), and what was submitted later.
+
+    hosts: every host that jobs ran on, with the most slots in use there at once; closed ones in
+    that state. idle_queues: inactive at the time. unknown: records of jobs submitted before the
+    log begins. first, last: times of the log's first and last record.
+    """
+
+    time: int
+    jobs: list[SeenJob] = field(default_factory=list)
+    later: list[SeenJob] = field(default_factory=list)
+    hosts: list[SeenHost] = field(default_factory=list)
+    idle_queues: list[str] = field(default_factory=list)
+    unknown: int = 0
+    first: int | None = None
+    last: int = 0
+
+
+class Follower:
+    """Takes records in the order of time; see :func:`cut`."""
+
+    def __init__(self, at: int | None, *, later: bool) -> None:
+        self.at = at
+        self.later = later
+        self.jobs: dict[Key, Logged] = {}
+        self.arrays: dict[int, set[int]] = {}
+        self.hosts: dict[str, HostUse] = {}
+        self.closed: dict[tuple[str, str], bool] = {}
+        self.moment: Moment | None = None
+        self.coming: list[SeenJob] = []
+        self.unknown = 0
+        self.first: int | None = None
+        self.last = 0
+
+    def take(self, record: r.Record) -> None:
+        """The next record."""
+        if self.first is None:
+            self.first = record.time
+        if self.moment is None and self.at is not None and record.time > self.at:
+            self.moment = self.freeze(self.at)
+        self.last = max(self.last, record.time)
+        match record:
+            case r.Submitted():
+                self._submitted(record)
+            case r.Started():
+                self._each(record.number, (record.index,), lambda item: self._start(item, record))
+            case r.Changed():
+                self._changed(record)
+            case r.Switched():
+                self._each(
+                    record.number,
+                    _only(record.index),
+                    lambda i: setattr(i.job, "queue", record.queue),
+                )
+            case r.Modified():
+                self._each(record.number, record.elements, lambda item: _modify(item.job, record))
+            case r.Resized():
+                self._each(record.number, (record.index,), lambda item: self._resize(item, record))
+            case r.Controlled():
+                self.closed[record.kind, record.name] = not record.open
+
+    def freeze(self, time: int) -> Moment:
+        """The moment as it is now; the ends of its jobs are still to come."""
+        for item in self.jobs.values():
+            item.live = replace(item.job, allocation=dict(item.job.allocation))
+            if item.job.start is not None:
+                item.live.run_time = self._ran(item, time)
+        return Moment(
+            time,
+            [item.live for item in self.jobs.values() if item.live],
+            idle_queues=sorted(
+                n for (kind, n), shut in self.closed.items() if shut and kind == "queue"
+            ),
+        )
+
+    def result(self) -> Moment:
+        """The moment with all that is known of it once the log has ended."""
+        moment = self.moment or self.freeze(self.last if self.at is None else self.at)
+        for item in self.jobs.values():
+            item.live = None
+        shut = {name for (kind, name), closed in self.closed.items() if closed and kind == "host"}
+        moment.hosts = [
+            SeenHost(name, "closed_Adm" if name in shut else "ok", slots=use.most)
+            for name, use in sorted(self.hosts.items())
+        ]
+        moment.later = self.coming
+        moment.unknown, moment.first, moment.last = self.unknown, self.first, self.last
+        return moment
+
+    # -- records -------------------------------------------------------------------------------
+
+    def _submitted(self, record: r.Submitted) -> None:
+        for index in record.elements or (0,):
+            key = (record.number, index)
+            if key in self.jobs:
+                continue  # Written again when the log was switched.
+            job = _job(record, index)
+            self.jobs[key] = Logged(job)
+            if index:
+                self.arrays.setdefault(record.number, set()).add(index)
+            if self.moment is not None and self.later:
+                self.coming.append(job)
+
+    def _each(
+        self, number: int, indices: Iterable[int], change: Callable[[Logged], object]
+    ) -> None:
+        """Change some elements of a job, all of them for ()."""
+        keys = [(number, index) for index in indices]
+        if not keys:
+            keys = [(number, index) for index in sorted(self.arrays.get(number, {0}))]
+        known = [self.jobs[key] for key in keys if key in self.jobs]
+        self.unknown += not known
+        for item in known:
+            change(item)
+
+    def _start(self, item: Logged, record: r.Started) -> None:
+        self._use(item.job, -1)
+        item.job.status = "RUN"
+        item.job.start = record.time
+        item.job.allocation = record.hosts
+        item.suspended, item.idle = None, 0
+        self._use(item.job, 1)
+
+    def _resize(self, item: Logged, record: r.Resized) -> None:
+        self._use(item.job, -1)
+        held = dict(item.job.allocation)
+        for host, slots in record.hosts.items():
+            held[host] = held.get(host, 0) + record.sign * slots
+        item.job.allocation = {host: slots for host, slots in held.items() if slots > 0}
+        self._use(item.job, 1)
+
+    def _changed(self, record: r.Changed) -> None:
+        key = (record.number, record.index)
+        item = self.jobs.get(key)
+        if item is None:
+            # What follows the end (post-execution) says nothing new.
+            self.unknown += not record.status & r.ENDED
+            return
+        if record.cpu_time is not None:
+            item.job.cpu_time = record.cpu_time
+        if record.status & r.ENDED:
+            self._ended(item, record.time)
+            self._forget(key)
+        elif record.status & (r.PENDING | r.HELD):
+            self._use(item.job, -1)
+            item.job.status = "PSUSP" if record.status & r.HELD else "PEND"
+            item.job.start, item.job.allocation = None, {}
+        elif record.status & r.STOPPED and item.suspended is None:
+            item.suspended, item.job.status = record.time, "USUSP"
+        elif record.status & r.RUNNING and item.suspended is not None:
+            item.idle += record.time - item.suspended
+            item.suspended, item.job.status = None, "RUN"
+
+    def _forget(self, key: Key) -> None:
+        del self.jobs[key]
+        number, index = key
+        if index:
+            self.arrays[number].discard(index)
+            if not self.arrays[number]:
+                del self.arrays[number]
+
+    def _ended(self, item: Logged, time: int) -> None:
+        job = item.job
+        self._use(job, -1)
+        if job.start is not None:
+            ran = round(self._ran(item, time))
+            job.real_run_time = max(0, ran)
+            if item.live is not None:
+                item.live.real_run_time = job.real_run_time
+                item.live.cpu_time = job.cpu_time
+        job.status = "DONE"
+
+    def _ran(self, item: Logged, time: int) -> float:
+        start = item.job.start or time
+        stands = time - item.suspended if item.suspended is not None else 0
+        return time - start - item.idle - stands
+
+    def _use(self, job: SeenJob, sign: int) -> None:
+        for host, slots in job.allocation.items():
+            use = self.hosts.setdefault(host, HostUse())
+            use.now += sign * slots
+            use.most = max(use.most, use.now)
+
+
+def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> Moment:
+    """The moment `at` (seconds since 1970, None for the end of the log).
+
+    later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
+    ended.
+    """
+    follower = Follower(at, later=later)
+    for record in records:
+        follower.take(record)
+    return follower.result()
+
+
+def _only(index: int) -> tuple[int, ...]:
+    return (index,) if index else ()
+
+
+def _job(record: r.Submitted, index: int) -> SeenJob:
+    return SeenJob(
+        id=f"{record.number}[{index}]" if index else str(record.number),
+        user=record.user,
+        queue=record.queue,
+        project=record.project,
+        group=record.group,
+        application=record.application,
+        priority=max(0, record.priority),
+        slots=record.slots,
+        max_slots=record.max_slots if record.max_slots > record.slots else None,
+        res_req=plain_requirement(record.res_req),
+        hosts=" ".join(record.hosts),
+        exclusive=record.exclusive,
+        submit=record.submit,
+        begin=record.begin or None,
+        deadline=record.deadline or None,
+        run_limit=record.run_limit if record.run_limit > 0 else None,
+        cpu_limit=record.cpu_limit if record.cpu_limit > 0 else None,
+    )
+
+
+def _modify(job: SeenJob, record: r.Modified) -> None:
+    if record.queue is not None:
+        job.queue = record.queue
+    if record.slots is not None:
+        job.slots, job.max_slots = record.slots, None
+    if record.res_req is not None:
+        job.res_req = plain_requirement(record.res_req)
+    if record.run_limit is not None:
+        job.run_limit = record.run_limit

@@ -1,0 +1,393 @@
+"""Records of lsb.events, one at a time, in the order of the file.
+
+A record is a type and fields parted by blanks; lists are preceded by their length. What is known of
+the fields comes from LSF's manual (lsb.events.5) and from real files; fields that nobody needs are
+not looked at beyond their quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import MOST_SHOWN, Problem
+from ..formats.acct import Fields, read_lines, split
+from ..formats.sniff import refuse_other
+
+#: Bits of a job's state (jStatus).
+PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
+#: Bits of the options of a submission.
+_HAS_QUEUE, _EXCLUSIVE, _HAS_RES_REQ, _INTERACTIVE = 0x02, 0x40, 0x40000, 0x4000000
+#: Elements that one job array may have.
+MOST_ELEMENTS = 100_000
+#: A bmod that says nothing about -n has a number like this, or 0.
+_ANY_NUMBER = 2**30
+_ARRAY = re.compile(r"\[([\d\s,:-]+)\](?:%\d+)?$")
+_INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """JOB_NEW. elements: indices of a job array, () for a single job; times since 1970, 0: none."""
+
+    time: int
+    number: int
+    elements: tuple[int, ...]
+    user: str
+    queue: str
+    project: str
+    group: str
+    application: str
+    slots: int
+    max_slots: int
+    res_req: str
+    hosts: tuple[str, ...]
+    run_limit: int
+    cpu_limit: int
+    submit: int
+    begin: int
+    deadline: int
+    priority: int
+    exclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """JOB_START: slots by host, in the order of the allocation."""
+
+    time: int
+    number: int
+    index: int
+    hosts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """JOB_STATUS, or a record that puts a job back into its queue. cpu_time: None if not said."""
+
+    time: int
+    number: int
+    index: int
+    status: int
+    cpu_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """JOB_SWITCH: bswitch."""
+
+    time: int
+    number: int
+    index: int
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """JOB_MODIFY2: bmod; None for what it leaves as it was. elements: () for the whole job."""
+
+    time: int
+    number: int
+    elements: tuple[int, ...]
+    queue: str | None
+    slots: int | None
+    res_req: str | None
+    run_limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """Hosts that a running job gains, or with `sign` -1 gives back."""
+
+    time: int
+    number: int
+    index: int
+    hosts: dict[str, int]
+    sign: int
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"; open: whether it takes jobs from now on."""
+
+    time: int
+    kind: str
+    name: str
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A record that changes nothing here."""
+
+    time: int
+
+
+Record = Submitted | Started | Changed | Switched | Modified | Resized | Controlled | Other
+
+
+class BadRecords:
+    """What is wrong with a log: the first records in full, the others counted."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.count = 0
+
+    def add(self, problem: Problem) -> None:
+        """One more."""
+        self.count += 1
+        if self.count <= MOST_SHOWN:
+            self.problems.append(problem)
+
+    def report(self) -> list[Problem]:
+        """The first problems, and how many records were bad in all."""
+        more = self.count - len(self.problems)
+        if not more:
+            return self.problems
+        source = self.problems[-1].source
+        counted = Problem(f"and {more} more bad records ({self.count} in all)", source)
+        return [*self.problems, counted]
+
+
+def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
+    """The records of a file, plain or gzipped, as it is read: never all at once.
+
+    bad: gets the malformed ones. kinds: counts the records by type.
+    Raises InputError where the file cannot be read or is of another kind.
+    """
+    refuse_other(path, "events")
+    yield from parse_events(read_lines(Path(path)), bad, kinds, str(path))
+
+
+def parse_events(
+    lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
+) -> Iterator[Record]:
+    """The same for lines at hand."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            words = split(line)
+            name = words[0]
+            if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
+                raise ValueError(f"'{name}' is no record type of lsb.events")
+            record = _READERS.get(name, _other)(name, Fields(words))
+        except (ValueError, OverflowError) as error:
+            bad.add(Problem(str(error), source, number))
+        else:
+            kinds[name] = kinds.get(name, 0) + 1
+            yield record
+
+
+def _time(fields: Fields) -> int:
+    fields.skip("version")
+    time = fields.whole("eventTime")
+    if time < 0:
+        raise ValueError(f"eventTime {time} is before 1970")
+    return time
+
+
+def _other(name: str, fields: Fields) -> Record:
+    return Other(_time(fields))
+
+
+def _new(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    number = fields.whole("jobId")
+    fields.skip("userId")
+    options = fields.whole("options")
+    slots, submit = fields.whole("numProcessors"), fields.whole("submitTime")
+    begin, deadline = fields.whole("beginTime"), fields.whole("termTime")
+    fields.skip("sigValue", "chkpntPeriod", "restartPid")
+    user = fields.text("userName")
+    limits = [fields.whole("rLimits") for _ in range(11)]
+    fields.skip("hostSpec")
+    fields.number("hostFactor")
+    fields.skip("umask")
+    queue, res_req = fields.text("queue"), fields.text("resReq")
+    fields.skip("fromHost", "cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir")
+    fields.skip("jobFile")
+    hosts = tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
+    fields.skip("dependCond", "preExecCmd")
+    job_name = fields.text("jobName")
+    fields.skip("command")
+    for _ in range(fields.count("nxf")):
+        fields.skip("subFn", "execFn", "options")
+    fields.skip("mailUser")
+    project = fields.text("projectName")
+    if options & _INTERACTIVE:
+        fields.skip("niosPort")
+    most = fields.whole("maxNumProcessors")
+    fields.skip("schedHostType", "loginShell", "timeEvent")
+    group = fields.text("userGroup")
+    fields.skip("exceptList")
+    fields.whole("options2")
+    index = fields.whole("idx")
+    fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
+    priority = fields.whole("userPriority")
+    if number < 0 or slots < 0:
+        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+    return Submitted(
+        time,
+        number,
+        (index,) if index > 0 else _elements(job_name),
+        user or "user",
+        queue,
+        project or "default",
+        group,
+        _application(fields),
+        max(1, slots),
+        most,
+        res_req,
+        hosts,
+        limits[9],
+        limits[0],
+        submit,
+        begin,
+        deadline,
+        priority,
+        bool(options & _EXCLUSIVE),
+    )
+
+
+def _application(fields: Fields) -> str:
+    """The application profile: the first text behind options3.
+
+    Between the priority and it stand texts (there only where they were given) and three numbers:
+    warningTimePeriod, SLArunLimit, options3.
+    """
+    numbers = 0
+    while fields.more and numbers < 3:
+        numbers += re.fullmatch(r"-?\d{1,18}", fields.text("options3")) is not None
+    return fields.text("app") if fields.more else ""
+
+
+def _elements(job_name: str) -> tuple[int, ...]:
+    """Indices of ``name[1-10:2,20]``; () for a name without them."""
+    found = _ARRAY.search(job_name)
+    if found is None:
+        return ()
+    indices: list[int] = []
+    for part in found[1].split(","):
+        match = _INDEX.fullmatch(part.strip())
+        if match is None:
+            return ()  # A name that happens to end in brackets.
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        count = (last - first) // step + 1 if step else 0
+        if count < 1 or len(indices) + count > MOST_ELEMENTS:
+            raise ValueError(f"job array {found[0]} has no elements, or over {MOST_ELEMENTS:,}")
+        indices += range(first, last + 1, step)
+    return tuple(dict.fromkeys(indices))
+
+
+def _start(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    fields.skip("jStatus", "jobPid", "jobPGid")
+    fields.number("hostFactor")
+    hosts = _hosts(fields, "numExHosts", "execHosts")
+    fields.skip("queuePreCmd", "queuePostCmd")
+    fields.whole("jFlags")
+    fields.skip("userGroup")
+    return Started(time, number, fields.whole("idx"), hosts)
+
+
+def _hosts(fields: Fields, count: str, name: str) -> dict[str, int]:
+    hosts: dict[str, int] = {}
+    for _ in range(fields.count(count)):
+        word = fields.text(name)
+        number, star, host = word.partition("*")
+        many = star and re.fullmatch(r"[1-9]\d{0,8}", number)
+        slots, host = (int(number), host) if many else (1, word)
+        hosts[host] = hosts.get(host, 0) + slots
+    return hosts
+
+
+def _status(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    status = fields.whole("jStatus")
+    fields.skip("reason", "subreasons")
+    cpu = fields.number("cpuTime")
+    fields.whole("endTime")
+    if fields.whole("ru"):
+        for _ in range(19):
+            fields.number("lsfRusage")
+    fields.whole("exitStatus")
+    return Changed(time, number, fields.whole("idx"), status, cpu if cpu > 0 else None)
+
+
+def _requeued(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    return Changed(time, number, fields.whole("idx") if fields.more else 0, PENDING)
+
+
+def _switch(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("userId")
+    number, queue = fields.whole("jobId"), fields.text("queue")
+    return Switched(time, number, fields.whole("idx") if fields.more else 0, queue)
+
+
+def _modify(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    which = fields.text("jobIdStr")
+    found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
+    if found is None:
+        raise ValueError(f"jobIdStr '{which}' is no job")
+    options = fields.whole("options")
+    fields.skip("options2")
+    removed = fields.whole("delOptions")
+    fields.skip("delOptions2", "userId", "userName", "submitTime", "umask")
+    slots = fields.whole("numProcessors")
+    fields.skip("beginTime", "termTime", "sigValue", "restartPid", "jobName")
+    queue = fields.text("queue")
+    for _ in range(fields.count("numAskedHosts")):
+        fields.skip("askedHosts")
+    res_req = fields.text("resReq")
+    limits = [fields.whole("rLimits") for _ in range(11)]
+    asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
+    return Modified(
+        time,
+        int(found[1]),
+        _elements(found[2] or ""),
+        queue if options & _HAS_QUEUE and queue else None,
+        slots if 0 < slots < _ANY_NUMBER else None,
+        asks,
+        limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
+    )
+
+
+def _resize(sign: int) -> Callable[[str, Fields], Record]:
+    def read(name: str, fields: Fields) -> Record:
+        time, number, index = _time(fields), fields.whole("jobId"), fields.whole("idx")
+        fields.skip("notifyId")
+        return Resized(time, number, index, _hosts(fields, "numResizeHosts", "resizeHosts"), sign)
+
+    return read
+
+
+def _control(kind: str) -> Callable[[str, Fields], Record]:
+    def read(name: str, fields: Fields) -> Record:
+        time, code = _time(fields), fields.whole("opCode")
+        # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
+        closed = code == 2 if kind == "host" else code == 4
+        says_nothing = kind == "queue" and code in (1, 2)
+        found = fields.text(kind)
+        return Other(time) if says_nothing else Controlled(time, kind, found, not closed)
+
+    return read
+
+
+_READERS: dict[str, Callable[[str, Fields], Record]] = {
+    "JOB_NEW": _new,
+    "JOB_START": _start,
+    "JOB_STATUS": _status,
+    "JOB_SWITCH": _switch,
+    "JOB_MODIFY2": _modify,
+    "JOB_REQUEUE": _requeued,
+    "JOB_RESIZE_NOTIFY_START": _resize(1),
+    "JOB_RESIZE_RELEASE": _resize(-1),
+    "HOST_CTRL": _control("host"),
+    "QUEUE_CTRL": _control("queue"),
+}

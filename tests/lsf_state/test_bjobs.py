@@ -1,0 +1,222 @@
+"""Jobs as bjobs prints them: real JSON, the documents' text, values, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from slotwise.model.errors import InputError
+from slotwise.model.lsf_state import values
+from slotwise.model.lsf_state.assemble import moment_of
+from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.lsf_state.records import Text, read_text
+from slotwise.model.lsf_state.values import Calendar
+
+DATA = Path(__file__).parents[1] / "data" / "lsf"
+REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
+CALENDAR = Calendar(REFERENCE)
+
+
+def _jobs(*records: dict[str, str]) -> list[SeenJob]:
+    content = json.dumps({"COMMAND": "bjobs", "JOBS": str(len(records)), "RECORDS": list(records)})
+    return read_bjobs(Text(content, "jobs.json"), CALENDAR)
+
+
+def _epoch(*fields: int) -> int:
+    return int(datetime(*fields, tzinfo=UTC).timestamp())  # type: ignore[arg-type,misc]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_real_record_of_a_job_on_two_hosts() -> None:
+    (job,) = read_bjobs(read_text(DATA / "bjobs-running-two-hosts.json", "bjobs"), CALENDAR)
+    assert (job.id, job.status, job.user, job.queue) == ("321", "RUN", "ubuntu", "interactive")
+    assert job.allocation == {"nodes-1.example.com": 16, "nodes-2.example.com": 16}
+    assert job.submit == _epoch(2026, 4, 12, 18, 10, 0)
+    assert job.start == _epoch(2026, 4, 12, 18, 10, 55)
+    assert (job.run_time, job.res_req) == (34, "")  # only LSF's own select and order
+    assert job.from_limit
+    assert moment_of([job], REFERENCE) == _epoch(2026, 4, 12, 18, 11, 29)
+
+
+def test_a_real_record_without_years() -> None:
+    (job,) = read_bjobs(read_text(DATA / "bjobs-done.json", "bjobs"), CALENDAR)
+    assert (job.status, job.run_limit, job.cpu_time) == ("DONE", 600, 1)
+    assert job.submit == _epoch(2025, 12, 28, 19, 56)
+    assert job.allocation == {"tbi-cn019": 2}
+
+
+def test_years_weekdays_and_zones() -> None:
+    east = Calendar(datetime(2026, 1, 2, 3, 0, tzinfo=timezone(timedelta(hours=2))))
+    assert east.past("Dec 31 23:00") == _epoch(2025, 12, 31, 21)
+    assert east.coming("Jan  3 04:00") == _epoch(2026, 1, 3, 2)
+    assert east.past("Jan  2 03:00:05") == _epoch(2026, 1, 2, 1, 0, 5)
+    # Friday 22 April was in 2022, not in 2025.
+    assert east.past("Fri Apr 22 15:18:56") == _epoch(2022, 4, 22, 13, 18, 56)
+    assert east.coming("Feb 29 00:00:00 2028 L") == _epoch(2028, 2, 28, 22)
+    for wrong in ("Feb 29 00:00:00 2027", "yesterday", "Apr 41 00:00"):
+        with pytest.raises(ValueError, match="time"):
+            east.past(wrong)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (values.limit, "1440.0", 86400),
+        (values.limit, "00:10:00", 600),
+        (values.limit, " 840.0 min of hostA", 50400),
+        (values.limit, "10.5/hostA", 630),
+        (values.seconds, "57208 second(s)", 57208),
+        (values.seconds, "100:00:01", 360001),
+        (values.size, "5.2 Gbytes", 5.2 * 1024),
+        (values.size, "178_g", 178 * 1024),
+        (values.size, "911M", 911),
+        (values.number, "91%", 91),
+        (values.number, "0.0*", 0),
+        (values.whole, "-", None),
+    ],
+)
+def test_values(read, text: str, value: float | None) -> None:  # type: ignore[no-untyped-def]
+    assert read(text) == (value if value is None else pytest.approx(value))
+
+
+def test_hosts_in_each_of_their_forms() -> None:
+    assert values.allocation("a:a:b") == {"a": 2, "b": 1}
+    assert values.allocation("2*a:3*b") == {"a": 2, "b": 3}
+    assert values.allocation("16*n1 n2") == {"n1": 16, "n2": 1}
+    with pytest.raises(ValueError, match="no host"):
+        values.allocation("0*a")
+
+
+def test_everything_wrong_is_in_one_report() -> None:
+    with pytest.raises(InputError) as caught:
+        _jobs(
+            {"JOBID": "1", "STAT": "RUN", "SUBMIT_TIME": "soon"},
+            {"STAT": "PEND"},
+            {"JOBID": "3", "STAT": "GONE"},
+            {"JOBID": "4", "STAT": "PEND"},
+            {"JOBID": "4", "STAT": "PEND"},
+            {"JOBID": "5", "STAT": "RUN", "ALLOC_SLOT": "a:a", "NALLOC_SLOT": "3"},
+        )
+    said = [str(problem) for problem in caught.value.problems]
+    assert said == [
+        "jobs.json: job 1: SUBMIT_TIME: 'soon' is no time such as Apr 12 18:10:00 2026",
+        "jobs.json: RECORDS[1]: has no JOBID: give -o a list of fields with jobid in it",
+        "jobs.json: job 3: STAT 'GONE' is no state of a job: give -o stat",
+        "jobs.json: job 5: NALLOC_SLOT says 3 slots, ALLOC_SLOT names 2",
+        "jobs.json: job 4: is listed twice",
+    ]
+
+
+def test_elements_of_arrays_and_numbers_that_are_no_texts() -> None:
+    content = '{"COMMAND": "bjobs", "JOBS": 2, "RECORDS": [{"JOBID": 7, "JOBINDEX": 3, '
+    content += '"STAT": "PEND", "NREQ_SLOT": 4}, {"JOBID": "7[4]", "STAT": "PEND"}]}'
+    jobs = read_bjobs(Text(content, "x"), CALENDAR)
+    assert [(job.id, job.slots) for job in jobs] == [("7[3]", 4), ("7[4]", None)]
+
+
+#: The documents' own job (seed 000, example 1), wrapped at column 80 as bjobs -l does.
+PENDING = """\
+Job <11898>, User <user2>, Project <default>, Status <PEND>, Queue <challenge>,
+                      Job Priority <50>, Command <sleep 100000000>
+Fri Apr 22 15:18:50: Submitted from host <qat26>, CWD <$HOME>, 6 Processors Req
+                     uested, Requested Resources <span[ptile=2]>;
+
+ RUNLIMIT
+ 840.0 min of hostA
+Fri Apr 22 15:18:56: Reserved <2> job slots on host(s) <2*qat26>;
+Sat Apr 23 03:28:46: Estimated Job Start Time; alloc=2*qat25 2*qat24 2*qat26.lsf.platf
+                     orm.com
+
+ SCHEDULING PARAMETERS:
+           r15s   r1m  r15m   ut      pg    io   ls    it    tmp    swp    mem
+ loadSched   -     -     -     -       -     -    -     -     -      -      -
+ loadStop    -     -     -     -       -     -    -     -     -      -      -
+------------------------------------------------------------------------------
+
+Job <12>, Job Name <a, b>, User <ann>, User Group <g>, Project <p>, Application
+                      <app1>, Status <RUN>, Queue <normal>, Command <run>
+Fri Apr 22 10:00:00: Submitted from host <h>, CWD <$HOME>, 2-8 Task(s), Requested
+                      Resources <rusage[mem=100]>, Specified Hosts <hostA+2>, <
+                     hg1>, Exclusive Execution;
+Fri Apr 22 10:05:00: Started 3 Task(s) on Host(s) <2*hostA> <hostB>, Allocated 3
+                      Slot(s) on Host(s) <2*hostA> <hostB>, Execution Home </x>;
+Fri Apr 22 15:00:00: Resource usage collected. The CPU time used is 42.5 seconds.
+"""
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_wrapped_text() -> None:
+    calendar = Calendar(datetime(2005, 4, 22, 15, 19, tzinfo=UTC))
+    waiting, running = read_bjobs(Text(PENDING, "jobs.txt"), calendar)
+    assert (waiting.id, waiting.status, waiting.slots) == ("11898", "PEND", 6)
+    assert (waiting.res_req, waiting.run_limit, waiting.priority) == ("span[ptile=2]", 50400, 50)
+    assert waiting.submit == _epoch(2005, 4, 22, 15, 18, 50)
+    assert waiting.allocation == {}
+    assert (running.user, running.group, running.application) == ("ann", "g", "app1")
+    assert (running.slots, running.max_slots, running.exclusive) == (2, 8, True)
+    assert (running.res_req, running.hosts) == ("rusage[mem=100]", "hostA+2 hg1")
+    assert running.allocation == {"hostA": 2, "hostB": 1}
+    assert (running.start, running.cpu_time) == (_epoch(2005, 4, 22, 10, 5), 42.5)
+    assert running.line == 18
+
+
+def test_the_older_words_for_a_start() -> None:
+    text = (
+        "Job <2533>, User <user1>, Project <default>, Status <RUN>, Queue <normal>, Command <x>\n"
+        "Fri May 10 17:21:26: Submitted from host <hostA>, CWD <$HOME>, Requested Resources "
+        "<type==any>;\n"
+        "Fri May 10 17:21:31: %s, Execution Home </home/user1>;\n"
+    )
+    for words, hosts in (
+        ("Started on <hostB>", {"hostB": 1}),
+        ("Started on 3 Hosts/Processors <a> <a> <b>", {"a": 2, "b": 1}),
+        ("[1] started on <hostC>", {"hostC": 1}),
+        ("Dispatched 2 Task(s) on Host(s) <a> <b>", {"a": 1, "b": 1}),
+    ):
+        (job,) = read_bjobs(Text(text % words, "x"), CALENDAR)
+        assert job.allocation == hosts, words
+        assert job.res_req == "type==any"
+
+
+def test_a_combined_requirement_over_several_lines() -> None:
+    text = (
+        "Job <1>, User <u>, Project <p>, Status <PEND>, Queue <q>, Command <x>\n"
+        "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>%s;\n\n"
+        " RESOURCE REQUIREMENT DETAILS:\n"
+        " Combined: select[(type == local) && (mem > 100)] order[r15s:pg] rusage[mem=100.0\n"
+        "                     0] span[hosts=1]\n"
+        " Effective: -\n"
+    )
+    text = text.replace("                     0]", "           0]")
+    (job,) = read_bjobs(Text(text % "", "x"), CALENDAR)
+    assert job.res_req == "select[(type == local) && (mem > 100)] rusage[mem=100.00] span[hosts=1]"
+    (job,) = read_bjobs(Text(text % ", Requested Resources <span[ptile=2]>", "x"), CALENDAR)
+    assert job.res_req == "span[ptile=2]"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"COMMAND": "bjobs", "JOBS": 1}', "has no list RECORDS"),
+        ('{"COMMAND": "bjobs", "RECORDS": [', "not JSON"),
+        ('{"COMMAND": "bjobs", "RECORDS": [4]}', "must be an object"),
+        ('{"COMMAND": "bhosts", "RECORDS": []}', "is output of bhosts, not output of bjobs"),
+        ("hello\n", "is not output of bjobs"),
+        ("Job <1>, User <u>, Queue <q>\n", "has no Status"),
+        (
+            '{"COMMAND":"bjobs","RECORDS":[{"JOBID":"9","ERROR":"Job <9> is not found"}]}',
+            "not found",
+        ),
+    ],
+)
+def test_one_clear_message(content: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        read_bjobs(Text(content, "f"), CALENDAR)
+    assert len(caught.value.problems) == 1
+
+
+def test_nothing_to_list_is_no_error() -> None:
+    assert read_bjobs(Text("No unfinished job found\n", "x"), CALENDAR) == []
+    assert read_bjobs(Text("", "x"), CALENDAR) == []

@@ -1,0 +1,195 @@
+"""Whatever stands in a file of LSF's state: an answer or one InputError, in linear time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from slotwise.model.errors import InputError
+from slotwise.model.formats import dump_json, loads
+from slotwise.model.formats.acct import parse_acct, split
+from slotwise.model.formats.sniff import kind_of_text
+from slotwise.model.instance import Instance
+from slotwise.model.lsf_state.assemble import Seen, assemble, moment_of
+from slotwise.model.lsf_state.bhosts import read_bhosts
+from slotwise.model.lsf_state.bjobs import read_bjobs
+from slotwise.model.lsf_state.bqueues import read_bqueues
+from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.log_records import BadRecords, parse_events
+from slotwise.model.lsf_state.records import Text
+from slotwise.model.lsf_state.share_tables import read_bhpart
+from slotwise.model.lsf_state.values import Calendar
+
+from .test_bjobs import PENDING
+from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES
+
+DATA = Path(__file__).parents[1] / "data"
+NOW = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
+EVENTS = (DATA / "lsf" / "lsb.events").read_text()
+JOBS = [(DATA / "lsf" / f"bjobs-{name}.json").read_text() for name in ("running-two-hosts", "done")]
+PIECES = (
+    *('"', '""', "\n", "\r", "\t", "0", "-", "-1", "9" * 30, "1e999", "nan", "<", ">", "[", "{"),
+    *(
+        "\x00",
+        "\ufeff",
+        "é",
+        " ",
+        ":",
+        ",",
+        "*",
+        "1*",
+        "Job <",
+        "QUEUE:",
+        "HOST  x",
+        "null",
+        "[1-9]",
+    ),
+    *("(" * 40, '"JOB_NEW" "10.1" 5 ', "SHARE_INFO_FOR: a/", "Total", "loadSched"),
+)
+
+
+def _mutated(text: str, rng: random.Random) -> str:
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(text) + 1)
+        what = rng.random()
+        if what < 0.4:
+            text = text[:at] + rng.choice(PIECES) + text[at + rng.randint(0, 12) :]
+        elif what < 0.7:
+            text = text[:at] + text[at + rng.randint(1, 200) :]
+        else:
+            other = rng.randrange(len(text) + 1)
+            text = text[:at] + text[other : other + rng.randint(1, 80)] + text[at:]
+    return text
+
+
+def _accepted(instance: Instance) -> None:
+    """What is written of it is read again as the same."""
+    assert loads(dump_json(instance)) == instance
+
+
+def _jobs(content: str) -> None:
+    jobs = read_bjobs(Text(content, "x"), Calendar(NOW))
+    made = assemble(Seen(jobs), datetime.fromtimestamp(moment_of(jobs, NOW), UTC))
+    _accepted(made.instance)
+
+
+def _hosts(content: str) -> None:
+    hosts = read_bhosts(Text(content, "x"))
+    _accepted(assemble(Seen(hosts=hosts), NOW).instance)
+
+
+def _queues(content: str) -> None:
+    queues = read_bqueues(Text(content, "x"))
+    hosts = read_bhosts(Text(BHOSTS, "x"))
+    _accepted(assemble(Seen(hosts=hosts, queues=queues), NOW).instance)
+
+
+def _partitions(content: str) -> None:
+    partitions = read_bhpart(Text(content, "x"))
+    hosts = read_bhosts(Text(BHOSTS.replace("hostA", "HostA"), "x"))
+    _accepted(assemble(Seen(hosts=hosts, partitions=partitions), NOW).instance)
+
+
+def _events(content: str) -> None:
+    bad = BadRecords()
+    moment = cut(parse_events(content.splitlines(), bad, {}), None, later=True)
+    assert bad.count >= len(bad.problems)
+    now = datetime.fromtimestamp(min(moment.time, 4_000_000_000), UTC)
+    seen = Seen(moment.jobs, moment.later, moment.hosts)
+    _accepted(assemble(seen, now).instance)
+
+
+def _acct(content: str) -> None:
+    log = parse_acct(content.splitlines())
+    assert all(problem.line for problem in log.problems)
+
+
+READERS: dict[str, tuple[Callable[[str], None], list[str]]] = {
+    "bjobs json": (_jobs, JOBS),
+    "bjobs text": (_jobs, [PENDING]),
+    "bhosts": (_hosts, [BHOSTS, (DATA / "lsf" / "bhosts.json").read_text()]),
+    "bqueues": (_queues, [BQUEUES, (DATA / "lsf" / "bqueues.json").read_text()]),
+    "bhpart": (_partitions, [BHPART]),
+    "events": (_events, ["".join(EVENTS.splitlines(True)[n : n + 12]) for n in (0, 60, 300)]),
+    "acct": (_acct, [(DATA / "acct" / "lsb.acct.older").read_text()]),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_mutated_files_never_give_a_traceback(name: str) -> None:
+    read, texts = READERS[name]
+    rng = random.Random(name)
+    answers = refused = unsaid = 0
+    for _ in range(400):
+        content = _mutated(rng.choice(texts), rng)
+        try:
+            kind_of_text(content)
+            read(content)
+        except InputError as error:
+            refused += 1
+            unsaid += not error.problems or not all(item.message for item in error.problems)
+        else:
+            answers += 1
+    assert answers
+    assert not unsaid
+    assert refused or name in ("events", "acct")  # logs count their bad records instead
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"' * 20_001, '"a' * 10_000, '""' * 10_000 + "x", "a" * 40_000 + '"', '" ' * 10_000],
+)
+def test_a_record_is_split_in_linear_time(text: str) -> None:
+    begin = time.process_time()
+    for _ in range(5):
+        with suppress(ValueError):
+            split(text)
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_twice_the_file_takes_about_twice_the_time(name: str) -> None:
+    read, texts = READERS[name]
+    if name == "bhpart":  # a host is in one partition only, so no cluster has so many
+
+        def read(content: str) -> None:
+            assert read_bhpart(Text(content, "x"))
+
+    def seconds(copies: int) -> float:
+        content = _renamed(texts[0], copies)
+        best = 1e9
+        for _ in range(2):
+            begin = time.process_time()
+            read(content)
+            best = min(best, time.process_time() - begin)
+        return best
+
+    small, large = seconds(60), seconds(480)
+    assert large < 8 * 4 * max(small, 0.01)
+
+
+def _renamed(text: str, copies: int) -> str:
+    """The text many times, its names numbered so that nothing is listed twice."""
+    import json
+
+    if text.startswith("{"):
+        data = json.loads(text)
+        names = ("JOBID", "HOST_NAME", "QUEUE_NAME")
+        data["RECORDS"] = [
+            {key: f"{value}{n}" if key in names else value for key, value in record.items()}
+            for n in range(copies)
+            for record in data["RECORDS"]
+        ]
+        return json.dumps(data)
+    blocks = []
+    for n in range(copies):
+        block = text.replace("Job <1", f"Job <{n + 1}1").replace("hostA\n", f"hostA{n}\n")
+        block = block.replace("hostB\n", f"hostB{n}\n").replace("QUEUE: ", f"QUEUE: q{n}")
+        block = block.replace("Partition1", f"P{n}")
+        blocks.append(block.replace("hostA+2 hostB", ""))
+    return "".join(blocks)

@@ -1,0 +1,517 @@
+"""lsb.events, lsb.acct and SWF: records, moments, past usage, wrong kinds, memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError, Problem, report
+from slotwise.model.formats import load, loads
+from slotwise.model.formats.acct import FinishedJob, read_acct
+from slotwise.model.formats.sniff import kind_of
+from slotwise.model.lsf_state.followed import Moment, cut
+from slotwise.model.lsf_state.log_records import BadRecords, Record, parse_events, read_events
+from slotwise.solver.fairshare.dispatch_order import order_policy
+from slotwise.solver.fairshare.usage_of_log import PastUsage
+from typer.testing import CliRunner
+
+DATA = Path(__file__).parents[1] / "data"
+EVENTS = DATA / "lsf" / "lsb.events"
+ACCT = DATA / "acct" / "lsb.acct.small-cluster"
+SWF = DATA / "traces" / "KTH-SP2.swf.gz"
+
+
+def _run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(item) for item in arguments])
+    if isinstance(result.exception, InputError):
+        return 2, result.stdout, str(result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def _parse(*lines: str) -> tuple[list[Record], list[Problem]]:
+    bad = BadRecords()
+    return list(parse_events(lines, bad, {}, "lsb.events")), bad.problems
+
+
+def _new(number: int, time: int, **fields: object) -> str:
+    """A JOB_NEW in the form of the real ones."""
+    given: dict[str, object] = {
+        "options": 33554434, "slots": 1, "user": "ann", "queue": "q", "res_req": "", "limit": -1,
+        "name": "", "most": 1, "group": "", "priority": -1, "hosts": "0", "app": "", "idx": 0,
+        "begin": 0, "port": "",
+    }  # fmt: skip
+    g = given | fields
+    return (
+        f'"JOB_NEW" "10.108" {time} {number} 1501 {g["options"]} {g["slots"]} {time} '
+        f"{g['begin']} 0 "
+        f'-65535 0 0 "{g["user"]}" -1 -1 -1 -1 -1 -1 -1 -1 -1 {g["limit"]} -1 "" 1.00 2 '
+        f'"{g["queue"]}" "{g["res_req"]}" "host" "/" "" "" "" "" "/home" "file" {g["hosts"]} "" "" '
+        f'"{g["name"]}" "cmd" 0 "" "default" {g["port"]}{g["most"]} "ANY" "" "" "{g["group"]}" "" '
+        f'7184 {g["idx"]} "" "" "" {g["priority"]} -1 -1 4194304 "{g["app"]}" "" -1 "" 0 -1 "" "" '
+        "0 0 0 0"
+    )
+
+
+def _start(number: int, time: int, *hosts: str, idx: int = 0) -> str:
+    names = " ".join(f'"{host}"' for host in hosts)
+    return (
+        f'"JOB_START" "10.108" {time} {number} 4 0 0 100.0 {len(hosts)} {names} "" "" 0 "" {idx} '
+        '"" 2147483647 4194304 "select[type == any] " "" -1 "" -1 0 "" -1 0'
+    )
+
+
+def _status(number: int, time: int, status: int, idx: int = 0) -> str:
+    return f'"JOB_STATUS" "10.108" {time} {number} {status} 0 0 7.5 {time} 0 0 {idx} 0 0'
+
+
+def _moment(*lines: str, at: int | None = None, later: bool = False) -> Moment:
+    records, problems = _parse(*lines)
+    assert problems == []
+    return cut(records, at, later=later)
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_real_log_is_read_whole_and_agrees_with_its_accounting() -> None:
+    bad, kinds = BadRecords(), dict[str, int]()
+    moment = cut(read_events(EVENTS, bad, kinds), 1643753713, later=True)
+    assert bad.count == 0
+    assert kinds["JOB_NEW"] == kinds["JOB_START"] == 87
+    assert sum(kinds.values()) == 664
+    # 82 of the 87 jobs finished: each with the run time that the accounting has.
+    ran = {job.id: job for job in moment.later if job.real_run_time is not None}
+    finished = {job.id: job for job in read_acct(ACCT).jobs if job.start}
+    both = ran.keys() & finished.keys()
+    assert len(both) == 82
+    for id in both:
+        assert ran[id].submit == finished[id].submit, id
+        assert ran[id].real_run_time == finished[id].end - finished[id].start, id
+        assert ran[id].allocation == finished[id].hosts, id
+
+
+@pytest.mark.parametrize("at", [1643910040, 1643911100, 1643911500, 1643911763, 1643912000])
+def test_a_moment_is_the_same_from_events_and_from_accounting(at: int) -> None:
+    found = {}
+    for name, file in (("events", EVENTS), ("acct", ACCT)):
+        code, text, said = _run("import", name, file, "--at", at)
+        assert code == 0, said
+        instance = loads(text)
+        found[name] = instance
+        assert instance.now == 0
+    ended = {job.id for job in read_acct(ACCT).jobs}
+    events, acct = found["events"], found["acct"]
+    assert {(r.job.id, r.start, r.slots) for r in events.running if r.job.id in ended} == {
+        (r.job.id, r.start, r.slots) for r in acct.running
+    }
+    assert {job.id for job in events.pending if job.id in ended} == {j.id for j in acct.pending}
+    if at == 1643911763:
+        assert {r.job.id: r.slots for r in events.running} == {"157": 1, "158": 2}
+
+
+def test_what_a_submission_says() -> None:
+    moment = _moment(
+        _new(7, 100, options=0x42 | 0x4000000, slots=4, most=8, res_req="span[ptile=2]", limit=3600,
+             group="g", priority=50, hosts='2 "hostA+1" "hg"', app="fluent", port="4711 "),
+        _new(8, 101, name="array[1-5:2]%2"),
+    )  # fmt: skip
+    job, *elements = moment.jobs
+    assert (job.id, job.slots, job.max_slots, job.exclusive) == ("7", 4, 8, True)
+    assert (job.res_req, job.run_limit, job.group) == ("span[ptile=2]", 3600, "g")
+    assert (job.priority, job.hosts, job.application) == (50, "hostA+1 hg", "fluent")
+    assert [item.id for item in elements] == ["8[1]", "8[3]", "8[5]"]
+
+
+def test_what_happens_to_jobs() -> None:
+    lines = (
+        _new(1, 100, limit=600), _start(1, 110, "a", "a", "b"),
+        _new(2, 120), _new(3, 130, name="x[1-2]"),
+        '"JOB_SWITCH" "10.108" 140 1501 2 "night" 0 "ann"',
+        '"JOB_MODIFY2" "10.108" 141 "2" 262144 0 0 0 1501 "ann" 120 0 6 0 0 -65535 0 "" "" 0 '
+        '"span[hosts=1]" -1 -1 -1 -1 -1 -1 -1 -1 -1 7200 -1 "" ""',
+        _start(3, 150, "4*b", idx=2), _status(3, 155, 2, idx=1),
+        _status(1, 160, 16), _status(1, 190, 4),
+        '"JOB_RESIZE_NOTIFY_START" "10.108" 191 1 0 5 1 "2*c"',
+        '"JOB_RESIZE_RELEASE" "10.108" 192 1 0 6 1 "a"',
+        '"HOST_CTRL" "10.108" 193 2 "b" 0 "root" "broken"',
+        '"QUEUE_CTRL" "10.108" 194 4 "night" 0 "root" ""',
+        _status(1, 210, 64), _status(1, 211, 192), _status(9, 212, 4),
+    )  # fmt: skip
+    at = _moment(*lines, at=200)
+    by_id = {job.id: job for job in at.jobs}
+    assert {id: job.status for id, job in by_id.items()} == {
+        "1": "RUN", "2": "PEND", "3[1]": "PSUSP", "3[2]": "RUN",
+    }  # fmt: skip
+    one, two = by_id["1"], by_id["2"]
+    assert one.allocation == {"a": 1, "b": 1, "c": 2}
+    assert (one.run_time, one.real_run_time) == (200 - 110 - 30, 210 - 110 - 30)
+    assert (two.queue, two.slots, two.res_req, two.run_limit) == ("night", 6, "span[hosts=1]", 7200)
+    assert by_id["3[2]"].allocation == {"b": 4}
+    assert {host.name: (host.slots, host.status) for host in at.hosts} == {
+        "a": (2, "ok"), "b": (5, "closed_Adm"), "c": (2, "ok"),
+    }  # fmt: skip
+    assert (at.idle_queues, at.unknown) == (["night"], 1)
+    suspended = _moment(*lines, at=170)
+    assert {j.id: j.status for j in suspended.jobs}["1"] == "USUSP"
+    end = _moment(*lines)
+    assert {job.id for job in end.jobs} == {"2", "3[1]", "3[2]"}
+
+
+def test_a_requeued_job_waits_again() -> None:
+    lines = (_new(1, 100), _start(1, 110, "a"), _status(1, 120, 1), _start(1, 140, "b"))
+    (waits,) = _moment(*lines, at=130).jobs
+    assert (waits.status, waits.start, waits.allocation) == ("PEND", None, {})
+    (runs,) = _moment(*lines, at=150).jobs
+    assert (runs.status, runs.start, runs.allocation) == ("RUN", 140, {"b": 1})
+
+
+def test_a_log_that_was_switched_repeats_its_jobs() -> None:
+    lines = (_new(1, 100), _start(1, 110, "a"), _new(1, 100), _start(1, 110, "a"))
+    moment = _moment(*lines)
+    assert [(job.id, job.start) for job in moment.jobs] == [("1", 110)]
+    assert [(host.name, host.slots) for host in moment.hosts] == [("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('"JOB_NEW" "10.108" soon 1', "eventTime 'soon' is not a whole number (field 3)"),
+        (_new(1, 100).replace("7184 0", "x 0"), "options2 'x' is not a whole number"),
+        (_new(1, 100, hosts="999"), "numAskedHosts 999 is no length of a list"),
+        ('"JOB_START" "10.108" 110 1 4 0 0 100.0 2 "a"', "the record ends before execHosts"),
+        ('"JOB_STATUS" "10.108" 110 1 4 0 0 1e999 110 0 0 0', "cpuTime '1e999' is not a number"),
+        ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId 'two'"),
+        ('"JOB_CLEAN" "10.108" 14"0 2', "quote that does not close"),
+        ('"bad" "10.108" 140', "'bad' is no record type of lsb.events"),
+        (_new(1, 100, name="a[1-9999999]"), "over 100,000"),
+        ('"MBD_START" "10.108" -5', "before 1970"),
+    ],
+)
+def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:
+    records, problems = _parse("#80", _new(5, 99), line, _new(6, 101))
+    assert len(records) == 2
+    (problem,) = problems
+    assert (problem.line, problem.source) == (3, "lsb.events")
+    assert says in problem.message
+
+
+def test_many_bad_records_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "lsb.events"
+    file.write_text(EVENTS.read_text() + '"JOB_NEW" "10.108" x\n' * 400)
+    code, _, said = _run("import", "events", file)
+    lines = said.splitlines()
+    assert code == 2
+    assert len(lines) == 26
+    assert lines[0].startswith(f"{file}:666: eventTime 'x'")
+    assert "400" in said
+    code, text, said = _run("import", "events", file, "--keep-going")
+    assert code == 0
+    assert len(loads(text).cluster.hosts) > 10
+    assert len(said.splitlines()) < 40
+
+
+def test_a_report_spells_out_25_problems() -> None:
+    few = [Problem(f"p{n}") for n in range(26)]
+    assert report(few) == [f"p{n}" for n in range(26)]
+    many = report([Problem(f"p{n}") for n in range(27)])
+    assert many[-1] == "and 2 more problems (27 in all)"
+    assert len(str(InputError(Problem("x") for _ in range(665))).splitlines()) == 26
+
+
+# --- moments --------------------------------------------------------------------------------------
+
+
+def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None:
+    lines = EVENTS.read_text().splitlines(keepends=True)
+    (tmp_path / "lsb.events.1").write_text("".join(lines[:300]))
+    with gzip.open(tmp_path / "lsb.events.gz", "wt") as file:
+        file.write("".join(lines[300:]))
+    whole = _run("import", "events", EVENTS, "--at", "2022-02-03T18:09:23Z")
+    parts = _run(
+        *("import", "events", tmp_path / "lsb.events.1", tmp_path / "lsb.events.gz"),
+        *("--at", "1643911763"),
+    )
+    assert whole[:2] == parts[:2]
+    seconds = 1643911763 - 1643753712
+    assert _run("import", "events", EVENTS, "--at", f"{seconds}s")[1] == whole[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("events", EVENTS, "--at", "5"), "lies before the log"),
+        (("acct", ACCT, "--at", "2022-02-03T18:09:23"), "has no time zone"),
+        (("events", EVENTS, "--at", "soon"), "must be a duration"),
+        (("events", ACCT), "is LSF's accounting log (lsb.acct), not LSF's event log"),
+        (("acct", EVENTS), "is LSF's event log (lsb.events), not LSF's accounting log"),
+        (("swf", EVENTS), "is LSF's event log (lsb.events), not a log in the Standard Workload"),
+        (("swf", SWF, "--policy", "easy", "--hosts", "101"), "must be 1 to 100"),
+        (("events", "/nowhere"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_cut_out(arguments: tuple[object, ...], says: str) -> None:
+    code, _, said = _run("import", *arguments)
+    assert code == 2
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_moment_of_an_swf_log_as_a_policy_has_it(tmp_path: Path) -> None:
+    from slotwise.model.formats.swf import read_swf
+    from slotwise.model.workload import canonical
+    from slotwise.solver.replay import replay
+
+    lines = gzip.decompress(SWF.read_bytes()).decode().splitlines()
+    head = [line for line in lines if line.startswith(";")]
+    file = tmp_path / "log.swf"
+    file.write_text("\n".join([*head, *lines[len(head) : len(head) + 1500]]) + "\n")
+    log = canonical(read_swf(file).workload, 100)
+    result = replay(log, policy="easy", procs=100)
+    at = int(log.submit[1200])
+    out = tmp_path / "at.json"
+    code, _, said = _run(
+        *("import", "swf", file, "--policy", "easy", "--at", at, "--hosts", "7", "-o", out),
+        "--with-future",
+    )
+    assert code == 0, said
+    instance = load(out)
+    jobs = zip(log.job.tolist(), log.submit.tolist(), result.start.tolist(), result.end.tolist())  # noqa: B905
+    state = {str(n): (submit, start, end) for n, submit, start, end in jobs}
+    runs = {n for n, (_, start, end) in state.items() if start <= at < end}
+    waits = {n for n, (submit, start, _) in state.items() if submit <= at < start}
+    assert {run.job.id for run in instance.running} == runs
+    assert {job.id for job in instance.pending} == waits
+    assert {job.id for job in instance.future} == {n for n, s in state.items() if s[0] > at}
+    assert instance.now == at
+    for run in instance.running:
+        submit, start, end = state[run.job.id]
+        assert (run.start, run.job.run_time, run.job.submit) == (start, end - start, submit)
+        assert run.slots == run.job.slots
+    assert len(instance.cluster.hosts) == 7
+
+
+def test_an_swf_log_without_waits_needs_a_policy(tmp_path: Path) -> None:
+    file = tmp_path / "a.swf"
+    row = "{} {} {} 100 4 -1 -1 4 200 -1 1 3 1 1 1 1 -1 -1\n"
+    file.write_text("; MaxProcs: 8\n" + row.format(1, 0, 5) + row.format(2, 10, -1))
+    code, _, said = _run("import", "swf", file)
+    assert code == 2
+    assert "1 of 2 jobs have no recorded wait" in said
+    file.write_text("; MaxProcs: 8\n" + row.format(1, 0, 5) + row.format(2, 10, 60))
+    code, text, _ = _run("import", "swf", file, "--at", "20")
+    instance = loads(text)
+    assert [(r.job.id, r.start, r.job.user) for r in instance.running] == [("1", 5, "user3")]
+    assert [(job.id, job.submit) for job in instance.pending] == [("2", 10)]
+
+
+# --- past usage -----------------------------------------------------------------------------------
+
+SITE = """
+format: slotwise/1
+origin: 2022-02-03T18:00:00+00:00
+now: {now}
+params: {{ENABLE_HIST_RUN_TIME: Y, HIST_HOURS: {hours}}}
+hosts: [{{name: h, slots: 40}}]
+queues:
+  - {{name: sender, FAIRSHARE: "USER_SHARES[[default,1]]"}}
+"""
+ZERO = 1643911200
+
+
+@pytest.mark.behaviour("FSH-03")
+@pytest.mark.parametrize("hours", [0, 5])
+def test_a_years_accounting_gives_past_usage(tmp_path: Path, hours: int) -> None:
+    site, out = tmp_path / "site.yaml", tmp_path / "out.yaml"
+    site.write_text(SITE.format(now=7200, hours=hours))
+    code, _, said = _run("import", "acct", ACCT, "--usage-for", site, "-o", out)
+    jobs = [
+        job
+        for job in read_acct(ACCT).jobs
+        if job.start and job.end <= ZERO + 7200 and job.queue == "sender"
+    ]
+    assert len(jobs) > 50
+    assert (code, said) == (0, f"slotwise: {len(jobs)} finished jobs count for {site}\n")
+    (usage,) = load(out).share_usage
+    cpu = run = 0.0
+    decay = math.log(10) / (hours * 3600) if hours else 0.0
+    for job in jobs:
+        since = ZERO + 7200 - job.end
+        run += (job.end - job.start) * math.exp(-decay * since)
+        for second in range(job.start, job.end):  # the integral, a second at a time
+            share = job.cpu_time / (job.end - job.start)
+            cpu += share * math.exp(-decay * (ZERO + 7200 - second - 0.5))
+        cpu += job.cpu_time * math.exp(-decay * since) if job.start == job.end else 0.0
+    assert (usage.policy, usage.account, usage.stamp) == ("sender", "simuser", 7200)
+    assert usage.cpu_time == pytest.approx(cpu, abs=2e-3)
+    assert usage.historical_run_time == pytest.approx(run, abs=1e-2)
+
+
+def test_usage_of_partitions_pools_and_charged_accounts() -> None:
+    instance = loads(
+        "format: slotwise/1\nparams: {HIST_HOURS: 0}\n"
+        "hosts: [{name: 'h[1-2]', slots: 8}]\n"
+        "user_groups: [{name: g, members: a b, USER_SHARES: '[default,1]'},"
+        " {name: f, members: a, USER_SHARES: '[default,1]'}]\n"
+        "host_partitions: [{name: P, HOSTS: h1, USER_SHARES: '[g,1] [f,1]'}]\n"
+        "queues: [{name: q}]\n"
+    )
+    job = FinishedJob(
+        "1", "a", "q", "p", 0, 0, 10, 110, 4, 4, {"h1": 3, "h2": 1}, "", None, 80.0, 64
+    )
+    for charged, account in (("", "g/a"), ("/f/a", "f/a"), ("/P/f/a", "f/a")):
+        past = PastUsage(_at(instance, 200), 0)
+        past.add(_charged(job, charged))
+        (usage,) = past.instance_with_usage().share_usage
+        assert (usage.policy, usage.account, usage.cpu_time) == ("P", account, 60.0)
+    pool = loads(
+        "format: slotwise/1\nparams: {HIST_HOURS: 0}\nhosts: [{name: h1, slots: 8}]\n"
+        "queues: [{name: q, SLOT_POOL: p, SLOT_SHARE: 50, HOSTS: h1},"
+        " {name: r, SLOT_POOL: p, SLOT_SHARE: 50, HOSTS: h1}]\n"
+    )
+    past = PastUsage(_at(pool, 200), 0)
+    past.add(job)
+    found = past.instance_with_usage()
+    assert [(item.queue, item.slot_seconds) for item in found.pool_usage] == [("q", 400.0)]
+
+
+def _at(instance, now):  # type: ignore[no-untyped-def]
+    from dataclasses import replace
+
+    return replace(instance, now=now)
+
+
+def _charged(job: FinishedJob, path: str) -> FinishedJob:
+    from dataclasses import replace
+
+    return replace(job, charged=path)
+
+
+def test_a_moment_of_a_fairshare_cluster_has_its_past(tmp_path: Path) -> None:
+    """Summed up from the log, priorities are those of a loop that saw every job end."""
+    site, out = tmp_path / "site.yaml", tmp_path / "now.yaml"
+    site.write_text(SITE.format(now=0, hours=5))
+    at = 1643911763
+    code, _, said = _run("import", "acct", ACCT, "--at", at, "--site", site, "-o", out)
+    assert code == 0, said
+    instance = load(out)
+    assert instance.now == at - ZERO
+    tree = order_policy(instance).trees["sender"]
+    found = tree.usage(tree.account(("simuser",)), instance.now)
+    # The same by booking every start and end of the log.
+    from dataclasses import replace
+
+    from slotwise.model.job import Job
+
+    empty = replace(instance, running=(), pending=(), share_usage=(), now=-200_000)
+    order = order_policy(empty)
+    jobs = [job for job in read_acct(ACCT).jobs if job.start and job.start <= at]
+    happenings = sorted(
+        [(job.start, 1, job) for job in jobs]
+        + [(j.end, 0 if j.end > j.start else 2, j) for j in jobs],
+        key=lambda item: (item[0], item[1]),
+    )
+    for time, what, job in happenings:
+        if time > at:
+            continue
+        if what == 1:
+            made = Job(job.id, user=job.user, queue=job.queue, cpu_time=job.cpu_time,
+                       run_time=max(job.end - job.start, 1))  # fmt: skip
+            order.started(made, job.hosts, time - ZERO)
+        else:
+            order.ended(job.id, time - ZERO, job.cpu_time)
+    tree = order.trees["sender"]
+    expected = tree.usage(tree.account(("simuser",)), at - ZERO)
+    assert found.cpu_time == pytest.approx(expected.cpu_time, rel=1e-3)
+    assert found.historical_run_time == pytest.approx(expected.historical_run_time, rel=1e-3)
+    assert (found.slots, found.run_time) == (expected.slots, expected.run_time)
+
+
+# --- wrong kinds ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (EVENTS, "events"), (ACCT, "acct"), (SWF, "swf"),
+        (DATA / "lsf" / "bjobs-done.json", "bjobs"), (DATA / "lsf" / "bhosts.json", "bhosts"),
+        (DATA / "lsf" / "bqueues.json", "bqueues"),
+        (DATA / "snapshots" / "KTH-SP2_q10_0.json", "pool"),
+        (Path(__file__).parents[1] / "formats" / "complete.yaml", "instance"),
+        (Path(__file__), ""),
+    ],
+)  # fmt: skip
+def test_kinds_are_told_by_their_first_lines(file: Path, kind: str) -> None:
+    assert kind_of(file) == kind
+
+
+@pytest.mark.parametrize("command", [("solve",), ("simulate",), ("import", "swf")])
+@pytest.mark.parametrize("file", [EVENTS, DATA / "lsf" / "bjobs-done.json"])
+def test_a_wrong_kind_of_file_is_one_line(command: tuple[str, ...], file: Path) -> None:
+    code, _, said = _run(*command, file)
+    assert code == 2
+    assert len(said.splitlines()) == 1
+    assert said.startswith(f"{file}: is ")
+    assert "slotwise import" in said
+
+
+# --- LSF's own JSON -------------------------------------------------------------------------------
+
+
+def test_a_plan_as_lsf_s_allocation_planner_writes_it(tmp_path: Path) -> None:
+    source = tmp_path / "i.yaml"
+    source.write_text(
+        "format: slotwise/1\nname: montreal\norigin: 2018-03-29T15:07:50+00:00\n"
+        "hosts: [{name: host0, slots: 23}]\n"
+        "running: [{id: 1, start: 0, run_limit: 600, allocation: 23*host0}]\n"
+        "pending: [{id: 172024, slots: 23, run_limit: 600}, {id: 172025, slots: 4, run_limit: 60},"
+        " {id: 172026, slots: 24}]\n"
+    )
+    file = tmp_path / "lsb.allocation.plan.json"
+    code, _, _ = _run("solve", source, "--method", "time-based", "--lsf-plan", file)
+    assert code == 0
+    plan = json.loads(file.read_text())
+    assert (plan["TIMESTAMP"], plan["NUM_PLANS"]) == ("Mar 29 15:07:50 2018", "2")
+    # The record of the documents' sample (10.1 planned_scheduling_allocation).
+    assert plan["PLANS"][0] == {
+        "JOB_ID": "montreal@172024",
+        "RANK": "1",
+        "START_TIME": "1522336670",
+        "START_TIME_H": "Mar 29 15:17:50 2018",
+        "FINISH_TIME": "1522337270",
+        "FINISH_TIME_H": "Mar 29 15:27:50 2018",
+        "ALLOC": [{"HOST": "host0", "RSRC": [{"NAME": "slots", "AMOUNT": 23}]}],
+    }
+    assert plan["PLANS"][1]["RANK"] == "2"
+    assert kind_of(file) == "plan"
+
+
+# --- size -----------------------------------------------------------------------------------------
+
+
+def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
+    """Twenty thousand jobs, ten at a time: what is kept does not grow with the log."""
+
+    def lines(jobs: int):  # type: ignore[no-untyped-def]
+        for n in range(jobs):
+            yield _new(n, 100 + n)
+            yield _start(n, 101 + n, "a")
+            yield '"JOB_START_ACCEPT" "10.108" 1643910038 101 3942 3942 0 "" -1 "" -1 -1'
+            if n >= 10:
+                yield _status(n - 10, 102 + n, 64)
+
+    peaks = []
+    for jobs in (2000, 20_000):
+        tracemalloc.start()
+        moment = cut(parse_events(lines(jobs), BadRecords(), {}), None)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(moment.jobs) == 10
+        assert moment.hosts[0].slots == 11
+    assert peaks[1] < 1.2 * peaks[0] + 100_000
