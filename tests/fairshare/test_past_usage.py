@@ -18,7 +18,7 @@ from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import queue_levels
 from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.methods.registry import settings_for
 
 #: Printed by a real LSF at Boston University (scv.bu.edu, batchscheduling.txt): one share each,
 #: default factors. STARTED, CPU_TIME, RUN_TIME, PRIORITY.
@@ -104,7 +104,7 @@ def test_the_loop_starts_from_it() -> None:
         Job(str(n), slots=10, user=user, queue="normal", run_limit=600, run_time=600)
         for n, user in enumerate(("ann", "bob"))
     )
-    session = Session(_queue(share_usage=usage, pending=pending), Settings.of(_queue()))
+    session = Session(_queue(share_usage=usage, pending=pending), settings_for(_queue()))
     session.begin()
     session.advance()
     assert session.world.by_id["1"].start == 0
