@@ -16,7 +16,7 @@ class PlannedJob:
     reserved: slots held now for the job (greedy). bound: no start before this is possible given the
     starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
     a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
-    alternative used.
+    alternative used. terms: host to slots of each term of a compound requirement, () for others.
     """
 
     job: str
@@ -31,6 +31,7 @@ class PlannedJob:
     estimate: int | None = None
     reserved: Mapping[str, int] = field(default_factory=dict)
     alternative: int = 0
+    terms: tuple[Mapping[str, int], ...] = ()
 
     def to_dict(self, now: int) -> dict[str, Any]:
         """Plain data, times in seconds from `now`."""
@@ -55,6 +56,8 @@ class PlannedJob:
             record["fallback"] = self.fallback
         if self.alternative:
             record["alternative"] = self.alternative
+        if self.terms:
+            record["terms"] = [dict(term) for term in self.terms]
         return record
 
 

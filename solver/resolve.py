@@ -33,7 +33,7 @@ from .availability.demand import (
 )
 from .availability.profile import Profile
 from .availability.resources import ResourceTable
-from .placement.compound_limits import counted_once
+from .placement.compound_limits import held_by_terms
 
 
 @dataclass(slots=True)
@@ -89,14 +89,12 @@ class Resolver:
             return [(self._running_use(running, requirement, 0), allocation)]
         rest = job.slots - sum(term.count or 0 for term in requirement.terms)
         counts = [_count(term, rest) for term in requirement.terms]
-        found: list[tuple[Alternative, Allocation]] = []
-        before: set[int] = set()
-        parts = zip(requirement.terms, _cut(allocation, counts), strict=True)
-        for position, (term, part) in enumerate(parts):
-            alternative = self._running_use(running, term.requirement, position)
-            found += counted_once(alternative, part, before, self.table.pools)
-            before |= set(part)
-        return found
+        uses = [
+            self._running_use(running, term.requirement, position)
+            for position, term in enumerate(requirement.terms)
+        ]
+        parts = zip(uses, _cut(allocation, counts), strict=True)
+        return list(held_by_terms(parts, self.table.pools))
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
@@ -171,13 +169,11 @@ class Resolver:
         mask &= allowed & ~self._names(queue.excluded_hosts)
         preference = preference if job.hosts else from_queue
         alternatives = []
-        access = np.zeros(len(mask), dtype=bool)
         for held in _alternatives(simple):
             alternatives.append(
                 self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
             )
-            access |= self.table.access(held)
-        mask &= access
+        mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
         unit = None
         if simple.cu is not None:
             unit = self._unit_of(simple.cu, preference)
@@ -196,6 +192,10 @@ class Resolver:
             first_hosts=firsts,
             alternatives=tuple(alternatives),
         )
+
+    def _open_to(self, alternative: Alternative) -> BoolArray:
+        every = np.ones(len(self.hosts), dtype=bool)
+        return every if alternative.hosts is None else alternative.hosts
 
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
         """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""

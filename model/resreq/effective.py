@@ -27,9 +27,6 @@ def effective_requirement(instance: Instance, job: Job) -> Merged:
         unit=params.unit_for_limits,
         vocabulary=Vocabulary.of_definitions(instance.cluster.resources),
     )
-    job_based = frozenset(
-        usage.resource for usage in instance.reservation_usage if usage.method == "PER_JOB"
-    )
     profile = application.slots if application is not None else None
     limits = profile or queue.slots
     return _effective(
@@ -37,11 +34,20 @@ def effective_requirement(instance: Instance, job: Job) -> Merged:
         application.res_req if application is not None else "",
         queue.res_req,
         tuple(sorted(queue.resrsv_limit.items())),
-        job_based,
+        _job_based(instance),
         options,
         (job.slots, job.most_slots),
         limits[1] if limits is not None else None,
     )
+
+
+def _job_based(instance: Instance) -> frozenset[str]:
+    """Resources that count once a job (RSV-08): as ReservationUsage says, else the shared ones."""
+    stated = {usage.resource: usage.method for usage in instance.reservation_usage}
+    if not instance.params.reserve_per_slot:
+        for shared in instance.cluster.shared:
+            stated.setdefault(shared.name, "PER_JOB")
+    return frozenset(name for name, method in stated.items() if method == "PER_JOB")
 
 
 @lru_cache(maxsize=16384)

@@ -1,8 +1,9 @@
 """Resizable jobs (PLC-14, TBR-14): a running -ar job below its maximum takes what is free.
 
 Growth comes last in a cycle and never touches what pending jobs hold. New slots obey the job's
-span: more slots on any candidate host, whole blocks on new hosts under ptile, the same host under
-hosts=1; same[] keeps to the class of the job's hosts.
+span: more slots on any candidate host, blocks on new hosts under ptile (the last one may be
+smaller where the maximum asks for it), the same host under hosts=1; same[] keeps to the class of
+the job's hosts.
 """
 
 from __future__ import annotations
@@ -65,8 +66,7 @@ def _missing(term: TermDemand, state: JobState) -> TermDemand | None:
         candidates = candidates[~np.isin(candidates, own)]
         if not candidates.size:
             return None
-        block = int(term.ptile[candidates].min())
-        most -= most % block
+        block = min(most, int(term.ptile[candidates].min()))
         if any(state.allocation[int(h)] < int(term.ptile[h]) for h in own):
             # The last host holds a remainder: no further block may follow it.
             return None

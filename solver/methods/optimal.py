@@ -20,7 +20,7 @@ from ..fairshare.stages import Offer
 from ..loop.job_state import JobState
 from ..loop.requests import Shape
 from ..optimal.first_fit import plan_time_based
-from ..placement.earliest import Start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start, still_free
 from ..problem import PlanningProblem
 from . import reserving
 from .reservations import Held
@@ -177,33 +177,18 @@ def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
         from ..optimal.lexicographic import plan_lexicographic
 
         plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
-    index = cycle.world.index
-    by_id = {item.state.job.id: item for item in chosen}
-    starts: dict[str, Start] = {}
-    for planned in plan.reservations:
-        if planned.start is not None and len(by_id[planned.job].demand.terms) == 1:
-            allocation = {index[name]: slots for name, slots in planned.allocation.items()}
-            starts[planned.job] = Start(planned.start, (allocation,), planned.alternative)
-    for item in chosen:
-        if len(item.demand.terms) > 1:  # The plan does not say which term has which slots.
-            found = _alone(profile, item)
-            if found is not None:
-                starts[item.state.job.id] = found
-    return starts
+    return {item.job: start for item in plan if (start := problem.start_of(item)) is not None}
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
     """The earliest start of a job beside what runs, whatever the others get."""
-    from ..placement.earliest import earliest_start
-
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
 def _start_as_planned(cycle: Cycle, item: _Top, planned: Start) -> bool:
     """Start a job where the plan has it, if that is all it could get."""
-    terms = item.demand.terms
-    exact = len(terms) == 1 and terms[0].most == terms[0].slots
-    if not exact or not _still_free(cycle, item, planned):
+    exact = all(term.most == term.slots for term in item.demand.terms)
+    if not exact or not still_free(cycle.beside(item.closed, item.state), item.demand, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
     return True
@@ -216,18 +201,3 @@ def _start(cycle: Cycle, item: _Top) -> bool:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")
     return True
-
-
-def _still_free(cycle: Cycle, item: _Top, planned: Start) -> bool:
-    """Whether the planned slots are free now beside everything, by the rules of dispatch."""
-    term = item.demand.terms[0]
-    beside = cycle.beside(item.closed, item.state)
-    alternative = term.alternatives[planned.alternative]
-    room = beside.room(item.demand, term, alternative, beside.now)
-    slots = planned.terms[0]
-    inside = all(room.caps[host] >= count for host, count in slots.items())
-    totals = all(
-        group.slots is None or sum(n for h, n in slots.items() if group.mask[h]) <= group.slots
-        for group in room.groups
-    )
-    return inside and totals

@@ -39,7 +39,9 @@ def plan_optimal(
     if objective != "lexicographic":
         from .weighted import plan_weighted
 
-        found = plan_weighted(problem, warm, budget, objective, on_progress=on_progress)
+        found = plan_weighted(
+            problem, warm, budget, objective, together.jointly, on_progress=on_progress
+        )
     else:
         from .lexicographic import plan_lexicographic
 
