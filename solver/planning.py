@@ -11,6 +11,7 @@ from typing import Any
 from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.plan import Plan
+from .certify import certified
 from .methods.greedy import plan_greedy
 from .optimal.first_fit import plan_time_based
 from .problem import PlanningProblem
@@ -45,6 +46,7 @@ def plan(
     a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
     exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
     on_progress: called with what the search has as it goes.
+    Every plan is judged before it is returned (:mod:`.certify`).
     Raises InputError for an unknown method or objective, and for negative limits.
     """
     if method not in METHODS:
@@ -54,9 +56,10 @@ def plan(
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     if method == "greedy":
-        return plan_greedy(PlanningProblem.of(instance))
+        return certified(instance, plan_greedy(PlanningProblem.of(instance)), as_lsf=True)
     if method == "time-based":
-        return plan_time_based(PlanningProblem.of(instance), jobs=jobs)
+        found = plan_time_based(PlanningProblem.of(instance), jobs=jobs)
+        return certified(instance, found, as_lsf=True)
     from .optimal import plan_optimal
     from .optimal.budget import Budget
 
@@ -70,9 +73,10 @@ def plan(
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)
-    return plan_optimal(
+    found = plan_optimal(
         problem, budget, method=method, objective=objective, on_progress=on_progress
     )
+    return certified(instance, found, as_lsf=as_lsf)
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -14,6 +14,7 @@ from ..optimal.lexicographic import Progress, warm_starts
 from ..optimal.objectives import Objective
 from ..optimal.weighted import earliest_alone
 from ..placement.earliest import Start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel, alternatives
@@ -137,6 +138,7 @@ def _as_plan(
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
     by_id = {demand.job.id: demand for demand in problem.demands}
+    placed = with_fewest_units(profile, problem.demands, placed)
     for job, start in sorted(placed.items(), key=lambda item: item[1].time):
         reason = what_it_waits_for(problem, by_id[job], start, profile)
         hold_start(profile, by_id[job], start)

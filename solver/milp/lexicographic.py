@@ -12,6 +12,7 @@ from ..availability.profile import Profile
 from ..optimal.budget import Budget
 from ..optimal.lexicographic import Progress
 from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel
@@ -133,7 +134,10 @@ def _profile(problem: PlanningProblem, settled: list[_SettledJob]) -> Profile:
 def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[PlannedJob]:
     profile = problem.base.copy()
     found: list[PlannedJob] = []
+    starts = {item.demand.job.id: item.start for item in settled}
+    starts = with_fewest_units(profile, problem.demands, starts)
     for item in settled:
+        item.start = starts[item.demand.job.id]
         reason = what_it_waits_for(problem, item.demand, item.start, profile)
         hold_start(profile, item.demand, item.start)
         planned = problem.planned(

@@ -19,6 +19,7 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
@@ -347,6 +348,11 @@ def plan_lexicographic(
 def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]:
     profile = problem.base.copy()
     found: list[PlannedJob] = []
+    if not search.same_as_warm:
+        starts = {item.demand.job.id: item.start for item in search.settled}
+        starts = with_fewest_units(profile, problem.demands, starts)
+        for item in search.settled:
+            item.start = starts[item.demand.job.id]
     for item in search.settled:
         reason = what_it_waits_for(problem, item.demand, item.start, profile, found)
         hold_start(profile, item.demand, item.start)

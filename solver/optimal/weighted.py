@@ -13,6 +13,7 @@ from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
@@ -178,6 +179,7 @@ def _as_plan(
         if demand.job.id not in best
     ]
     proved = value <= low + NEAR and not why
+    best = with_fewest_units(problem.base, problem.demands, best)
     profile = problem.base.copy()
     entries: dict[str, PlannedJob] = {}
     ordered = sorted(

@@ -66,6 +66,14 @@ def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
     return None
 
 
+def place_again(profile: Profile, demand: Demand, start: Start) -> Start | None:
+    """Where a job of one term goes at the same time with the same alternative; None for nowhere."""
+    (term,) = demand.terms
+    alternative = term.alternatives[start.alternative]
+    allocation = _placed(profile, demand, term, alternative, start.time)
+    return None if allocation is None else Start(start.time, (allocation,), start.alternative)
+
+
 def _placed(
     profile: Profile,
     demand: Demand,

@@ -73,14 +73,19 @@ def _broken(
             yield blame("limit", guilty, text, "", time)
         return
     for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
-        most = rule.most
-        if rule.per_processor:
-            most = math.ceil(most * facts.hosts[host].processors - SLACK)
+        most = most_on(facts, rule, host)
         guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
         used = sum(_on_one_host(facts, rule, item, host, time) for item in active)
         if guilty and used > most + SLACK:
             text = f"{shown(used)} {rule.what} on host {host} at {time} s"
             yield blame("limit", guilty, f"{text}, {rule.name} allows {shown(most)}", host, time)
+
+
+def most_on(facts: Facts, rule: Rule, host: str) -> float:
+    """What a rule that holds for each host allows on this one."""
+    if rule.per_processor:
+        return math.ceil(rule.most * facts.hosts[host].processors - SLACK)
+    return rule.most
 
 
 def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:

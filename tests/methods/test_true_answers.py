@@ -161,9 +161,7 @@ def test_infeasible_is_a_proof(instance: Instance, method: str, objective: str) 
     found = answer(instance, method, objective)
     assert found.unplaced == ()
     assert all(item.start == 0 for item in found.reservations)
-    assert found.status == (
-        "optimal" if objective != "makespan" or len(found.reservations) == 1 else found.status
-    )
+    assert found.status == "optimal"
 
 
 @pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "lexicographic"])
@@ -188,9 +186,10 @@ def test_endless_jobs_that_never_run_beside_each_other_are_infeasible(
 @every_exact_method
 def test_without_time_nothing_is_called_infeasible(method: str, objective: str) -> None:
     found = solve(ENDLESS_FIRST, method, objective=objective, time_limit=0)
-    assert found.status == "feasible"
     assert validate(ENDLESS_FIRST, found) == []
-    if found.unplaced:
+    assert found.status in ("feasible", "optimal")
+    if found.unplaced or objective == "lexicographic":
+        assert found.status == "feasible"
         assert "the limit of the search" in found.unplaced[0].reason
         assert any("the limit of the search" in note for note in found.notes)
 
@@ -232,7 +231,7 @@ def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
 
     assert said({"h1": 1}, {"h0": 1}, {"h1": 1}) == ""
     assert "h1 has no lic" in said({"h1": 1}, {"h1": 1}, {"h0": 1})
-    assert "does not meet the select section" in said({"h0": 1}, {"h1": 1}, {"h1": 1})
+    assert "first host" in said({"h0": 1}, {"h1": 1}, {"h1": 1})
     assert "terms" in said({"h1": 1}, {"h0": 1})
     assert "terms" in said({"h1": 2}, {"h0": 1}, {})
     assert "terms" in said({"h1": 1}, {"h0": 1}, {"h0": 1})
