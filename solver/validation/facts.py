@@ -90,6 +90,9 @@ class Facts:
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
     _expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
+    _everyone: dict[str, frozenset[str]] = field(default_factory=dict)
+    _alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
+    _reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
 
     @classmethod
@@ -135,7 +138,8 @@ class Facts:
             else holding
             for holding in self.planned
         ]
-        return replace(self, planned=planned, by_host=_by_host([*self.running, *planned]))
+        by_host = _by_host([*self.running, *planned])
+        return replace(self, planned=planned, by_host=by_host, _alike={})
 
     def _resolved(
         self,
@@ -164,12 +168,22 @@ class Facts:
         if recorded and tuple(recorded) != (allocation,):
             fault = "the terms that the plan records are not its allocation"
             return replace(holding, requirement=found, parts=bare, fault=fault)
-        part = TermShare(allocation, found)
         count = len(found.rusage.alternatives) if found.rusage else 1
         if not 0 <= alternative < count:
             fault = f"it uses rusage alternative {alternative}, its requirement has {count}"
+            part = TermShare(allocation, found)
             return replace(holding, requirement=found, parts=(part,), fault=fault)
-        return replace(holding, requirement=found, parts=(with_reservations(part, alternative),))
+        parts = (TermShare(allocation, found, self._reservations(found, alternative)),)
+        start, finish = holding.start, holding.finish
+        return Holding(job, start, finish, allocation, holding.planned, found, parts)
+
+    def _reservations(self, simple: Simple, alternative: int) -> tuple[Reservation, ...]:
+        """What a requirement of this plan reserves; equal requests share one."""
+        key = (id(simple), alternative)
+        if key not in self._reserved:
+            bare = with_reservations(TermShare({}, simple), alternative)
+            self._reserved[key] = bare.reservations
+        return self._reserved[key]
 
     def requirement(self, job: Job) -> Requirement | str:
         """The merged requirement of a job, or why it is refused; equal requests share one."""
@@ -218,6 +232,21 @@ class Facts:
             expand = self.instance.cluster.expand
             self._expanded[key] = frozenset(host for name in key for host in expand(name) or ())
         return self._expanded[key]
+
+    def everyone(self, attribute: str) -> frozenset[str]:
+        """The users, queues or projects of all jobs that run or are planned."""
+        if attribute not in self._everyone:
+            found = frozenset(getattr(holding.job, attribute) for holding in self.holdings())
+            self._everyone[attribute] = found
+        return self._everyone[attribute]
+
+    def alike(self) -> dict[tuple[str, str, str], list[Holding]]:
+        """All jobs by user, queue and project: limits cover all of a kind or none."""
+        if not self._alike:
+            for holding in self.holdings():
+                job = holding.job
+                self._alike.setdefault((job.user, job.queue, job.project), []).append(holding)
+        return self._alike
 
     def hosts_have(self, resource: str) -> bool:
         """Whether the resource is host-based: some host carries an amount of it."""

@@ -57,7 +57,9 @@ def limits(facts: Facts) -> Iterator[Violation]:
                     rules.setdefault(rule, []).append(job)
         for rule, blamed in rules.items():
             if rule not in covered:
-                covered[rule] = [item for item in facts.holdings() if rule.covers(item.job)]
+                alike = facts.alike()
+                kinds = [jobs for jobs in alike.values() if rule.covers(jobs[0].job)]
+                covered[rule] = [item for jobs in kinds for item in jobs]
             active = [item for item in covered[rule] if item.active(time)]
             yield from _broken(facts, rule, blamed, active, time)
 
@@ -180,9 +182,9 @@ def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     """The rows of one Limit section that cover the job."""
-    users = _scope(facts, limit.users, job.user, _everyone(facts, "user"))
-    queues = _scope(facts, limit.queues, job.queue, _everyone(facts, "queue"))
-    projects = _scope(facts, limit.projects, job.project, _everyone(facts, "project"))
+    users = _scope(facts, limit.users, job.user, "user")
+    queues = _scope(facts, limit.queues, job.queue, "queue")
+    projects = _scope(facts, limit.projects, job.project, "project")
     row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
     if not row.covers(job):
         return
@@ -205,19 +207,15 @@ def _whose(limit: Limit, job: Job) -> str:
     return f" for {' '.join(own)}" if own else ""
 
 
-def _everyone(facts: Facts, attribute: str) -> frozenset[str]:
-    return frozenset(getattr(holding.job, attribute) for holding in facts.holdings())
-
-
 def _scope(
-    facts: Facts, scope: Scope | None, value: str, everyone: frozenset[str]
+    facts: Facts, scope: Scope | None, value: str, attribute: str
 ) -> frozenset[str] | None:
     """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
     if scope is None:
         return None
     named = frozenset[str]()
     for name in scope.names:
-        named |= everyone if name == "all" else facts.members(name)
+        named |= facts.everyone(attribute) if name == "all" else facts.members(name)
     for name in scope.excluded:
         named -= facts.members(name)
     if not scope.each:

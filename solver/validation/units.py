@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, combinations, islice
 
 from ...model.resreq.syntax import Cu
@@ -40,7 +41,7 @@ def cu_fewest(facts: Facts) -> Iterator[Violation]:
     """maxcus, balance and pref=bestfit: no more units than the job needs beside the others."""
     for holding, part, cu in _bound_to_fewest(facts):
         used = shape.units_used(facts, cu, part.allocation)
-        if len(used) < 2 or len(used) > sum(part.allocation.values()):
+        if len(used) < 2 or (cu.maxcus is not None and len(used) > cu.maxcus):
             continue
         found = _in_fewer(facts, holding, part, cu, len(used) - 1)
         if found is not None:
@@ -54,6 +55,8 @@ def cu_fewest(facts: Facts) -> Iterator[Violation]:
 
 def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
     for holding in facts.planned:
+        if next(shape.slot_count(replace(facts, planned=[holding])), None) is not None:
+            continue
         for part in holding.parts:
             cu = part.requirement.cu
             if cu is None or not part.allocation:
