@@ -17,7 +17,7 @@ import numpy as np
 from ..availability.demand import Allocation, Alternative, Demand, Room, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
-from . import fits, place
+from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
 from .supply import busy_units
 
@@ -94,7 +94,7 @@ def _placed(
         elif room.free_now is None:
             free = np.maximum(profile.free(SLOTS, time), 0).astype(np.int64)
             room = replace(room, free_now=free)
-    return place(term, room)
+    return place_least(term, room)
 
 
 def can_start(profile: Profile, demand: Demand, time: int) -> bool:
@@ -105,7 +105,7 @@ def can_start(profile: Profile, demand: Demand, time: int) -> bool:
         return False
     term = demand.terms[0]
     return any(
-        fits(term, profile.room(demand, term, alternative, time))
+        fits_at_all(term, profile.room(demand, term, alternative, time))
         for alternative in term.alternatives
         if not alternative.missing
     )

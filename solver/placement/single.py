@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..availability.demand import Allocation, Room, TermDemand
 from .choose import Rules
 from .combine import combine, exact_for, feasible
@@ -13,13 +11,12 @@ from .supply import Supply, supplies
 
 
 def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation | None:
-    """Exactly `slots` slots (default: the fewest of the term that fit) by the tie rules, or None.
+    """Exactly `slots` slots (default term.slots) by the tie rules of the package, or None.
 
     Host index -> slots in allocation order: units in their order, hosts in candidate order, the
     first execution host first.
     """
-    if slots is None:
-        return next((found for n in _sizes(term, room) if (found := place(term, room, n))), None)
+    slots = term.slots if slots is None else slots
     if is_plain(term, room):
         return place_plain(term, room, slots)
     classes = (_place_class(term, supply, room, slots) for supply in supplies(term, room, slots))
@@ -37,8 +34,7 @@ def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
 
 def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
     """Whether :func:`place` finds a placement, without building it where that is possible."""
-    if slots is None:
-        return any(fits(term, room, size) for size in _sizes(term, room))
+    slots = term.slots if slots is None else slots
     if is_plain(term, room):
         return fits_plain(term, room, slots)
     for supply in supplies(term, room, slots):
@@ -51,14 +47,6 @@ def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
         elif feasible(supply, term.unit, room, slots):
             return True
     return False
-
-
-def _sizes(term: TermDemand, room: Room) -> range:
-    """Numbers of slots to try, ascending."""
-    largest = term.largest
-    if largest > term.slots:
-        largest = max(term.slots, min(largest, int(np.sum(room.caps[term.candidates]))))
-    return range(term.slots, largest + 1)
 
 
 def _place_class(term: TermDemand, supply: Supply, room: Room, slots: int) -> Allocation | None:

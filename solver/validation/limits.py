@@ -207,9 +207,7 @@ def _whose(limit: Limit, job: Job) -> str:
     return f" for {' '.join(own)}" if own else ""
 
 
-def _scope(
-    facts: Facts, scope: Scope | None, value: str, attribute: str
-) -> frozenset[str] | None:
+def _scope(facts: Facts, scope: Scope | None, value: str, attribute: str) -> frozenset[str] | None:
     """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
     if scope is None:
         return None
