@@ -2,8 +2,9 @@
 
 :func:`place` gives exactly so many slots, :func:`place_least` the fewest of a range that fit,
 :func:`place_most` as many as LSF would at dispatch; :func:`fits` and :func:`fits_at_all` only say
-whether the first two would find something. A None is a proof: no placement keeps the rules. Where several do, these rules choose, so that the answer is always the
-same:
+whether the first two would find something. A None is a proof: no placement keeps the rules.
+
+Where several do, these rules choose, so that the answer is always the same:
 
 * Hosts are taken in candidate order, units in the order: unit of the first execution host, host
   preference, pref (free slots, ties in configuration order), configuration.

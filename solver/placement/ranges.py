@@ -1,5 +1,4 @@
-"""A range of slots (-n min,max): the least of it, and as LSF fills it at dispatch (PLC-02, PLC-07,
-PLC-14)."""
+"""A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14)."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from .single import fits, place
 
 
 def place_least(term: TermDemand, room: Room) -> Allocation | None:
-    """The fewest slots of the range that fit, or None: the minimum, or more where only that fits."""
+    """The fewest slots of the range that fit: the minimum, or more where only more fit; or None."""
     return next((found for n in _sizes(term, room) if (found := place(term, room, n))), None)
 
 
