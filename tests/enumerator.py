@@ -263,7 +263,7 @@ class Enumerator:
             for usage in item
         }
         for usage in terms_of(self.instance.queue(job.queue).res_req)[0].alternatives[0]:
-            once = self._method(usage.resource) == "PER_JOB"
+            once = len(self.asked(job)) > 1 and self._method(usage.resource) == "PER_JOB"
             if usage.resource in names or (once and (position or usage.resource in everywhere)):
                 continue
             own.append(usage)
