@@ -82,16 +82,17 @@ def _cluster(random: Random) -> Cluster:
     cut = random.randint(1, len(names))
     parts = [names[:cut], names[cut : cut + 2], names[cut + 2 :]]
     units = tuple(ComputeUnit(f"e{n}", "enc", tuple(part)) for n, part in enumerate(parts) if part)
-    some = [frozenset(random.sample(names, random.randint((len(names) + 1) // 2, len(names)))) for _ in "ABC"]
+    some = [
+        frozenset(random.sample(names, random.randint((len(names) + 1) // 2, len(names))))
+        for _ in "ABC"
+    ]
     shared = (
         SharedResource("lic", float(random.randint(1, 3)), random.choice([None, some[2]])),
         SharedResource("licA", 1.0, some[0]),
         SharedResource("licB", 1.0, some[1]),
         SharedResource("lim", 1.0),
     )
-    return Cluster(
-        hosts, unit_types=("enc",), default_unit_type="enc", units=units, shared=shared
-    )
+    return Cluster(hosts, unit_types=("enc",), default_unit_type="enc", units=units, shared=shared)
 
 
 def _queue(random: Random) -> Queue:
@@ -113,9 +114,7 @@ def _limits(random: Random, cluster: Cluster) -> tuple[Limit, ...]:
         [{"slots": 2.0}, {"slots": 4.0}, {"jobs": 1.0}, {"mem": 150.0}, {"lic": 1.0}]
     )
     users = random.choice([None, Scope(("all",), each=True), Scope(("ann",))])
-    hosts = random.choice(
-        [None, Scope(("all",), each=True), Scope(tuple(random.sample(names, 1)))]
-    )
+    hosts = random.choice([None, Scope(("all",), each=True), Scope(tuple(random.sample(names, 1)))])
     if "lic" in amounts:
         hosts = None
     return (Limit("some", amounts, users=users, hosts=hosts),)

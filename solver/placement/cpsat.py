@@ -254,7 +254,7 @@ def _again(model: _Model, solver: cp_model.CpSolver) -> bool:
     """Solve once more from the last solution; whether there is one."""
     from ortools.sat.python import cp_model
 
-    model.cp.clear_hints()
+    model.cp.clear_hints()  # type: ignore[no-untyped-call]
     for index in range(len(model.cp.proto.variables)):
         variable = model.cp.get_int_var_from_proto_index(index)
         model.cp.add_hint(variable, solver.value(variable))
