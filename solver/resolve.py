@@ -34,6 +34,7 @@ from .availability.demand import (
 from .availability.profile import Profile
 from .availability.resources import ResourceTable
 from .placement.compound_limits import held_by_terms
+from .placement.term_split import split_over_terms
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class Resolver:
     reserving: bool = True
     honour_windows: bool = False
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
+    _selected: dict[int, BoolArray] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
 
     @classmethod
@@ -81,7 +83,7 @@ class Resolver:
         """What a running job uses and where, one pair a term of its requirement.
 
         rusage is that of the alternative it started with; the terms of a compound requirement
-        took their slots in the order of the allocation.
+        took their slots in the order of the allocation, each on hosts that it may have.
         """
         job = running.job
         requirement = self._requirement(job)
@@ -93,8 +95,19 @@ class Resolver:
             self._running_use(running, term.requirement, position)
             for position, term in enumerate(requirement.terms)
         ]
-        parts = zip(uses, _cut(allocation, counts), strict=True)
-        return list(held_by_terms(parts, self.table.pools))
+        masks = [
+            self._select(term.requirement) & self._open_to(use)
+            for term, use in zip(requirement.terms, uses, strict=True)
+        ]
+        parts = split_over_terms(allocation, counts, masks)
+        return list(held_by_terms(zip(uses, parts, strict=True), self.table.pools))
+
+    def _select(self, simple: Simple) -> BoolArray:
+        """Hosts that meet a select section, looked up once."""
+        key = id(simple)
+        if key not in self._selected:
+            self._selected[key] = select_mask(simple.select, self.hosts)
+        return self._selected[key]
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
@@ -285,24 +298,6 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
-
-
-def _cut(allocation: Allocation, counts: list[int]) -> list[Allocation]:
-    """An allocation cut into parts of `counts` slots, in its order."""
-    parts: list[Allocation] = []
-    left = dict(allocation)
-    for count in counts:
-        part: Allocation = {}
-        for host in list(left):
-            taken = min(count, left[host])
-            if taken:
-                part[host] = taken
-                count -= taken
-                left[host] -= taken
-                if not left[host]:
-                    del left[host]
-        parts.append(part)
-    return parts
 
 
 def _count(term: Term, rest: int) -> int:

@@ -219,6 +219,23 @@ def test_a_plan_records_which_term_is_where(method: str, objective: str) -> None
     assert found.to_dict()["reservations"][0]["terms"] == [{"h1": 1}, {"h0": 1}, {"h1": 1}]
 
 
+@every_method
+def test_the_terms_of_a_running_job_are_on_hosts_that_they_may_have(
+    method: str, objective: str
+) -> None:
+    """The licence is in use although the order of the allocation gives it to another term."""
+    (compound,) = C2.pending
+    run = RunningJob(replace(compound, id="r"), 0, {"h1": 2, "h0": 1})
+    hosts = (host("h0", 2), host("h1", 2))
+    instance = replace(
+        C2,
+        cluster=replace(C2.cluster, hosts=hosts),
+        running=(run,),
+        pending=(job("k", 1, "rusage[lic=1]"),),
+    )
+    assert answer(instance, method, objective)["k"].start == 100
+
+
 def test_the_judge_splits_a_plan_that_records_no_terms() -> None:
     assert faults(C2, {"j": (0, {"h1": 2, "h0": 1})}) == []
 
