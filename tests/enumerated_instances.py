@@ -115,8 +115,6 @@ def _limits(random: Random, cluster: Cluster) -> tuple[Limit, ...]:
     )
     users = random.choice([None, Scope(("all",), each=True), Scope(("ann",))])
     hosts = random.choice([None, Scope(("all",), each=True), Scope(tuple(random.sample(names, 1)))])
-    if "lic" in amounts:
-        hosts = None
     return (Limit("some", amounts, users=users, hosts=hosts),)
 
 

@@ -304,12 +304,21 @@ class Enumerator:
         if resource == "jobs":
             return float(bool(inside))
         if self._is_shared(resource):
-            return sum(
-                amount
-                for kind, number, amount in reserved
-                if kind == "shared" and self.instance.cluster.shared[int(number)].name == resource
-            )
+            return self._shared_within(form, resource, inside)
         return sum(amount for name, h, amount in reserved if name == resource and h in inside)
+
+    def _shared_within(self, form: Form, resource: str, inside: Sequence[str]) -> float:
+        """What the form holds of a shared resource through some of its hosts."""
+        total = 0.0
+        for position, (asked, term) in enumerate(
+            zip(self.asked(form.job), form.terms, strict=True)
+        ):
+            there = [slots for host, slots in term if host in inside]
+            times = {"PER_SLOT": sum(there), "PER_HOST": len(there), "PER_JOB": bool(there)}
+            for usage in self._usages(form.job, asked, position, form.alternative):
+                if usage.resource == resource:
+                    total += times[self._method(resource)] * usage.steps[0][0]
+        return total
 
     # --- all forms ------------------------------------------------------------
 

@@ -184,6 +184,8 @@ class ResourceTable:
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
                     continue
+                elif each and per is Per.JOB and resource in self._pool_index:
+                    per = Per.HOST  # what is shared is in use on every host of the job
                 index = self._limit_index(limit, resource, amount, key)
                 (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools

@@ -10,7 +10,7 @@ from ...model.job import Job
 from ...model.limits import Limit, Scope
 from .capacity import blame
 from .facts import SLACK, Facts, Holding
-from .usage import of_shared, on_host
+from .usage import of_shared_on, on_host
 from .violation import Violation, shown
 
 
@@ -97,14 +97,9 @@ def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
         return sum(holding.allocation[host] for host in inside)
     if rule.what == "jobs":
         return 1 if inside else 0
-    total = sum(on_host(facts, holding, rule.what, host, time) for host in inside)
-    if facts.hosts_have(rule.what) or not inside:
-        return total
-    return sum(
-        of_shared(facts, holding, location, time)
-        for location in facts.instance.cluster.shared
-        if location.name == rule.what
-    )
+    if facts.hosts_have(rule.what):
+        return sum(on_host(facts, holding, rule.what, host, time) for host in inside)
+    return of_shared_on(facts, holding, rule.what, time, rule.on)
 
 
 def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:
@@ -115,7 +110,9 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
         return holding.allocation[host]
     if rule.what == "jobs":
         return 1
-    return on_host(facts, holding, rule.what, host, time)
+    if facts.hosts_have(rule.what):
+        return on_host(facts, holding, rule.what, host, time)
+    return of_shared_on(facts, holding, rule.what, time, lambda name: name == host)
 
 
 # --- which rules cover a job --------------------------------------------------------------------

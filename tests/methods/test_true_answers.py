@@ -9,7 +9,7 @@ from judging import entry, faults, host, job, problem, racks, running
 from slotwise.model.cluster import Cluster, ComputeUnit, SharedResource
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, ReservationUsage
+from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
 from slotwise.solver.loop.simulation import simulate
@@ -389,6 +389,21 @@ def test_a_static_shared_resource_under_a_limit_knows_no_duration(
     )
     found = answer(instance, method, objective)
     assert sorted(item.start or 0 for item in found.reservations) == [0, hours]
+
+
+@every_method
+@pytest.mark.behaviour("RSV-10", "TBR-10")
+def test_a_limit_for_each_host_counts_what_is_shared_on_every_host_of_a_job(
+    method: str, objective: str
+) -> None:
+    instance = problem(
+        job("1", 2, "rusage[lic=1] span[ptile=1]"),
+        job("2", 1, "select[hname=='h2'] rusage[lic=1]", submit=1),
+        cluster=Cluster((host("h1"), host("h2")), shared=(SharedResource("lic", 5),)),
+        limits=(Limit("few", {"lic": 1.0}, hosts=Scope(("all",), each=True)),),
+    )
+    found = answer(instance, method, objective)
+    assert sorted(item.start or 0 for item in found.reservations) == [0, 100]
 
 
 # --- F13: growth --------------------
