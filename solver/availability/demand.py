@@ -114,6 +114,8 @@ class TermDemand:
         where a certain host must be first and the slots to give up would be its own: the remainder
         of a ptile, or what makes its unit large enough.
         """
+        if self.most <= self.slots:
+            return self.slots
         tiled = self.ptile is not None and not self.one_host
         bound = tiled or (self.unit is not None and self.unit.usablecuslots)
         even = self.unit is not None and self.unit.balance  # the maximum is disregarded
