@@ -49,7 +49,7 @@ def cu_fewest(facts: Facts) -> Iterator[Violation]:
             there = " ".join(f"{slots}*{host}" for host, slots in found.items())
             text = f"it uses {len(used)} compute units, {fewer} would do: {there}"
             yield Violation(
-                "cu", f"job {holding.job.id}: {text}", holding.job.id, "", holding.start
+                "cu-fewest", f"job {holding.job.id}: {text}", holding.job.id, "", holding.start
             )
 
 
