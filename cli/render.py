@@ -56,7 +56,8 @@ def _plan_text(instance: Instance, plan: Plan) -> str:
         )
         table.add_row(item.job, start, where, status, item.waits_for)
     for missing in plan.unplaced:
-        table.add_row(missing.job, "never", "", "", missing.reason)
+        when = "no place found" if plan.status == "feasible" else "never"
+        table.add_row(missing.job, when, "", "", missing.reason)
     lines = [table_text(table), _summary(plan)]
     return "".join(lines)
 

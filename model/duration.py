@@ -12,10 +12,11 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
     In order: -W, queue RUNLIMIT, application RUNLIMIT, application RUNTIME, and the CPU limit of
     job, queue or application as a last resort.
     """
+    if job.run_limit is not None:
+        return job.run_limit
     queue = instance.queue(job.queue)
     application = instance.application(job.application)
     chain = (
-        job.run_limit,
         queue.run_limit if queue.run_limit is not None else queue.run_limit_max,
         application.run_limit if application else None,
         application.run_time if application else None,

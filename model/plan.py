@@ -19,7 +19,8 @@ class PlannedJob:
     starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
     a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
     alternative used. needs_backfill: the queue that would have to have BACKFILL for the loop to
-    give the job this start, "" for none.
+    give the job this start, "" for none. terms: host to slots of each term of a compound
+    requirement, () for others.
     """
 
     job: str
@@ -35,6 +36,7 @@ class PlannedJob:
     reserved: Mapping[str, int] = field(default_factory=dict)
     alternative: int = 0
     needs_backfill: str = ""
+    terms: tuple[Mapping[str, int], ...] = ()
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin; ISO stamps where it has one."""
@@ -58,6 +60,8 @@ class PlannedJob:
             record["alternative"] = self.alternative
         if self.needs_backfill:
             record["needs_backfill"] = self.needs_backfill
+        if self.terms:
+            record["terms"] = [dict(term) for term in self.terms]
         return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
 
 

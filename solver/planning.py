@@ -12,6 +12,7 @@ from typing import Any
 from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.plan import Plan
+from .certify import certified
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem
 
@@ -46,6 +47,7 @@ def plan(
     windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
     keep what is held from jobs of queues without BACKFILL. cancel: set it to stop with the best so
     far. on_progress: called with what the search has as it goes.
+    Every plan is judged before it is returned (:mod:`.certify`).
     Raises InputError for an unknown method or objective, and for negative limits.
     """
     if method not in METHODS:
@@ -57,6 +59,8 @@ def plan(
     found = _plan(
         instance, method, objective, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
     )
+    estimates = method in ("greedy", "time-based")
+    found = certified(instance, found, as_lsf=as_lsf or estimates)
     return replace(found, origin=instance.origin)
 
 

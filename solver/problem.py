@@ -90,6 +90,15 @@ class PlanningProblem:
         hosts = self.instance.cluster.hosts
         return {hosts[index].name: slots for index, slots in allocation.items()}
 
+    def start_of(self, item: PlannedJob) -> Start | None:
+        """The start that a plan's entry records, by host index and term; None for an estimate."""
+        if item.start is None:
+            return None
+        index = self.instance.cluster.host_index()
+        parts = item.terms or (item.allocation,)
+        terms = tuple({index[name]: n for name, n in part.items()} for part in parts)
+        return Start(item.start, terms, item.alternative)
+
     def planned(
         self,
         demand: Demand,
@@ -110,6 +119,7 @@ class PlanningProblem:
             proved=bound is not None and bound >= start.time,
             waits_for=waits_for,
             alternative=start.alternative,
+            terms=tuple(map(self.named, start.terms)) if len(start.terms) > 1 else (),
         )
 
 

@@ -35,7 +35,8 @@ from .availability.demand import (
 )
 from .availability.profile import Profile
 from .availability.resources import FloatArray, ResourceTable
-from .placement.compound_limits import counted_once
+from .placement.compound_limits import held_by_terms
+from .placement.term_split import split_over_terms
 
 #: Resources whose value depends on what runs: a selection that names one holds for a moment.
 BY_LOAD = frozenset(
@@ -61,6 +62,7 @@ class Resolver:
     honour_windows: bool = False
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
+    _selected: dict[int, BoolArray] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
     _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
         default_factory=dict
@@ -96,7 +98,7 @@ class Resolver:
         """What a running job uses and where, one pair a term of its requirement.
 
         rusage is that of the alternative it started with; the terms of a compound requirement
-        took their slots in the order of the allocation.
+        took their slots in the order of the allocation, each on hosts that it may have.
         """
         job = running.job
         requirement = self.requirement(job)
@@ -104,14 +106,23 @@ class Resolver:
             return [(self._running_use(running, requirement, 0), allocation)]
         rest = job.slots - sum(term.count or 0 for term in requirement.terms)
         counts = [_count(term, rest) for term in requirement.terms]
-        found: list[tuple[Alternative, Allocation]] = []
-        before: set[int] = set()
-        parts = zip(requirement.terms, _cut(allocation, counts), strict=True)
-        for position, (term, part) in enumerate(parts):
-            alternative = self._running_use(running, term.requirement, position)
-            found += counted_once(alternative, part, before, self.table.pools)
-            before |= set(part)
-        return found
+        uses = [
+            self._running_use(running, term.requirement, position)
+            for position, term in enumerate(requirement.terms)
+        ]
+        masks = [
+            self._select(term.requirement) & self._open_to(use)
+            for term, use in zip(requirement.terms, uses, strict=True)
+        ]
+        parts = split_over_terms(allocation, counts, masks)
+        return list(held_by_terms(zip(uses, parts, strict=True), self.table.pools))
+
+    def _select(self, simple: Simple) -> BoolArray:
+        """Hosts that meet a select section, looked up once."""
+        key = id(simple)
+        if key not in self._selected:
+            self._selected[key] = select_mask(simple.select, self.hosts)
+        return self._selected[key]
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
@@ -236,13 +247,11 @@ class Resolver:
         mask &= allowed & ~self._names(queue.excluded_hosts)
         preference = preference if job.hosts else from_queue
         alternatives = []
-        access = np.zeros(len(mask), dtype=bool)
         for held in _alternatives(simple):
             alternatives.append(
                 self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
             )
-            access |= self.table.access(held)
-        mask &= access
+        mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
         unit = None
         if simple.cu is not None:
             unit = self._unit_of(simple.cu, preference)
@@ -261,6 +270,10 @@ class Resolver:
             first_hosts=firsts,
             alternatives=tuple(alternatives),
         )
+
+    def _open_to(self, alternative: Alternative) -> BoolArray:
+        every = np.ones(len(self.hosts), dtype=bool)
+        return every if alternative.hosts is None else alternative.hosts
 
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
         """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""
@@ -362,24 +375,6 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
-
-
-def _cut(allocation: Allocation, counts: list[int]) -> list[Allocation]:
-    """An allocation cut into parts of `counts` slots, in its order."""
-    parts: list[Allocation] = []
-    left = dict(allocation)
-    for count in counts:
-        part: Allocation = {}
-        for host in list(left):
-            taken = min(count, left[host])
-            if taken:
-                part[host] = taken
-                count -= taken
-                left[host] -= taken
-                if not left[host]:
-                    del left[host]
-        parts.append(part)
-    return parts
 
 
 def _count(term: Term, rest: int) -> int:

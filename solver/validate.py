@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, limits, shape, times
+from .validation import capacity, claims, hosts, limits, shape, times, units
 from .validation.facts import Facts
 from .validation.split import split
 from .validation.violation import Violation
@@ -34,6 +34,7 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     shape.cu_maxcus,
     shape.cu_usable_slots,
     shape.cu_balance,
+    units.cu_fewest,
     shape.cu_exclusive_allowed,
     shape.host_exclusive_allowed,
     shape.resizable,

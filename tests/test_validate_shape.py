@@ -125,7 +125,7 @@ CASES = [
     ),
     Case(
         "cu[balance] by slots",
-        problem(job("j", 5, "cu[balance]"), cluster=racks(r1=2, r2=2)),
+        problem(job("j", 5, "cu[balance]"), cluster=racks(r1=1, r2=1)),
         {"j": (0, {"r1a": 3, "r2a": 2})},
         {"j": (0, {"r1a": 4, "r2a": 1})},
         (

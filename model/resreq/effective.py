@@ -64,16 +64,13 @@ def _merged(instance: Instance, job: Job, slots: tuple[int, int] | None) -> Merg
     application = instance.application(job.application) if job.application else None
     known = Vocabulary.of_definitions(instance.cluster.resources)
     options = requirement_options(instance.params, known)
-    job_based = frozenset(
-        usage.resource for usage in instance.reservation_usage if usage.method == "PER_JOB"
-    )
     limits = _processor_limit(instance, job)
     return _effective(
         job.res_req,
         application.res_req if application is not None else "",
         queue.res_req,
         tuple(sorted(queue.resrsv_limit.items())),
-        job_based,
+        _job_based(instance),
         options,
         slots,
         limits[1] if limits is not None else None,
@@ -84,6 +81,15 @@ def _processor_limit(instance: Instance, job: Job) -> tuple[int, int | None, int
     """PROCLIMIT, the application's before the queue's."""
     application = instance.application(job.application) if job.application else None
     return (application and application.slots) or instance.queue(job.queue).slots
+
+
+def _job_based(instance: Instance) -> frozenset[str]:
+    """Resources that count once a job (RSV-08): as ReservationUsage says, else the shared ones."""
+    stated = {usage.resource: usage.method for usage in instance.reservation_usage}
+    if not instance.params.reserve_per_slot:
+        for shared in instance.cluster.shared:
+            stated.setdefault(shared.name, "PER_JOB")
+    return frozenset(name for name, method in stated.items() if method == "PER_JOB")
 
 
 @lru_cache(maxsize=16384)

@@ -43,7 +43,8 @@ class Use:
     """A use of one host resource or pool, by index into the profile's lists.
 
     reservation: amounts over the life of the job; the amounts are counted once per `per`.
-    once: counted once a job (on each host, in a pool) however many of its terms have the use.
+    once: counted once a job (on each host, in a pool) however many of its terms have the use: a
+    limit on jobs, or a host that an exclusive job has whole.
     """
 
     index: int
@@ -54,11 +55,16 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What one rusage alternative takes (RSV-07): uses of host resources and of pools."""
+    """What one rusage alternative takes (RSV-07): uses of host resources and of pools.
+
+    missing: why it can never be granted ("no host has licX"), "" if it can. hosts: those that have
+    or reach all it names, [H], the only ones that may take it; None for all.
+    """
 
     host_uses: tuple[Use, ...]
     pool_uses: tuple[Use, ...] = ()
-    missing: str = ""  #: why it can never be granted ("no host has licX"), "" if it can
+    missing: str = ""
+    hosts: BoolArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,24 @@ class TermDemand:
     first_hosts: BoolArray | None = None
     alternatives: tuple[Alternative, ...] = ()
 
+    @property
+    def largest(self) -> int:
+        """The most slots worth trying where the minimum does not fit.
+
+        More than the minimum unless every placement of more slots holds one of fewer. It does not
+        where a certain host must be first and the slots to give up would be its own: the remainder
+        of a ptile, or what makes its unit large enough.
+        """
+        if self.most <= self.slots:
+            return self.slots
+        tiled = self.ptile is not None and not self.one_host
+        bound = tiled or (self.unit is not None and self.unit.usablecuslots)
+        even = self.unit is not None and self.unit.balance  # the maximum is disregarded
+        first = self.first_hosts is not None or any(
+            use.per is Per.JOB for item in self.alternatives for use in item.host_uses
+        )
+        return self.most if first and bound and not even else self.slots
+
 
 @dataclass(frozen=True, slots=True)
 class Floor:
@@ -134,7 +158,7 @@ class Demand:
 
     @property
     def slots(self) -> int:
-        """Slots that every start of the job needs."""
+        """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
 
 

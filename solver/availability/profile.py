@@ -102,14 +102,7 @@ class Profile:
             self._hold_hosts(use, allocation, start, end)
         for use in alternative.pool_uses:
             self._hold_pool(use, allocation, start, end)
-        slots = alternative.host_uses[0]
-        capacity = self.table.host_resources[SLOTS].capacity
-        usage = self._usage(SLOTS)
-        for host in whole_hosts:
-            held = allocation.get(host, 0)
-            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
-            if rest > 0:
-                usage.add(host, start, end, slots, rest)
+        self._hold_rest(alternative, allocation, start, end, whole_hosts)
         self._note_times(alternative, start, end)
 
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
@@ -130,6 +123,23 @@ class Profile:
             usage.add(host, start, end, use, float(capacity[host]) if per is Per.WHOLE else times)
             if per is Per.JOB:
                 break
+
+    def _hold_rest(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        start: int,
+        end: int,
+        whole_hosts: Iterable[int],
+    ) -> None:
+        """What the job does not use itself on the hosts that it shares with no other."""
+        capacity = self.table.host_resources[SLOTS].capacity
+        for host in whole_hosts:
+            slots = alternative.host_uses[0]
+            held = allocation.get(host, 0)
+            rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
+            if rest > 0:
+                self._usage(SLOTS).add(host, start, end, slots, rest)
 
     def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         mask = self.table.pools[use.index].mask
@@ -334,6 +344,8 @@ class Profile:
         inside = slice(None) if len(term.candidates) == self.hosts else term.candidates
         bound = UNBOUND if caps is None else np.minimum(np.maximum(caps[inside], 0), UNBOUND)
         whole[inside] = bound
+        if alternative.hosts is not None:
+            whole[~alternative.hosts] = 0
         closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
         if closed is not None:
             whole[closed] = 0

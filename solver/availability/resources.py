@@ -121,22 +121,30 @@ class ResourceTable:
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
         """
-        host_uses = [Use(SLOTS, Per.WHOLE if exclusive else Per.SLOT, flat("slots", 1.0))]
+        whole = Per.WHOLE if exclusive else Per.SLOT
+        host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
         pool_uses: list[Use] = []
         missing = ""
         held: dict[str, tuple[Reservation, Per]] = {}
-        for item in reservations:
-            method = self.method(item.resource)
+        asked = [item for item in reservations if item.initial > 0]
+        for given in asked:
+            method = self.method(given.resource)
+            item = self._without_duration(given)
             held[item.resource] = (item, method)
             if item.resource in self._host_index:
                 host_uses.append(Use(self._host_index[item.resource], method, item))
             elif item.resource in self._pool_index:
-                constant = self._without_duration(item)
-                pool_uses += [Use(i, method, constant) for i in self._pool_index[item.resource]]
+                pool_uses += [Use(i, method, item) for i in self._pool_index[item.resource]]
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 missing = missing or f"no host has {item.resource}"
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
-        return Alternative((*host_uses, *limit_hosts), (*pool_uses, *limit_pools), missing)
+        access = self._access(asked)
+        return Alternative(
+            (*host_uses, *limit_hosts),
+            (*pool_uses, *limit_pools),
+            missing,
+            None if access.all() else access,
+        )
 
     def method(self, resource: str) -> Per:
         """How often a rusage amount counts (RSV-08)."""
@@ -146,7 +154,7 @@ class ResourceTable:
             return Per.SLOT
         return Per.JOB if resource in self._pool_index else Per.HOST
 
-    def access(self, reservations: Iterable[Reservation]) -> BoolArray:
+    def _access(self, reservations: Iterable[Reservation]) -> BoolArray:
         """Hosts that have every resource of `reservations`, [H] (defined and reachable)."""
         mask = np.ones(len(self.instance.cluster.hosts), dtype=bool)
         for item in reservations:
@@ -159,7 +167,10 @@ class ResourceTable:
 
     def _without_duration(self, item: Reservation) -> Reservation:
         """Static shared resources know no duration and no decay (RSV-10)."""
-        static = any(s.name == item.resource and s.static for s in self.instance.cluster.shared)
+        static = item.resource not in self._host_index and any(
+            shared.name == item.resource and shared.static
+            for shared in self.instance.cluster.shared
+        )
         return flat(item.resource, item.initial) if static else item
 
     # --- limits -------------------------------------------------------------------------------
@@ -189,6 +200,8 @@ class ResourceTable:
                     per = Per.HOST if each else Per.JOB
                 elif resource != "slots" and resource not in held:
                     continue
+                elif each and per is Per.JOB and resource in self._pool_index:
+                    per = Per.HOST  # what is shared is in use on every host of the job
                 index = self._limit_index(limit, resource, amount, key)
                 (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools

@@ -4,8 +4,9 @@ A wish to grow has its turn like a pending job. Where fairshare, partitions or p
 stands in their order, beside the jobs that wait, and each slot it gets counts before the next turn
 (FSH-15). First come, first served, growth comes last in a cycle, in queue order; so do the wishes
 that an order had no turn for. It never touches what pending jobs hold. New slots obey the job's
-span: more slots on any candidate host, whole blocks on new hosts under ptile, the same host under
-hosts=1; same[] keeps to the class of the job's hosts.
+span: more slots on any candidate host, blocks on new hosts under ptile (the last one may be
+smaller where the maximum asks for it), the same host under hosts=1; same[] keeps to the class of
+the job's hosts.
 """
 
 from __future__ import annotations
@@ -91,8 +92,7 @@ def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
         candidates = candidates[~np.isin(candidates, own)]
         if not candidates.size:
             return None
-        block = int(term.ptile[candidates].min())
-        most -= most % block
+        block = min(most, int(term.ptile[candidates].min()))
         if any(state.allocation[int(h)] < int(term.ptile[h]) for h in own):
             # The last host holds a remainder: no further block may follow it.
             return None

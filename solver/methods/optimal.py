@@ -19,7 +19,7 @@ from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.ranges import fill_ranges
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start, still_free
 from ..problem import PlanningProblem
 from ..world.cycle_state import CycleState
 from ..world.held import Held
@@ -214,19 +214,7 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
 
         plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
     plan = fill_ranges(problem, plan)
-    index = cycle.world.index
-    by_id = {item.state.job.id: item for item in chosen}
-    starts: dict[str, Start] = {}
-    for planned in plan.reservations:
-        if planned.start is not None and len(by_id[planned.job].demand.terms) == 1:
-            allocation = {index[name]: slots for name, slots in planned.allocation.items()}
-            starts[planned.job] = Start(planned.start, (allocation,), planned.alternative)
-    for item in chosen:
-        if len(item.demand.terms) > 1:  # The plan does not say which term has which slots.
-            found = _alone(profile, item)
-            if found is not None:
-                starts[item.state.job.id] = found
-    return starts
+    return {item.job: start for item in plan if (start := problem.start_of(item)) is not None}
 
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
@@ -236,7 +224,7 @@ def _alone(profile: Profile, item: _Top) -> Start | None:
 
 def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
     """Start a job where the plan has it, if nothing keeps it from there."""
-    if len(item.demand.terms) > 1 or not _still_free(cycle, item, planned):
+    if not still_free(cycle.beside(item.closed, item.state), item.demand, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
     return True
@@ -249,18 +237,3 @@ def _start(cycle: CycleState, item: _Top) -> bool:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")
     return True
-
-
-def _still_free(cycle: CycleState, item: _Top, planned: Start) -> bool:
-    """Whether the planned slots are free now beside everything, by the rules of dispatch."""
-    term = item.demand.terms[0]
-    beside = cycle.beside(item.closed, item.state)
-    alternative = term.alternatives[planned.alternative]
-    room = beside.room(item.demand, term, alternative, beside.now)
-    slots = planned.terms[0]
-    inside = all(room.caps[host] >= count for host, count in slots.items())
-    totals = all(
-        group.slots is None or sum(n for h, n in slots.items() if group.mask[h]) <= group.slots
-        for group in room.groups
-    )
-    return inside and totals

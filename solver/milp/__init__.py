@@ -31,10 +31,16 @@ def plan_milp(
     that the budget does not reach, keeps time-based places, with status "feasible" and a note.
     PuLP is imported on the first call.
     """
+    from .terms import TermsByProgram
+
+    together = TermsByProgram(budget)
+    problem = problem.placing_terms(together)
     if objective == "lexicographic":
         from .lexicographic import plan_lexicographic
 
-        return plan_lexicographic(problem, budget, on_progress=on_progress)
-    from .joint import plan_joint
+        found = plan_lexicographic(problem, budget, on_progress=on_progress)
+    else:
+        from .joint import plan_joint
 
-    return plan_joint(problem, budget, objective, on_progress=on_progress)
+        found = plan_joint(problem, budget, objective, together.jointly, on_progress=on_progress)
+    return together.without_claims(found)

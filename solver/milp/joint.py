@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..optimal.budget import Budget
+from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.first_fit import plan_first_fit
-from ..optimal.lexicographic import Progress
+from ..optimal.lexicographic import Progress, warm_starts
 from ..optimal.objectives import Objective
+from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
 from .starts import TooMany, closure
@@ -24,20 +26,26 @@ MOST_PLACEMENTS = 30_000
 #: Objectives under which a job may start late at no cost: equal optima are told apart by starts.
 IDLE = ("makespan", "tardiness")
 
-Costs = Mapping[str, Mapping[int, float]]
+#: Values that differ by no more are equal.
+NEAR = 1e-9
 
 
 def plan_joint(
     problem: PlanningProblem,
     budget: Budget,
     name: str,
+    jointly: Jointly,
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The optimum of a joint objective; where that is too large, the time-based plan and a note."""
-    warm = plan_first_fit(problem)
+    """The optimum of a joint objective; where that is too large, the time-based plan and a note.
+
+    jointly: places jobs at fixed starts, for those that find no place one after another.
+    """
     objective = Objective(name, problem.instance.now)
-    starts = {item.job: item.start for item in warm.reservations if item.start is not None}
+    alone = earliest_alone(problem)
+    warm, why = completed(problem, warm_starts(problem, plan_first_fit(problem)), alone, jointly)
+    starts = {job: start.time for job, start in warm.items()}
     demands = [demand for demand in problem.demands if demand.job.id in starts]
     by_id = {demand.job.id: demand for demand in demands}
     value = objective.value(by_id, starts)
@@ -49,7 +57,7 @@ def plan_joint(
             f"the integer program (at most {MOST_PLACEMENTS} placements): this is the time-based "
             "plan; use --method optimal"
         )
-        return _time_based(problem, warm, name, value, note)
+        return _as_plan(problem, name, alone, warm, value, None, [note])
     model = PlacementModel(
         problem.base, [(demand, sorted(costs[demand.job.id])) for demand in demands]
     )
@@ -59,8 +67,8 @@ def plan_joint(
         model.minimise(costs)
     outcome, placed = model.solve(budget, seconds=3600.0)
     if not placed and demands:
-        note = "the limit of the search was reached: this is the time-based plan"
-        return _time_based(problem, warm, name, value, note)
+        note = f"{LIMIT}: this is the time-based plan"
+        return _as_plan(problem, name, alone, warm, value, None, [note])
     best = objective.value(by_id, {job: start.time for job, start in placed.items()})
     low = best if outcome.status == "OPTIMAL" else _bound(outcome.bound, objective, len(demands))
     if name in IDLE and placed and outcome.value is not None and not budget.exhausted():
@@ -71,7 +79,10 @@ def plan_joint(
     if on_progress is not None:
         shown = best if low is None else min(low, best)
         on_progress(Progress(len(demands), len(demands), best, shown, budget.elapsed()))
-    return _as_plan(problem, name, costs, placed, best, low)
+    notes = [f"not proved: {why}"] if why else []
+    if low is None or best > low + NEAR:
+        notes.append(f"not proved: {LIMIT}")
+    return _as_plan(problem, name, alone, placed, best, low, notes)
 
 
 def _costs(
@@ -117,60 +128,40 @@ def _bound(bound: float | None, objective: Objective, jobs: int) -> float | None
 def _as_plan(
     problem: PlanningProblem,
     name: str,
-    costs: Costs,
+    alone: Mapping[str, int],
     placed: dict[str, Start],
     value: float,
     low: float | None,
+    notes: Sequence[str],
 ) -> Plan:
-    proved = low is not None and value <= low + 1e-9
+    """notes: why nothing is proved, none if it is."""
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
     by_id = {demand.job.id: demand for demand in problem.demands}
+    placed = with_fewest_units(profile, problem.demands, placed)
     for job, start in sorted(placed.items(), key=lambda item: item[1].time):
         reason = what_it_waits_for(problem, by_id[job], start, profile)
         hold_start(profile, by_id[job], start)
         entries[job] = problem.planned(
-            by_id[job], start, "milp", bound=_first(problem, by_id[job], costs), waits_for=reason
+            by_id[job], start, "milp", bound=alone[job], waits_for=reason
         )
     return Plan(
         method="milp",
         objective=name,
-        status=("optimal" if len(placed) == len(by_id) else "infeasible") if proved else "feasible",
+        status="feasible" if notes else ("optimal" if len(placed) == len(by_id) else "infeasible"),
         now=problem.instance.now,
         reservations=tuple(
             entries[demand.job.id] for demand in problem.demands if demand.job.id in entries
         ),
-        unplaced=_unplaced(problem, set(placed)),
+        unplaced=tuple(
+            Unplaced(
+                demand.job.id,
+                LIMIT if demand.job.id in alone and notes else reason_unplaced(problem, demand),
+            )
+            for demand in problem.demands
+            if demand.job.id not in placed
+        ),
         value=value,
         bound=low if low is None else min(low, value),
-        notes=() if proved else ("not proved: the limit of the search was reached",),
-    )
-
-
-def _first(problem: PlanningProblem, demand: Demand, costs: Costs) -> int:
-    """No start of the job before this one is possible."""
-    alone = earliest_start(problem.base, demand) if len(demand.terms) == 1 else None
-    return min(costs[demand.job.id]) if alone is None else alone.time
-
-
-def _time_based(problem: PlanningProblem, warm: Plan, name: str, value: float, note: str) -> Plan:
-    """The time-based plan under the objective; "feasible", as nothing is proved."""
-    started = tuple(item for item in warm.reservations if item.start is not None)
-    return replace(
-        warm,
-        method="milp",
-        objective=name,
-        status="feasible",
-        reservations=started,
-        unplaced=_unplaced(problem, {item.job for item in started}),
-        value=value,
-        notes=(note,),
-    )
-
-
-def _unplaced(problem: PlanningProblem, placed: set[str]) -> tuple[Unplaced, ...]:
-    return tuple(
-        Unplaced(demand.job.id, reason_unplaced(problem, demand))
-        for demand in problem.demands
-        if demand.job.id not in placed
+        notes=tuple(notes),
     )

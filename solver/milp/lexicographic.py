@@ -13,6 +13,7 @@ from ..optimal.budget import Budget
 from ..optimal.lexicographic import Progress
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .model import PlacementModel
 from .starts import instants
@@ -45,16 +46,20 @@ def plan_lexicographic(
     now = problem.instance.now
     settled: list[_SettledJob] = []
     unplaced: list[Unplaced] = []
+    given_up: list[str] = []
     for demand in problem.demands:
-        if demand.impossible or not _settle(problem, budget, settled, demand):
-            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+        why = "" if demand.impossible else _settle(problem, budget, settled, demand)
+        if why is not None:
+            given_up += [why] if why else []
+            reason = why or reason_unplaced(problem, demand)
+            unplaced.append(Unplaced(demand.job.id, reason))
         elif on_progress is not None:
             value = float(sum(item.start.time - now for item in settled))
             bound = float(sum(item.bound - now for item in settled))
             done, everything = len(settled) + len(unplaced), len(problem.demands)
             on_progress(Progress(done, everything, value, bound, budget.elapsed()))
-    proved = not any(item.why for item in settled)
-    reasons = dict.fromkeys(item.why for item in settled if item.why)
+    reasons = dict.fromkeys([*(item.why for item in settled if item.why), *given_up])
+    proved = not reasons
     return Plan(
         method="milp",
         objective="lexicographic",
@@ -70,8 +75,8 @@ def plan_lexicographic(
 
 def _settle(
     problem: PlanningProblem, budget: Budget, settled: list[_SettledJob], demand: Demand
-) -> bool:
-    """Fix the start of the next job; False if there is none."""
+) -> str | None:
+    """Fix the start of the next job; if there is none, why it may still have one ("": proved)."""
     fixed = [(item.demand, item.start.time) for item in settled]
     bound: int | None = None
     why = _too_large([*(item.demand for item in settled), demand])
@@ -89,12 +94,13 @@ def _settle(
             first = time if bound is None else bound
             reason = "" if bound is None else "a placement problem was left undecided"
             settled.append(_SettledJob(demand, placed[demand.job.id], first, reason))
-            return True
+            return None
         if outcome.status != "INFEASIBLE" and bound is None:
             bound = time
     if bound is None:
-        return False
-    return _beside(problem, settled, demand, bound, why or "a placement problem was left undecided")
+        return ""
+    why = why or "a placement problem was left undecided"
+    return None if _beside(problem, settled, demand, bound, why) else why
 
 
 def _beside(
@@ -128,7 +134,10 @@ def _profile(problem: PlanningProblem, settled: list[_SettledJob]) -> Profile:
 def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[PlannedJob]:
     profile = problem.base.copy()
     found: list[PlannedJob] = []
+    starts = {item.demand.job.id: item.start for item in settled}
+    starts = with_fewest_units(profile, problem.demands, starts)
     for item in settled:
+        item.start = starts[item.demand.job.id]
         reason = what_it_waits_for(problem, item.demand, item.start, profile)
         hold_start(profile, item.demand, item.start)
         planned = problem.planned(

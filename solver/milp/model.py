@@ -140,7 +140,16 @@ class PlacementModel:
             variables.place(caps, hosts)
             self._first(term, number, variables, time)
             option.terms.append(variables)
+        if demand.exclusive and len(option.terms) > 1:
+            self._share_hosts(option.terms)
         return option
+
+    def _share_hosts(self, terms: list[TermVariables]) -> None:
+        """The terms of an exclusive job share the slots of its hosts."""
+        for host, capacity in enumerate(self.base.table.host_resources[SLOTS].capacity):
+            parts = [part for variables in terms for part in variables.slots.get(host, ())]
+            if parts:
+                self.program.add(total(parts) <= int(capacity))
 
     def _first(self, term: TermDemand, number: int, variables: TermVariables, time: int) -> None:
         """The first host matters for -m host! and for what a job takes on its first host only."""
@@ -259,7 +268,10 @@ class PlacementModel:
                 in_pools[use.index] += [variables.used[host] for host in inside]
         job = option.demand.job.id
         for key, used in on_hosts.items():
-            hosts[key].append((job, self._touched(used), 1, 1))
+            # Job slots are here for an exclusive job, which has its hosts whole.
+            capacity = self.base.table.host_resources[SLOTS].capacity[key[1]]
+            amount = float(capacity) if key[0] == SLOTS else 1.0
+            hosts[key].append((job, self._touched(used), amount, 1))
         for index, used in in_pools.items():
             if used:
                 pools[index].append((job, self._touched(used), 1, 1))

@@ -74,7 +74,12 @@ class TermVariables:
         else:
             self._anywhere(caps, hosts)
         everything = [part for parts in self.slots.values() for part in parts]
-        self.program.add(total([*everything, (self.chosen, -self.term.slots)]) == 0)
+        least, most = self.term.slots, self.term.largest
+        if least == most:
+            self.program.add(total([*everything, (self.chosen, -least)]) == 0)
+        else:
+            self.program.add(total([*everything, (self.chosen, -least)]) >= 0)
+            self.program.add(total([*everything, (self.chosen, -most)]) <= 0)
         for parts in self.used.values():
             self.program.add(total([*parts, (self.chosen, -1)]) <= 0)
         self._agree()
@@ -122,7 +127,7 @@ class TermVariables:
 
     def _anywhere(self, caps: IntArray, hosts: list[int]) -> None:
         for host in hosts:
-            most = min(int(caps[host]), self.term.slots)
+            most = min(int(caps[host]), self.term.largest)
             here, held = self.program.binary(), self.program.integer(0, most)
             self.program.add(held >= here)
             self.program.add(held <= most * here)

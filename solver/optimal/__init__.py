@@ -63,7 +63,9 @@ def _search(
     if objective != "lexicographic":
         from .weighted import plan_weighted
 
-        found = plan_weighted(problem, warm, budget, objective, on_progress=on_progress)
+        found = plan_weighted(
+            problem, warm, budget, objective, together.jointly, on_progress=on_progress
+        )
     else:
         from .lexicographic import plan_lexicographic
 

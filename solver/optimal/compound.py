@@ -5,13 +5,16 @@ LSF places term by term and does not go back (REQ-14); the exact methods look at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
 from ..availability.demand import Allocation, Demand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..placement.earliest import Start
 from .budget import Budget
+from .completion import LIMIT
 
 #: Limits of one question: wall seconds and deterministic units.
 SECONDS = 5.0
@@ -29,15 +32,21 @@ class TermsTogether:
         self, profile: Profile, demand: Demand, time: int
     ) -> tuple[Allocation, ...] | None:
         """One allocation a term for a start at `time` (seconds), or None."""
-        from .joint_placement import JointPlacement
-
         if profile.free(SLOTS, time).clip(0).sum() < demand.slots:
             return None
-        model = JointPlacement(profile, [(demand, time)])
-        status, placed = model.solve(self.budget, seconds=SECONDS, effort=EFFORT)
-        if status == "UNKNOWN":
+        status, placed = self.jointly(profile, [(demand, time)])
+        if status not in ("FEASIBLE", "INFEASIBLE"):
             self.undecided.add(demand.job.id)
         return placed[demand.job.id].terms if status == "FEASIBLE" else None
+
+    def jointly(
+        self, profile: Profile, starts: Sequence[tuple[Demand, int]]
+    ) -> tuple[str, dict[str, Start]]:
+        """Jobs at fixed starts beside what `profile` has: FEASIBLE and the starts, or why not."""
+        from .joint_placement import JointPlacement
+
+        model = JointPlacement(profile, starts)
+        return model.solve(self.budget, seconds=SECONDS, effort=EFFORT)
 
     def without_claims(self, plan: Plan) -> Plan:
         """The plan with nothing proved that rests on a question left undecided."""
@@ -49,5 +58,9 @@ class TermsTogether:
             status="feasible",
             bound=None,
             reservations=tuple(replace(item, bound=None, proved=False) for item in plan),
-            notes=(*plan.notes, f"not proved: the terms of {names} were too hard to place"),
+            unplaced=tuple(
+                replace(item, reason=f"its terms: {LIMIT}") if item.job in self.undecided else item
+                for item in plan.unplaced
+            ),
+            notes=(*plan.notes, f"not proved: {LIMIT} before the terms of {names} were placed"),
         )

@@ -174,7 +174,7 @@ class IntervalModel:
         inside = [host for host in shape.used if mask[host]]
         if not inside:
             return
-        count = self.model.new_int_var(0, shape.term.slots if use.per is not Per.JOB else 1, "")
+        count = self.model.new_int_var(0, shape.term.largest if use.per is not Per.JOB else 1, "")
         if use.per is Per.SLOT:
             self.model.add(count == sum(shape.slots[host] for host in inside))
         elif use.per is Per.HOST:

@@ -93,11 +93,20 @@ class JointPlacement:
             chosen = self.model.new_bool_var(f"{demand.job.id}#{number}")
             terms = [self._add_term(demand, term, time, number, chosen) for term in demand.terms]
             choices.append(_Choice(demand, time, number, chosen, terms))
+            if demand.exclusive and len(terms) > 1:
+                self._share_hosts(terms)
         if not choices:
             self.hopeless = True
         else:
             self.model.add_exactly_one([choice.chosen for choice in choices])
         return choices
+
+    def _share_hosts(self, terms: list[TermShape]) -> None:
+        """The terms of an exclusive job share the slots of its hosts."""
+        for host, capacity in enumerate(self.base.table.host_resources[SLOTS].capacity):
+            parts = [shape.slots[host] for shape in terms if host in shape.used]
+            if len(parts) > 1:
+                self.model.add(sum(parts) <= int(capacity))
 
     def _add_term(
         self, demand: Demand, term: TermDemand, time: int, number: int, chosen: Literal
@@ -196,7 +205,7 @@ class JointPlacement:
             if held == 0 or not inside or (use.once and len(choice.terms) > 1):
                 continue
             if use.per is Per.SLOT:
-                if len(inside) == len(shape.used):
+                if len(inside) == len(shape.used) and shape.term.largest == shape.term.slots:
                     pools[use.index].append((choice.chosen, held * shape.term.slots, 1))
                 else:
                     for host in inside:
@@ -223,7 +232,10 @@ class JointPlacement:
                 mask = self.base.table.pools[use.index].mask
                 in_pools[use.index] += [used for host, used in shape.used.items() if mask[host]]
         for (index, host), literals in on_hosts.items():
-            hosts[index][host].append((self._any(literals), SCALE, 1))
+            # Job slots are here for an exclusive job, which has its hosts whole.
+            capacity = self.base.table.host_resources[SLOTS].capacity[host]
+            weight = int(capacity) if index == SLOTS else 1
+            hosts[index][host].append((self._any(literals), weight * SCALE, 1))
         for index, literals in in_pools.items():
             if literals:
                 pools[index].append((self._any(literals), SCALE, 1))

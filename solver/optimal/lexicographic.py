@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Allocation, Demand
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .budget import Budget
 
@@ -85,10 +86,13 @@ class _Looked:
 
 @dataclass(slots=True)
 class _Search:
+    """given_up: jobs left without a start though nothing proves that they have none, and why."""
+
     problem: PlanningProblem
     budget: Budget
     warm: dict[str, Start]
     settled: list[_Settled] = field(default_factory=list)
+    given_up: dict[str, str] = field(default_factory=dict)
     same_as_warm: bool = True
     _profile: Profile | None = None
 
@@ -111,6 +115,8 @@ class _Search:
             self._take(demand, looked)
             return True
         if incumbent is None:
+            if looked.why:
+                self.given_up[demand.job.id] = f"{looked.why} was reached"
             return False
         hold_start(self.profile(), demand, incumbent)
         self.settled.append(_Settled(demand, incumbent, looked.bound, looked.why))
@@ -208,11 +214,12 @@ class _Search:
 
     def _probe(self, demand: Demand, time: int) -> tuple[str, dict[str, Start]]:
         """Try to place everything with `demand` at `time`: status, and the placements if any."""
-        if start_at(self.problem.base, demand, time) is None or self._too_full(demand, time):
+        beside_base = start_at(self.problem.base, demand, time)
+        if beside_base is None or self._too_full(demand, time):
             return "INFEASIBLE", {}
         group = self._overlapping(demand, time)
         if not group:
-            return ("INFEASIBLE" if self.settled else "UNKNOWN"), {}
+            return "FEASIBLE", {demand.job.id: beside_base}
         placed = self._by_order(demand, time, group) or self._by_model(demand, time, group)
         return (placed, {}) if isinstance(placed, str) else ("FEASIBLE", placed)
 
@@ -314,7 +321,8 @@ def plan_lexicographic(
     unplaced: list[Unplaced] = []
     for position, demand in enumerate(problem.demands):
         if not search.settle(demand):
-            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+            reason = search.given_up.get(demand.job.id) or reason_unplaced(problem, demand)
+            unplaced.append(Unplaced(demand.job.id, reason))
         elif on_progress is not None:
             now = problem.instance.now
             value = float(sum(item.start.time - now for item in search.settled))
@@ -323,7 +331,7 @@ def plan_lexicographic(
             on_progress(Progress(position + 1, total, value, bound, budget.elapsed()))
     reservations = _reservations(problem, search)
     now = problem.instance.now
-    proved = all(item.proved for item in reservations)
+    proved = all(item.proved for item in reservations) and not search.given_up
     return Plan(
         method="optimal",
         objective="lexicographic",
@@ -333,12 +341,18 @@ def plan_lexicographic(
         unplaced=tuple(unplaced),
         value=float(sum(item.start.time - now for item in search.settled)),
         bound=float(sum(item.bound - now for item in search.settled)) if proved else None,
+        notes=tuple(f"not proved: {why}" for why in dict.fromkeys(search.given_up.values())),
     )
 
 
 def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]:
     profile = problem.base.copy()
     found: list[PlannedJob] = []
+    if not search.same_as_warm:
+        starts = {item.demand.job.id: item.start for item in search.settled}
+        starts = with_fewest_units(profile, problem.demands, starts)
+        for item in search.settled:
+            item.start = starts[item.demand.job.id]
     for item in search.settled:
         reason = what_it_waits_for(problem, item.demand, item.start, profile, found)
         hold_start(profile, item.demand, item.start)
@@ -356,48 +370,9 @@ def _unproved(planned: PlannedJob, why: str) -> PlannedJob:
 
 
 def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
-    """The starts of a time-based plan, by host index and term.
-
-    A plan says where a job is, not which term of a compound requirement is where: that is found
-    by placing it once more beside the jobs before it.
-    """
-    index = problem.instance.cluster.host_index()
-    demands = {demand.job.id: demand for demand in problem.demands}
-    beside = problem.base.copy() if any(len(d.terms) > 1 for d in problem.demands) else None
-    found: dict[str, Start] = {}
-    for item in warm.reservations:
-        if item.start is None:
-            continue
-        demand = demands[item.job]
-        allocation = {index[name]: slots for name, slots in item.allocation.items()}
-        start = Start(item.start, (allocation,), item.alternative)
-        if len(demand.terms) > 1 and beside is not None:
-            again = start_at(beside, replace(demand, together=None), item.start)
-            same = again is not None and again.allocation == allocation
-            parts = again.terms if again and same else _split(demand, allocation)
-            start = replace(start, terms=parts)
-        if beside is not None:
-            hold_start(beside, demand, start)
-        found[item.job] = start
-    return found
-
-
-def _split(demand: Demand, allocation: Allocation) -> tuple[Allocation, ...]:
-    """An allocation cut into the terms of a compound requirement, in order."""
-    parts: list[Allocation] = []
-    left = dict(allocation)
-    for term in demand.terms:
-        part: Allocation = {}
-        missing = term.slots
-        for host in list(left):
-            if missing and host in set(term.candidates.tolist()):
-                part[host] = min(missing, left[host])
-                missing -= part[host]
-                left[host] -= part[host]
-                if not left[host]:
-                    del left[host]
-        parts.append(part)
-    return tuple(parts)
+    """The starts that a plan records, by job."""
+    starts = ((item.job, problem.start_of(item)) for item in warm.reservations)
+    return {job: start for job, start in starts if start is not None}
 
 
 def _pairs(demand: Demand) -> int:

@@ -98,9 +98,10 @@ class TermShape:
 
     def _ptile(self, ptile: IntArray, caps: IntArray) -> None:
         """Whole tiles on all hosts but one at the most, which takes the remainder."""
-        slots = self.term.slots
+        slots = self.term.largest
         tiles = {int(ptile[host]) for host in self.used}
-        remainder = slots % tiles.pop() if len(tiles) == 1 else None
+        known = len(tiles) == 1 and slots == self.term.slots
+        remainder = slots % tiles.pop() if known else None
         rests: list[Literal] = []
         for host, used in self.used.items():
             tile, cap = int(ptile[host]), int(caps[host])
@@ -120,7 +121,7 @@ class TermShape:
             self.model.add(sum(rests) == self.chosen)
         elif rests:
             self.model.add_at_most_one(rests)
-        self.model.add(sum(self.slots.values()) == slots * self.chosen)
+        self._total()
 
     def _rest(self, present: Literal, most: int, known: int | None) -> cp_model.LinearExprT:
         """Slots of the host with the remainder: known where all tiles are equal."""
@@ -131,8 +132,18 @@ class TermShape:
         self.model.add(amount == 0).only_enforce_if(~present)
         return amount
 
+    def _total(self) -> None:
+        """The slots asked for, or a number of the range."""
+        least, most = self.term.slots, self.term.largest
+        total = sum(self.slots.values())
+        if least == most:
+            self.model.add(total == least * self.chosen)
+        else:
+            self.model.add(total >= least * self.chosen)
+            self.model.add(total <= most * self.chosen)
+
     def _free_span(self, caps: IntArray) -> None:
-        slots = self.term.slots
+        slots = self.term.largest
         for host, used in self.used.items():
             most = min(int(caps[host]), slots)
             amount = self.model.new_int_var(0, most, "")
@@ -140,7 +151,7 @@ class TermShape:
             self.model.add(amount >= used)
             self.slots[host] = amount
             self.most[host] = most
-        self.model.add(sum(self.slots.values()) == slots * self.chosen)
+        self._total()
 
     def _same(self) -> None:
         if not self.term.same:

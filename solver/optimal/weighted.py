@@ -14,8 +14,10 @@ from typing import Any
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .budget import Budget
+from .completion import Jointly, completed
 from .lexicographic import Progress, warm_starts
 from .neighbourhood import improve
 from .objectives import Objective
@@ -38,14 +40,18 @@ def plan_weighted(
     warm: Plan,
     budget: Budget,
     name: str,
+    jointly: Jointly,
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
-    """The best plan found for an objective, with a bound; proved where the two meet."""
+    """The best plan found for an objective, with a bound; proved where the two meet.
+
+    jointly: places jobs at fixed starts, for those that find no place one after another.
+    """
     objective = Objective(name, problem.instance.now)
     demands = {demand.job.id: demand for demand in problem.demands}
-    alone = _alone(problem)
-    first = {job: start for job, start in warm_starts(problem, warm).items() if job in alone}
+    alone = earliest_alone(problem)
+    first, why = completed(problem, warm_starts(problem, warm), alone, jointly)
 
     def value_of(starts: Starts) -> float:
         return objective.value(demands, {job: start.time for job, start in starts.items()})
@@ -56,13 +62,13 @@ def plan_weighted(
 
     low = objective.value(demands, {job: alone[job] for job in first})
     if value_of(first) <= low + NEAR:
-        return _as_plan(problem, name, first, value_of(first), low)
+        return _as_plan(problem, name, first, value_of(first), low, why)
     placed = [demand for demand in problem.demands if demand.job.id in first]
     pooled, bound = solve_as_pool(problem, placed, objective, alone, budget, tell)
     low = max(low, bound)
     if pooled:
         best = min(first, pooled, key=value_of)
-        return _as_plan(problem, name, best, value_of(best), min(low, value_of(best)))
+        return _as_plan(problem, name, best, value_of(best), min(low, value_of(best)), why)
     exact = _exact_model_fits(problem, placed)
     best, value = _search(problem, objective, budget, alone, first, low, exact, tell)
     tell(value, low)
@@ -72,7 +78,7 @@ def plan_weighted(
         tell(value, low)
         if value > low + NEAR and not budget.exhausted():
             best, value = _search(problem, objective, budget, alone, best, low, False, tell)
-    return _as_plan(problem, name, best, value, min(low, value))
+    return _as_plan(problem, name, best, value, min(low, value), why)
 
 
 def _search(
@@ -116,7 +122,7 @@ def _search(
     return best, value
 
 
-def _alone(problem: PlanningProblem) -> dict[str, int]:
+def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
     """The earliest start of each job beside what runs: no plan can start it before."""
     found: dict[str, int] = {}
     for demand in problem.demands:
@@ -164,14 +170,16 @@ def _prove(
 
 
 def _as_plan(
-    problem: PlanningProblem, name: str, best: dict[str, Start], value: float, low: float
+    problem: PlanningProblem, name: str, best: dict[str, Start], value: float, low: float, why: str
 ) -> Plan:
+    """why: what keeps the jobs without a start from being proved to have none, "" if nothing."""
     unplaced = [
-        Unplaced(demand.job.id, reason_unplaced(problem, demand))
+        Unplaced(demand.job.id, why or reason_unplaced(problem, demand))
         for demand in problem.demands
         if demand.job.id not in best
     ]
-    proved = value <= low + NEAR
+    proved = value <= low + NEAR and not why
+    best = with_fewest_units(problem.base, problem.demands, best)
     profile = problem.base.copy()
     entries: dict[str, PlannedJob] = {}
     ordered = sorted(
@@ -199,4 +207,5 @@ def _as_plan(
         unplaced=tuple(unplaced),
         value=value,
         bound=low,
+        notes=(f"not proved: {why}",) if why else (),
     )

@@ -1,9 +1,10 @@
 """Exact placement of one term of a job over one window (PLC rows).
 
-:func:`place` gives exactly so many slots, :func:`place_most` as many of a range as LSF would at
-dispatch, :func:`fits` only says whether :func:`place` would find something. A None is a proof: no
-placement keeps the rules. Where several do, these rules choose, so that the answer is always the
-same:
+:func:`place` gives exactly so many slots, :func:`place_least` the fewest of a range that fit,
+:func:`place_most` as many as LSF would at dispatch; :func:`fits` and :func:`fits_at_all` only say
+whether the first two would find something. A None is a proof: no placement keeps the rules.
+
+Where several do, these rules choose, so that the answer is always the same:
 
 * Hosts are taken in candidate order, units in the order: unit of the first execution host, host
   preference, pref (free slots, ties in configuration order), configuration.
@@ -28,7 +29,7 @@ early hosts are preferred only as far as a small effort goes.
 
 from __future__ import annotations
 
-from .ranges import place_most
+from .ranges import fits_at_all, place_least, place_most
 from .single import fits, place
 
-__all__ = ["fits", "place", "place_most"]
+__all__ = ["fits", "fits_at_all", "place", "place_least", "place_most"]

@@ -1,18 +1,26 @@
-"""Limits on jobs under compound requirements: a job counts once, not once a term."""
+"""What a job of several terms counts once, not once a term: limits on jobs, hosts it has whole."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, Room, TermDemand, Use
+from ..availability.demand import Allocation, Alternative, Demand, Per, Room, TermDemand, Use
 from ..availability.profile import Profile
 from ..availability.resources import Pool
 
 #: What one term takes and where.
 Part = tuple[Alternative, Allocation]
+
+
+def held_by_terms(terms: Iterable[Part], pools: Sequence[Pool]) -> Iterator[Part]:
+    """What a job holds, term after term. pools: of the resource table."""
+    before: set[int] = set()
+    for alternative, allocation in terms:
+        yield from counted_once(alternative, allocation, before, pools)
+        before |= set(allocation)
 
 
 def counted_once(
@@ -32,7 +40,7 @@ def counted_once(
     yield rest, allocation
     new = {host: slots for host, slots in allocation.items() if host not in before}
     if once and new:
-        yield Alternative(once), new
+        yield replace(alternative, host_uses=once, pool_uses=()), new
 
 
 def room_beside(
@@ -41,17 +49,28 @@ def room_beside(
     term: TermDemand,
     alternative: Alternative,
     time: int,
-    before: Collection[int],
+    before: Mapping[int, int],
 ) -> Room:
-    """The room of a term of a job whose earlier terms are on the hosts `before`."""
+    """The room of a term of a job whose earlier terms hold the slots `before` by host.
+
+    `profile` has these terms already.
+    """
+    if not before:
+        return profile.room(demand, term, alternative, time)
     once, rest = _split(alternative, before, profile.table.pools)
     room = profile.room(demand, term, rest, time)
     if not once:
         return room
-    caps = profile.room(demand, term, Alternative(once), time).caps
-    counted = np.zeros(profile.hosts, dtype=bool)
-    counted[list(before)] = True
-    return replace(room, caps=np.where(counted, room.caps, np.minimum(room.caps, caps)))
+    own = np.zeros(profile.hosts, dtype=np.int64)
+    own[list(before)] = list(before.values())
+    here = room.caps
+    for use in once:
+        if use.per is Per.WHOLE:  # the job has the host to itself, so what it left is its own
+            capacity = profile.table.host_resources[use.index].capacity
+            here = np.minimum(here, (capacity - own).astype(np.int64))
+    alone = replace(alternative, host_uses=once, pool_uses=())
+    elsewhere = profile.room(demand, term, alone, time).caps
+    return replace(room, caps=np.where(own > 0, here, np.minimum(room.caps, elsewhere)))
 
 
 def counts_once(demand: Demand) -> bool:
@@ -69,13 +88,13 @@ def _split(
 ) -> tuple[tuple[Use, ...], Alternative]:
     """Host uses that count the job once, and the alternative without what is counted already."""
     once = tuple(use for use in alternative.host_uses if use.once)
-    rest = Alternative(
-        tuple(use for use in alternative.host_uses if not use.once),
-        tuple(
+    rest = replace(
+        alternative,
+        host_uses=tuple(use for use in alternative.host_uses if not use.once),
+        pool_uses=tuple(
             use
             for use in alternative.pool_uses
             if not (use.once and pools[use.index].mask[list(before)].any())
         ),
-        alternative.missing,
     )
     return once, rest

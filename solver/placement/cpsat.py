@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: the classes beyond which it would be spent for nothing.
 ORDER_EFFORT = 0.2
 ORDER_KINDS = 300
+#: Units beyond which their order counts only as far as that effort goes.
+MOST_ORDERED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,20 +230,35 @@ def _solved(
     values = _read(model, solver)
     if not refine or len(model.kinds) > ORDER_KINDS:
         return values
-    if fewest:
-        model.cp.add(units <= round(solver.objective_value))
+    solver.parameters.max_deterministic_time = ORDER_EFFORT
     place = {int(owner): position for position, owner in enumerate(order)}
+    if fewest:
+        model.cp.add(units == round(solver.objective_value))
+        if 1 < len(model.used) <= MOST_ORDERED:
+            # With powers of two a unit counts for more than all that come after it.
+            ranked = sorted(model.used, key=place.__getitem__, reverse=True)
+            model.cp.maximize(sum((1 << at) * model.used[owner] for at, owner in enumerate(ranked)))
+            if not _again(model, solver):
+                return values
+            values = _read(model, solver)
+            for used in model.used.values():
+                model.cp.add(used == solver.value(used))
     early = sum(
         int(kind.rows[0]) * model.slots(index) for index, kind in enumerate(model.kinds)
     ) + len(model.kinds) * sum(place[owner] * used for owner, used in model.used.items())
     model.cp.minimize(early)
+    return _read(model, solver) if _again(model, solver) else values
+
+
+def _again(model: _Model, solver: cp_model.CpSolver) -> bool:
+    """Solve once more from the last solution; whether there is one."""
+    from ortools.sat.python import cp_model
+
+    model.cp.clear_hints()  # type: ignore[no-untyped-call]
     for index in range(len(model.cp.proto.variables)):
         variable = model.cp.get_int_var_from_proto_index(index)
         model.cp.add_hint(variable, solver.value(variable))
-    solver.parameters.max_deterministic_time = ORDER_EFFORT
-    if solver.solve(model.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return _read(model, solver)
-    return values
+    return solver.solve(model.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE)
 
 
 def _read(model: _Model, solver: cp_model.CpSolver) -> list[tuple[int, int]]:

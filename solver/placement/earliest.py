@@ -9,16 +9,20 @@ later ones: these stretches are searched one after another (`docs/semantics.md`,
 from __future__ import annotations
 
 import bisect
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, TermDemand
+from ..availability.demand import Allocation, Alternative, Demand, Room, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
-from . import fits, place
+from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
+from .supply import busy_units
+
+#: The slots of no terms at all.
+EMPTY: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +66,35 @@ def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
     return None
 
 
+def place_again(profile: Profile, demand: Demand, start: Start) -> Start | None:
+    """Where a job of one term goes at the same time with the same alternative; None for nowhere."""
+    (term,) = demand.terms
+    alternative = term.alternatives[start.alternative]
+    allocation = _placed(profile, demand, term, alternative, start.time)
+    return None if allocation is None else Start(start.time, (allocation,), start.alternative)
+
+
 def _placed(
     profile: Profile,
     demand: Demand,
     term: TermDemand,
     alternative: Alternative,
     time: int,
-    before: Collection[int] = (),
+    before: Mapping[int, int] = EMPTY,
 ) -> Allocation | None:
-    """A placement of one term, or None. before: hosts of the earlier terms.
+    """A placement of one term, or None. before: slots of the earlier terms, by host.
 
     cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
     by the configuration's order of the units (TBR-13).
     """
-    if before:
-        room = room_beside(profile, demand, term, alternative, time, before)
-    else:
-        room = profile.room(demand, term, alternative, time)
+    room = room_beside(profile, demand, term, alternative, time, before)
     if term.unit is not None and term.unit.pref != "config":
         if time > profile.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
         elif room.free_now is None:
             free = np.maximum(profile.free(SLOTS, time), 0).astype(np.int64)
             room = replace(room, free_now=free)
-    return place(term, room)
+    return place_least(term, room)
 
 
 def can_start(profile: Profile, demand: Demand, time: int) -> bool:
@@ -96,7 +105,7 @@ def can_start(profile: Profile, demand: Demand, time: int) -> bool:
         return False
     term = demand.terms[0]
     return any(
-        fits(term, profile.room(demand, term, alternative, time))
+        fits_at_all(term, profile.room(demand, term, alternative, time))
         for alternative in term.alternatives
         if not alternative.missing
     )
@@ -118,7 +127,7 @@ def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, 
         alternative = term.alternatives[0]
         if alternative.missing:
             return None
-        before = {host for part in placed for host in part}
+        before = Start(time, tuple(placed)).allocation
         allocation = _placed(scratch, demand, term, alternative, time, before)
         if allocation is None:
             return None
@@ -126,6 +135,44 @@ def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, 
             scratch.hold(uses, hosts, time, end)
         placed.append(allocation)
     return tuple(placed)
+
+
+def still_free(profile: Profile, demand: Demand, start: Start) -> bool:
+    """Whether exactly the slots of `start` are free over its window, by the rules of placement."""
+    scratch = profile.copy() if len(start.terms) > 1 else profile
+    end = start.finish(demand)
+    before: Allocation = {}
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        alternative = term.alternatives[start.alternative]
+        room = room_beside(scratch, demand, term, alternative, start.time, before)
+        if not _within(term, room, allocation):
+            return False
+        for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
+            if scratch is not profile:
+                scratch.hold(uses, hosts, start.time, end)
+        for host, slots in allocation.items():
+            before[host] = before.get(host, 0) + slots
+    return True
+
+
+def _within(term: TermDemand, room: Room, allocation: Allocation) -> bool:
+    """Whether a room has these slots."""
+    if term.unit is not None and term.unit.excl and room.idle is not None:
+        busy = busy_units(term.unit, room.idle)
+        if any(busy[term.unit.unit_of[host]] for host in allocation):
+            return False
+    return (
+        all(room.caps[host] >= slots for host, slots in allocation.items())
+        and (room.first is None or bool(room.first[next(iter(allocation))]))
+        and all(
+            (
+                group.slots is None
+                or sum(n for h, n in allocation.items() if group.mask[h]) <= group.slots
+            )
+            and (group.hosts is None or sum(bool(group.mask[h]) for h in allocation) <= group.hosts)
+            for group in room.groups
+        )
+    )
 
 
 def hold_start(profile: Profile, demand: Demand, start: Start) -> None:

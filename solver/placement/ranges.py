@@ -1,4 +1,4 @@
-"""A range of slots (-n min,max) as LSF fills it at dispatch (PLC-02, PLC-07, PLC-14)."""
+"""A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ import numpy as np
 
 from ..availability.demand import Allocation, Room, TermDemand
 from .single import fits, place
+
+
+def place_least(term: TermDemand, room: Room) -> Allocation | None:
+    """The fewest slots of the range that fit: the minimum, or more where only more fit; or None."""
+    return next((found for n in _sizes(term, room) if (found := place(term, room, n))), None)
+
+
+def fits_at_all(term: TermDemand, room: Room) -> bool:
+    """Whether :func:`place_least` finds a placement."""
+    return any(fits(term, room, slots) for slots in _sizes(term, room))
+
+
+def _sizes(term: TermDemand, room: Room) -> range:
+    """Numbers of slots to try, ascending."""
+    largest = term.largest
+    if largest > term.slots:
+        largest = max(term.slots, min(largest, int(np.sum(room.caps[term.candidates]))))
+    return range(term.slots, largest + 1)
 
 
 def place_most(term: TermDemand, room: Room) -> Allocation | None:
@@ -26,7 +44,7 @@ def place_most(term: TermDemand, room: Room) -> Allocation | None:
     if term.most <= term.slots or (unit is not None and unit.balance):
         return place(term, room)
     if unit is not None and unit.maxcus is not None:
-        base = place(term, room)
+        base = place_least(term, room)
         if base is None:
             return None
         used = unit.unit_of[list(base)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..availability.demand import Allocation, Room, TermDemand
+from .choose import Rules
 from .combine import combine, exact_for, feasible
 from .groups import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .plain import fits_plain, is_plain, place_plain
@@ -15,29 +16,35 @@ def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation 
     Host index -> slots in allocation order: units in their order, hosts in candidate order, the
     first execution host first.
     """
-    wanted = term.slots if slots is None else slots
+    slots = term.slots if slots is None else slots
     if is_plain(term, room):
-        return place_plain(term, room, wanted)
-    for supply in supplies(term, room, wanted):
-        found = _place_class(term, supply, room, wanted)
-        if found is not None:
-            return found
-    return None
+        return place_plain(term, room, slots)
+    classes = (_place_class(term, supply, room, slots) for supply in supplies(term, room, slots))
+    placed = (found for found in classes if found is not None)
+    if not (term.same and Rules.of(term.unit).fewest):
+        return next(placed, None)
+    return min(placed, key=lambda found: len(units_of(term, found)), default=None)
+
+
+def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
+    """The compute units of an allocation, ascending."""
+    owners = () if term.unit is None else {int(term.unit.unit_of[host]) for host in allocation}
+    return tuple(sorted(owners))
 
 
 def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
     """Whether :func:`place` finds a placement, without building it where that is possible."""
-    wanted = term.slots if slots is None else slots
+    slots = term.slots if slots is None else slots
     if is_plain(term, room):
-        return fits_plain(term, room, wanted)
-    for supply in supplies(term, room, wanted):
-        bounds = binding(room.groups, supply, wanted)
+        return fits_plain(term, room, slots)
+    for supply in supplies(term, room, slots):
+        bounds = binding(room.groups, supply, slots)
         if bounds is None:
             continue
         if bounds or not exact_for(supply, term.unit):
-            if _place_bounded(term, supply, room, wanted, bounds, refine=False) is not None:
+            if _place_bounded(term, supply, room, slots, bounds, refine=False) is not None:
                 return True
-        elif feasible(supply, term.unit, room, wanted):
+        elif feasible(supply, term.unit, room, slots):
             return True
     return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -89,6 +90,9 @@ class Facts:
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
     _expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
+    _everyone: dict[str, frozenset[str]] = field(default_factory=dict)
+    _alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
+    _reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
 
     @classmethod
@@ -118,30 +122,68 @@ class Facts:
             }
             finish = facts.finish_of(job, entry.start)
             holding = Holding(job, entry.start, finish, allocation, planned=True)
-            facts.planned.append(facts._resolved(holding, entry.alternative, split))
-        for holding in (*facts.running, *facts.planned):
-            for host in holding.allocation:
-                facts.by_host.setdefault(host, []).append(holding)
+            facts.planned.append(facts._resolved(holding, entry.alternative, split, entry.terms))
+        facts.by_host = _by_host(facts.holdings())
         return facts
 
-    def _resolved(self, holding: Holding, alternative: int, split: Splitter) -> Holding:
+    def with_allocation(self, job: str, allocation: Mapping[str, int]) -> Facts:
+        """The same plan with one job of a simple requirement on other hosts."""
+        planned = [
+            replace(
+                holding,
+                allocation=allocation,
+                parts=tuple(replace(part, allocation=allocation) for part in holding.parts),
+            )
+            if holding.job.id == job
+            else holding
+            for holding in self.planned
+        ]
+        by_host = _by_host([*self.running, *planned])
+        return replace(self, planned=planned, by_host=by_host, _alike={})
+
+    def _resolved(
+        self,
+        holding: Holding,
+        alternative: int,
+        split: Splitter,
+        recorded: tuple[Mapping[str, int], ...] = (),
+    ) -> Holding:
         job, allocation = holding.job, holding.allocation
         found = self.requirement(job)
         bare = (TermShare(allocation, Simple()),)
         if isinstance(found, str):
             return replace(holding, parts=bare, fault=f"its requirement is refused: {found}")
         if isinstance(found, Compound):
-            parts = split(self, job, allocation, found)
-            fault = "its allocation cannot be split into the terms of its compound requirement"
+            if recorded:
+                parts, fault = _as_recorded(job, allocation, found, recorded)
+            else:
+                parts = split(self, job, allocation, found)
+                fault = "its allocation cannot be split into the terms of its compound requirement"
             if parts is None:
                 return replace(holding, requirement=found, parts=bare, fault=fault)
-            return replace(holding, requirement=found, parts=parts)
-        part = TermShare(allocation, found)
+            fault = f"it uses rusage alternative {alternative}, a compound requirement has none"
+            return replace(
+                holding, requirement=found, parts=parts, fault=fault if alternative else ""
+            )
+        if recorded and tuple(recorded) != (allocation,):
+            fault = "the terms that the plan records are not its allocation"
+            return replace(holding, requirement=found, parts=bare, fault=fault)
         count = len(found.rusage.alternatives) if found.rusage else 1
         if not 0 <= alternative < count:
             fault = f"it uses rusage alternative {alternative}, its requirement has {count}"
+            part = TermShare(allocation, found)
             return replace(holding, requirement=found, parts=(part,), fault=fault)
-        return replace(holding, requirement=found, parts=(with_reservations(part, alternative),))
+        parts = (TermShare(allocation, found, self._reservations(found, alternative)),)
+        start, finish = holding.start, holding.finish
+        return Holding(job, start, finish, allocation, holding.planned, found, parts)
+
+    def _reservations(self, simple: Simple, alternative: int) -> tuple[Reservation, ...]:
+        """What a requirement of this plan reserves; equal requests share one."""
+        key = (id(simple), alternative)
+        if key not in self._reserved:
+            bare = with_reservations(TermShare({}, simple), alternative)
+            self._reserved[key] = bare.reservations
+        return self._reserved[key]
 
     def requirement(self, job: Job) -> Requirement | str:
         """The merged requirement of a job, or why it is refused; equal requests share one."""
@@ -191,6 +233,21 @@ class Facts:
             self._expanded[key] = frozenset(host for name in key for host in expand(name) or ())
         return self._expanded[key]
 
+    def everyone(self, attribute: str) -> frozenset[str]:
+        """The users, queues or projects of all jobs that run or are planned."""
+        if attribute not in self._everyone:
+            found = frozenset(getattr(holding.job, attribute) for holding in self.holdings())
+            self._everyone[attribute] = found
+        return self._everyone[attribute]
+
+    def alike(self) -> dict[tuple[str, str, str], list[Holding]]:
+        """All jobs by user, queue and project: limits cover all of a kind or none."""
+        if not self._alike:
+            for holding in self.holdings():
+                job = holding.job
+                self._alike.setdefault((job.user, job.queue, job.project), []).append(holding)
+        return self._alike
+
     def hosts_have(self, resource: str) -> bool:
         """Whether the resource is host-based: some host carries an amount of it."""
         return any(resource in host.amounts for host in self.hosts.values())
@@ -207,6 +264,40 @@ class Facts:
                 waiting += new
             self._members[name] = frozenset(found)
         return self._members[name]
+
+
+def _by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:
+    found: dict[str, list[Holding]] = {}
+    for holding in holdings:
+        for host in holding.allocation:
+            found.setdefault(host, []).append(holding)
+    return found
+
+
+def _as_recorded(
+    job: Job,
+    allocation: Mapping[str, int],
+    compound: Compound,
+    recorded: tuple[Mapping[str, int], ...],
+) -> tuple[tuple[TermShare, ...] | None, str]:
+    """The shares of the terms as the plan has them, or None and what is wrong with them."""
+    asked = counts_of(job, compound)
+    held = tuple(sum(part.values()) for part in recorded)
+    if held != asked:
+        have, want = (" and ".join(map(str, counts)) for counts in (held, asked))
+        return None, f"the terms that the plan records hold {have} slots, they ask for {want}"
+    total: Counter[str] = Counter()
+    for part in recorded:
+        total.update(part)
+    first = next((host for part in recorded for host in part), None)
+    if dict(total) != dict(allocation) or any(slots < 1 for p in recorded for slots in p.values()):
+        return None, "the terms that the plan records are not its allocation"
+    if first != next(iter(allocation), None):
+        return None, "the terms that the plan records leave its first host to a later term"
+    return tuple(
+        with_reservations(TermShare(part, term.requirement))
+        for part, term in zip(recorded, compound.terms, strict=True)
+    ), ""
 
 
 def with_reservations(part: TermShare, alternative: int = 0) -> TermShare:

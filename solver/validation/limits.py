@@ -10,7 +10,7 @@ from ...model.job import Job
 from ...model.limits import Limit, Scope
 from .capacity import blame
 from .facts import SLACK, Facts, Holding
-from .usage import method, of_shared, on_host
+from .usage import of_shared_on, on_host
 from .violation import Violation, shown
 
 
@@ -57,7 +57,9 @@ def limits(facts: Facts) -> Iterator[Violation]:
                     rules.setdefault(rule, []).append(job)
         for rule, blamed in rules.items():
             if rule not in covered:
-                covered[rule] = [item for item in facts.holdings() if rule.covers(item.job)]
+                alike = facts.alike()
+                kinds = [jobs for jobs in alike.values() if rule.covers(jobs[0].job)]
+                covered[rule] = [item for jobs in kinds for item in jobs]
             active = [item for item in covered[rule] if item.active(time)]
             yield from _broken(facts, rule, blamed, active, time)
 
@@ -73,14 +75,19 @@ def _broken(
             yield blame("limit", guilty, text, "", time)
         return
     for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
-        most = rule.most
-        if rule.per_processor:
-            most = math.ceil(most * facts.hosts[host].processors - SLACK)
+        most = most_on(facts, rule, host)
         guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
         used = sum(_on_one_host(facts, rule, item, host, time) for item in active)
         if guilty and used > most + SLACK:
             text = f"{shown(used)} {rule.what} on host {host} at {time} s"
             yield blame("limit", guilty, f"{text}, {rule.name} allows {shown(most)}", host, time)
+
+
+def most_on(facts: Facts, rule: Rule, host: str) -> float:
+    """What a rule that holds for each host allows on this one."""
+    if rule.per_processor:
+        return math.ceil(rule.most * facts.hosts[host].processors - SLACK)
+    return rule.most
 
 
 def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
@@ -90,17 +97,9 @@ def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
         return sum(holding.allocation[host] for host in inside)
     if rule.what == "jobs":
         return 1 if inside else 0
-    total = sum(on_host(facts, holding, rule.what, host, time) for host in inside)
-    if facts.hosts_have(rule.what) or not inside:
-        return total
-    places = [
-        of_shared(facts, holding, location, time)
-        for location in facts.instance.cluster.shared
-        if location.name == rule.what
-    ]
-    # PER_JOB is once a job here, however many places of the resource the job is in.
-    per_job = method(facts, rule.what, "PER_JOB") == "PER_JOB"
-    return max(places, default=0) if per_job else sum(places)
+    if facts.hosts_have(rule.what):
+        return sum(on_host(facts, holding, rule.what, host, time) for host in inside)
+    return of_shared_on(facts, holding, rule.what, time, rule.on)
 
 
 def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:
@@ -111,7 +110,9 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
         return holding.allocation[host]
     if rule.what == "jobs":
         return 1
-    return on_host(facts, holding, rule.what, host, time)
+    if facts.hosts_have(rule.what):
+        return on_host(facts, holding, rule.what, host, time)
+    return of_shared_on(facts, holding, rule.what, time, lambda name: name == host)
 
 
 # --- which rules cover a job --------------------------------------------------------------------
@@ -178,9 +179,9 @@ def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
 
 def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
     """The rows of one Limit section that cover the job."""
-    users = _scope(facts, limit.users, job.user, _everyone(facts, "user"))
-    queues = _scope(facts, limit.queues, job.queue, _everyone(facts, "queue"))
-    projects = _scope(facts, limit.projects, job.project, _everyone(facts, "project"))
+    users = _scope(facts, limit.users, job.user, "user")
+    queues = _scope(facts, limit.queues, job.queue, "queue")
+    projects = _scope(facts, limit.projects, job.project, "project")
     row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
     if not row.covers(job):
         return
@@ -203,19 +204,13 @@ def _whose(limit: Limit, job: Job) -> str:
     return f" for {' '.join(own)}" if own else ""
 
 
-def _everyone(facts: Facts, attribute: str) -> frozenset[str]:
-    return frozenset(getattr(holding.job, attribute) for holding in facts.holdings())
-
-
-def _scope(
-    facts: Facts, scope: Scope | None, value: str, everyone: frozenset[str]
-) -> frozenset[str] | None:
+def _scope(facts: Facts, scope: Scope | None, value: str, attribute: str) -> frozenset[str] | None:
     """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
     if scope is None:
         return None
     named = frozenset[str]()
     for name in scope.names:
-        named |= everyone if name == "all" else facts.members(name)
+        named |= facts.everyone(attribute) if name == "all" else facts.members(name)
     for name in scope.excluded:
         named -= facts.members(name)
     if not scope.each:

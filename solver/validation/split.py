@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
 from .facts import Facts, TermShare, counts_of, with_reservations
-from .hosts import host_faults
+from .hosts import host_faults, missing_resources
 from .shape import Pairs, pairs_needed, pairs_of, ptile_of
 
 
@@ -106,6 +106,9 @@ def _after(
     if share == 0:
         return state
     if next(host_faults(facts, job, term, host), None) is not None:
+        return None
+    part = with_reservations(TermShare({host: share}, term))
+    if next(missing_resources(facts, part, host), None) is not None:
         return None
     if term.span is not None and term.span.hosts == 1 and share != state.left:
         return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.cluster import SharedResource
-from ...model.reservation import Reservation
-from .facts import Facts, Holding, TermShare
+from .facts import Facts, Holding
 
 
 def method(facts: Facts, resource: str, default: str) -> str:
@@ -44,31 +43,37 @@ def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int)
 
     Once for the job by default. Static ones know no duration and no decay (RSV-10).
     """
-    amount: Callable[[Reservation], float]
-    if shared.static:
 
-        def amount(item: Reservation) -> float:
-            return item.initial
-    else:
+    def inside(host: str) -> bool:
+        return shared.hosts is None or host in shared.hosts
 
-        def amount(item: Reservation) -> float:
-            return item.planned_at(time - holding.start)
-
-    return sum(
-        _times_shared(facts, part, shared) * amount(item)
-        for part in holding.parts
-        for item in part.reservations
-        if item.resource == shared.name
-    )
+    return _shared_amount(facts, holding, shared.name, time, inside, static=shared.static)
 
 
-def _times_shared(facts: Facts, part: TermShare, shared: SharedResource) -> int:
-    inside = [
-        slots
-        for host, slots in part.allocation.items()
-        if shared.hosts is None or host in shared.hosts
-    ]
-    if not inside:
-        return 0
-    counted = method(facts, shared.name, "PER_JOB")
-    return {"PER_JOB": 1, "PER_HOST": len(inside), "PER_SLOT": sum(inside)}[counted]
+def of_shared_on(
+    facts: Facts, holding: Holding, resource: str, time: int, inside: Callable[[str], bool]
+) -> float:
+    """What a limit counts of a shared resource: what the job holds through hosts that it covers."""
+    static = any(item.static for item in facts.instance.cluster.shared if item.name == resource)
+    return _shared_amount(facts, holding, resource, time, inside, static=static)
+
+
+def _shared_amount(
+    facts: Facts,
+    holding: Holding,
+    resource: str,
+    time: int,
+    inside: Callable[[str], bool],
+    *,
+    static: bool,
+) -> float:
+    counted = method(facts, resource, "PER_JOB")
+    total = 0.0
+    for part in holding.parts:
+        there = [slots for host, slots in part.allocation.items() if inside(host)]
+        times = {"PER_JOB": bool(there), "PER_HOST": len(there), "PER_SLOT": sum(there)}[counted]
+        for item in part.reservations:
+            if item.resource == resource:
+                amount = item.initial if static else item.planned_at(time - holding.start)
+                total += times * amount
+    return total

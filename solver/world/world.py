@@ -13,13 +13,14 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.demand import Allocation, Alternative, Demand
+from ..availability.demand import Allocation, Demand
 from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
-from ..availability.resources import SLOTS, FloatArray
+from ..availability.resources import SLOTS, FloatArray, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..pending_reasons import BEGIN_TIME
+from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .events import EventQueue
 from .job_state import (
@@ -152,7 +153,7 @@ class World:
         state.start = state.since = state.placed = now
         state.ran = 0
         state.terms, state.alternative = tuple(terms), alternative
-        self._run(state, holds_of(demand, terms, alternative))
+        self._run(state, holds_of(demand, terms, alternative, self.table.pools))
         hosts = list(state.allocation)
         self.last_accepted[hosts] = now
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
@@ -360,7 +361,7 @@ class World:
             blocked = resolver.blocked_units(state.job, state.allocation)
             uses = resolver.running_uses(running, state.allocation)
             return [(use, part, blocked) for use, part in uses]
-        return holds_of(state.shape.demand, state.terms, state.alternative)
+        return holds_of(state.shape.demand, state.terms, state.alternative, self.table.pools)
 
     def why_not_at_once(self, state: JobState) -> str:
         """What kept a job from starting at first; before any cycle saw it, its begin time."""
@@ -384,17 +385,19 @@ class World:
                 yield part
 
 
-def holds_of(demand: Demand, terms: Sequence[Allocation], alternative: int) -> list[Hold]:
+def holds_of(
+    demand: Demand, terms: Sequence[Allocation], alternative: int, pools: Sequence[Pool]
+) -> list[Hold]:
     """What the terms of a job use: uses, slots by host, and hosts that it owns (cu[excl])."""
-    found: list[Hold] = []
-    for term, allocation in zip(demand.terms, terms, strict=False):
-        use: Alternative = term.alternatives[alternative]
-        whole: list[int] = []
-        if term.unit is not None and term.unit.excl:
-            used = {int(term.unit.unit_of[host]) for host in allocation}
-            whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
-        found.append((use, allocation, whole))
-    return found
+    if len(terms) > 1:  # none of which has cu[]
+        uses = [term.alternatives[alternative] for term in demand.terms]
+        return [(*part, []) for part in held_by_terms(zip(uses, terms, strict=True), pools)]
+    term, allocation = demand.terms[0], terms[0]
+    whole: list[int] = []
+    if term.unit is not None and term.unit.excl:
+        used = {int(term.unit.unit_of[host]) for host in allocation}
+        whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+    return [(term.alternatives[alternative], allocation, whole)]
 
 
 def _settled(part: HeldPart, elapsed: int) -> bool:

@@ -353,7 +353,7 @@ def test_growth_keeps_to_the_span_and_to_what_others_hold() -> None:
     )
     assert run(problem)["grows"].hosts == {"A": 2, "B": 2, "C": 2}
     odd = replace(problem, pending=(replace(problem.pending[0], max_slots=5),))
-    assert run(odd)["grows"].hosts == {"A": 2, "B": 2}
+    assert run(odd)["grows"].hosts == {"A": 2, "B": 2, "C": 1}
     waiting = replace(problem, future=(job("wide", 4, minutes=10, submit=30),))
     result = run(waiting, "time-based")
     assert result["wide"].start == 300

@@ -1,0 +1,36 @@
+"""Every plan passes the judge before it is returned; one that does not loses its claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..model.instance import Instance
+from ..model.plan import Plan
+from .validate import validate
+
+#: Violations that the note names.
+SHOWN = 3
+
+
+def certified(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> Plan:
+    """The plan as it is where the judge finds nothing; else without bounds, proofs and a status.
+
+    as_lsf: judge without windows and advance reservations (TBR-19). What the judge says stands in
+    a note that asks for a bug report: it means that the judge or the method is wrong.
+    """
+    faults = validate(instance, plan, as_lsf=as_lsf)
+    if not faults:
+        return plan
+    shown = "; ".join(map(str, faults[:SHOWN]))
+    more = f" and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    note = (
+        f"a bug in Slotwise, please report it with this instance: the judge objects to the plan of "
+        f"{plan.method}, so nothing in it is proved: {shown}{more}"
+    )
+    return replace(
+        plan,
+        status="heuristic",
+        bound=None,
+        reservations=tuple(replace(item, bound=None, proved=False) for item in plan),
+        notes=(*plan.notes, note),
+    )

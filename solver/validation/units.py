@@ -1,0 +1,254 @@
+"""As few compute units as possible (PLC-07, PLC-09): a job in more units than it needs is a fault.
+
+The others stay where they are. A place in fewer units is looked for by trying sets of units,
+largest first, and counts only if every other check has no more to say of it than of the place in
+the plan: so what is reported is true, though a place that is hard to find may go unseen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain, combinations, islice
+
+from ...model.resreq.syntax import Cu
+from . import capacity, hosts, limits, shape
+from .facts import SLACK, Facts, Holding, TermShare
+from .usage import method, on_host
+from .violation import Violation
+
+#: Sets of units that are tried for one job and one way of agreeing (same[]).
+MOST_SETS = 300
+#: What must hold wherever the job is.
+_RULES = (
+    shape.span_ptile,
+    shape.same,
+    shape.cu_maxcus,
+    shape.cu_usable_slots,
+    shape.cu_balance,
+    hosts.candidates,
+    hosts.first_execution_host,
+    capacity.slots,
+    capacity.amounts,
+    capacity.shared,
+    capacity.alone,
+    limits.limits,
+)
+
+
+def cu_fewest(facts: Facts) -> Iterator[Violation]:
+    """maxcus, balance and pref=bestfit: no more units than the job needs beside the others."""
+    for holding, part, cu in _bound_to_fewest(facts):
+        used = shape.units_used(facts, cu, part.allocation)
+        if len(used) < 2 or (cu.maxcus is not None and len(used) > cu.maxcus):
+            continue
+        found = _in_fewer(facts, holding, part, cu, len(used) - 1)
+        if found is not None:
+            fewer = len(shape.units_used(facts, cu, found))
+            there = " ".join(f"{slots}*{host}" for host, slots in found.items())
+            text = f"it uses {len(used)} compute units, {fewer} would do: {there}"
+            yield Violation(
+                "cu-fewest", f"job {holding.job.id}: {text}", holding.job.id, "", holding.start
+            )
+
+
+def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
+    for holding in facts.planned:
+        if next(shape.slot_count(replace(facts, planned=[holding])), None) is not None:
+            continue
+        for part in holding.parts:
+            cu = part.requirement.cu
+            if cu is None or not part.allocation:
+                continue
+            # A future place goes by the configuration's order of the units (TBR-13).
+            best_fit = cu.pref == "bestfit" and holding.start == facts.instance.now
+            if cu.maxcus is not None or cu.balance or best_fit:
+                yield holding, part, cu
+
+
+def _in_fewer(
+    facts: Facts, holding: Holding, part: TermShare, cu: Cu, most: int
+) -> dict[str, int] | None:
+    """A place in at most `most` units, or None."""
+    type_ = shape.unit_type(facts, cu)
+    units = [unit.hosts for unit in facts.instance.cluster.units if unit.type == type_]
+    wanted = sum(part.allocation.values())
+    raw = sorted((sum(facts.hosts[h].slots for h in unit) for unit in units), reverse=True)
+    if sum(raw[:most]) < wanted:
+        return None
+    room = {host: slots for host, slots in _room(facts, holding, part, cu).items() if slots > 0}
+    before = {str(fault) for rule in _RULES for fault in rule(facts)}
+    for group in _agreeing(facts, part, room):
+        kept = [{h: group[h] for h in unit if h in group} for unit in units]
+        kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))
+        sets = chain.from_iterable(combinations(kept, count) for count in range(1, most + 1))
+        for chosen in islice(sets, MOST_SETS):
+            found = _place(facts, holding, part, cu, chosen, wanted)
+            if found is not None and _keeps_the_rules(facts, holding, found, before):
+                return found
+    return None
+
+
+def _agreeing(
+    facts: Facts, part: TermShare, room: Mapping[str, int]
+) -> Iterator[Mapping[str, int]]:
+    """The hosts in groups that agree as same[] asks."""
+    names = part.requirement.same
+    if not names:
+        yield room
+        return
+    needed = shape.pairs_needed(facts, names)
+    pairs = {host: shape.pairs_of(facts, names, host) for host in room}
+    for kind in dict.fromkeys(
+        frozenset(some)
+        for own in pairs.values()
+        for some in combinations(sorted(own, key=str), needed)
+    ):
+        yield {host: slots for host, slots in room.items() if kind <= pairs[host]}
+
+
+# --- room beside the others -------------------------------------------------------------------
+
+
+def _room(facts: Facts, holding: Holding, part: TermShare, cu: Cu) -> dict[str, int]:
+    """Slots that the job could hold on each host of a unit over its whole life."""
+    begun = {other.start for other in facts.holdings() if other.start > holding.start}
+    if not facts.as_lsf:
+        begun |= {window.start for window in facts.instance.advance_reservations}
+    instants = [holding.start, *sorted(time for time in begun if holding.active(time))]
+    inside = {
+        host
+        for unit in facts.instance.cluster.units
+        if unit.type == shape.unit_type(facts, cu)
+        for host in unit.hosts
+    }
+    found: dict[str, int] = {}
+    for host in facts.hosts:
+        if host in inside:
+            slots = min(_free(facts, holding, part, host, time) for time in instants)
+            if slots > 0 and not [
+                *hosts.host_faults(facts, holding.job, part.requirement, host),
+                *hosts.missing_resources(facts, part, host),
+            ]:
+                found[host] = slots
+    return found
+
+
+def _free(facts: Facts, holding: Holding, part: TermShare, host: str, time: int) -> int:
+    others = [
+        other
+        for other in facts.by_host.get(host, ())
+        if other.job.id != holding.job.id and other.active(time)
+    ]
+    if others and holding.job.exclusive:
+        return 0
+    used = sum(other.allocation[host] for other in others)
+    free = facts.hosts[host].slots - used - capacity.reserved_in_advance(facts, host, time)
+    for item in part.reservations:
+        have = facts.hosts[host].amounts.get(item.resource)
+        held = item.planned_at(time - holding.start)
+        counted = method(facts, item.resource, "PER_HOST")
+        if have is None or held <= 0 or counted == "PER_JOB":
+            continue
+        left = have - sum(on_host(facts, other, item.resource, host, time) for other in others)
+        if counted == "PER_SLOT":
+            free = min(free, math.floor((left + SLACK) / held))
+        elif left + SLACK < held:
+            return 0
+    for rule in limits.rules_of(facts, holding.job):
+        if rule.each_host and rule.what == "slots" and rule.on(host):
+            most = limits.most_on(facts, rule, host)
+            covered = sum(other.allocation[host] for other in others if rule.covers(other.job))
+            free = min(free, math.floor(most - covered + SLACK))
+    return free
+
+
+# --- a place in certain units -----------------------------------------------------------------
+
+
+def _place(
+    facts: Facts,
+    holding: Holding,
+    part: TermShare,
+    cu: Cu,
+    chosen: tuple[Mapping[str, int], ...],
+    wanted: int,
+) -> dict[str, int] | None:
+    """So many slots in these units, evenly under balance; the other rules are checked later."""
+    span = part.requirement.span
+    blocks = {host: shape.ptile_of(facts.hosts[host], span) for unit in chosen for host in unit}
+    if span is not None and span.hosts == 1:
+        return next(
+            ({host: wanted} for unit in chosen for host, slots in unit.items() if slots >= wanted),
+            None,
+        )
+    marked = facts.expand([request.name for request in holding.job.hosts if request.first])
+    chosen = tuple(
+        dict(sorted(unit.items(), key=lambda item: item[0] not in marked)) for unit in chosen
+    )
+    if not cu.balance:
+        together = {host: slots for unit in chosen for host, slots in unit.items()}
+        return _filled(together, blocks, wanted)
+    sizes = {block for block in blocks.values() if block is not None}
+    if len(sizes) > 1 or (sizes and len(sizes) != len(set(blocks.values()))):
+        return None
+    size = sizes.pop() if sizes else 1
+    for last in range(len(chosen)):
+        if (found := _even(chosen, blocks, size, wanted, last)) is not None:
+            return found
+    return None
+
+
+def _even(
+    chosen: tuple[Mapping[str, int], ...],
+    blocks: Mapping[str, int | None],
+    size: int,
+    wanted: int,
+    last: int,
+) -> dict[str, int] | None:
+    """As many blocks in each unit, or one more; the smaller block, if any, in unit `last`."""
+    whole, rest = divmod(wanted, size)
+    low, more = divmod(whole + (rest > 0), len(chosen))
+    # The units with most room take the extra blocks.
+    roomy = sorted(
+        range(len(chosen)), key=lambda at: -sum(slots // size for slots in chosen[at].values())
+    )
+    found: dict[str, int] = {}
+    for at, unit in enumerate(chosen):
+        count = low + (roomy.index(at) < more)
+        slots = count * size - (size - rest if rest and at == last else 0)
+        filled = _filled(unit, blocks, slots) if slots > 0 else None
+        if filled is None:
+            return None
+        found |= filled
+    return found
+
+
+def _filled(
+    room: Mapping[str, int], blocks: Mapping[str, int | None], wanted: int
+) -> dict[str, int] | None:
+    """First fit: whole blocks on the first hosts, what is left on one more."""
+    found: dict[str, int] = {}
+    for host, slots in room.items():
+        take = min(slots, wanted) if blocks[host] is None else blocks[host] or 0
+        if 0 < take <= min(slots, wanted):
+            found[host] = take
+            wanted -= take
+    if wanted:
+        spare = (h for h, n in room.items() if h not in found and min(n, blocks[h] or n) >= wanted)
+        last = next(spare, None)
+        if last is None:
+            return None
+        found[last] = wanted
+    return found
+
+
+def _keeps_the_rules(
+    facts: Facts, holding: Holding, found: Mapping[str, int], before: set[str]
+) -> bool:
+    """Whether the plan with the job there breaks nothing that it keeps as it is."""
+    marked = facts.expand([request.name for request in holding.job.hosts if request.first])
+    ordered = dict(sorted(found.items(), key=lambda item: item[0] not in marked))
+    moved = facts.with_allocation(holding.job.id, ordered)
+    return all(str(fault) in before for rule in _RULES for fault in rule(moved))

@@ -1,0 +1,423 @@
+"""Cases in which something was once claimed that was not so: the same answer by every method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judging import entry, faults, host, job, problem, racks, running
+from slotwise.model.cluster import Cluster, ComputeUnit, SharedResource
+from slotwise.model.instance import Instance
+from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise.model.limits import Limit, ReservationUsage, Scope
+from slotwise.model.plan import Plan
+from slotwise.model.queue import Queue
+from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.planning import OBJECTIVES
+from slotwise.solver.planning import plan as solve
+from slotwise.solver.validate import validate
+
+EXCLUSIVE = (Queue("default", exclusive="Y"),)
+EVERY_METHOD = [
+    ("time-based", "lexicographic"),
+    *((method, objective) for method in ("optimal", "milp") for objective in OBJECTIVES),
+]
+EXACT = [item for item in EVERY_METHOD if item[0] != "time-based"]
+every_method = pytest.mark.parametrize(("method", "objective"), EVERY_METHOD)
+every_exact_method = pytest.mark.parametrize(("method", "objective"), EXACT)
+
+
+def answer(instance: Instance, method: str, objective: str) -> Plan:
+    """The plan of one method, which the judge finds valid."""
+    found = solve(instance, method, objective=objective, effort=20)
+    assert validate(instance, found, as_lsf=method == "time-based") == []
+    return found
+
+
+def loop_start(instance: Instance, name: str, **more: object) -> int | None:
+    """When a job starts in the dispatch loop."""
+    return simulate(instance, cycle=0, **more)[name].start  # type: ignore[arg-type]
+
+
+# --- A1: a host outside a pool cannot take that alternative --------------------
+
+
+def _apart(kind: str) -> Instance:
+    lic = "rusage[licA=1||licB=1]"
+    if kind == "shared":
+        shared = (
+            SharedResource("licA", 1, frozenset({"h1"})),
+            SharedResource("licB", 1, frozenset({"h2"})),
+        )
+        return problem(
+            job("j", 2, lic), cluster=Cluster((host("h1", 1), host("h2", 1)), shared=shared)
+        )
+    usage = tuple(ReservationUsage(name, "PER_JOB") for name in ("licA", "licB"))
+    hosts = (host("h1", 1, amounts={"licA": 1.0}), host("h2", 1, amounts={"licB": 1.0}))
+    return problem(job("j", 2, lic), cluster=Cluster(hosts), reservation_usage=usage)
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["shared", "host-based"])
+@pytest.mark.behaviour("RSV-07", "RSV-10")
+def test_a_host_outside_a_pool_cannot_take_that_alternative(
+    kind: str, method: str, objective: str
+) -> None:
+    found = answer(_apart(kind), method, objective)
+    assert all(item.start is None for item in found.reservations)
+    if method != "time-based":
+        assert (found.status, found.unplaced[0].job) == ("infeasible", "j")
+
+
+@pytest.mark.parametrize("kind", ["shared", "host-based"])
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
+def test_the_loop_does_not_dispatch_to_a_host_outside_the_pool(kind: str, reservation: str) -> None:
+    assert loop_start(_apart(kind), "j", reservation=reservation) is None
+
+
+@every_method
+def test_an_alternative_is_taken_where_its_hosts_allow_it(method: str, objective: str) -> None:
+    """The second alternative on the two hosts that have it; the first reaches one of them only."""
+    shared = (
+        SharedResource("licA", 1, frozenset({"h1"})),
+        SharedResource("licB", 1, frozenset({"h2", "h3"})),
+    )
+    cluster = Cluster(tuple(host(name, 1) for name in ("h1", "h2", "h3")), shared=shared)
+    instance = problem(job("j", 2, "rusage[licA=1||licB=1]"), cluster=cluster)
+    planned = answer(instance, method, objective)["j"]
+    assert (planned.start, set(planned.allocation), planned.alternative) == (0, {"h2", "h3"}, 1)
+
+
+# --- A2: -x counts once a job, not once a term --------------------
+
+
+def _one_exclusive() -> Instance:
+    text = "2*{select[ncpus>0]} + 1*{select[ncpus>0]}"
+    return problem(
+        job("j", 3, text, exclusive=True), cluster=Cluster((host("h1"),)), queues=EXCLUSIVE
+    )
+
+
+def _two_exclusive() -> Instance:
+    return problem(
+        job("101", 3, "2*{select[ncpus>0]} + 1*{select[ncpus>0]}", exclusive=True, run_limit=1800),
+        job("102", 7, "6*{select[ncpus>0]} + 1*{select[ncpus>0]}", exclusive=True, run_limit=1800),
+        cluster=Cluster(tuple(host(name) for name in ("h1", "h3", "h5"))),
+        queues=EXCLUSIVE,
+    )
+
+
+@every_method
+@pytest.mark.behaviour("PLC-13", "REQ-14")
+def test_the_terms_of_an_exclusive_job_share_its_hosts(method: str, objective: str) -> None:
+    assert answer(_one_exclusive(), method, objective)["j"].start == 0
+    found = answer(_two_exclusive(), method, objective)
+    assert {item.job: item.start for item in found.reservations} == {"101": 0, "102": 0}
+
+
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
+def test_the_loop_places_the_terms_of_an_exclusive_job_on_one_host(reservation: str) -> None:
+    assert loop_start(_one_exclusive(), "j", reservation=reservation) == 0
+    assert loop_start(_two_exclusive(), "102", reservation=reservation) == 0
+
+
+@every_method
+def test_an_exclusive_job_of_two_terms_shares_its_host_with_nobody(
+    method: str, objective: str
+) -> None:
+    instance = _one_exclusive()
+    other = job("k", 1, submit=1)
+    found = answer(replace(instance, pending=(*instance.pending, other)), method, objective)
+    assert sorted(item.start or 0 for item in found.reservations) == [0, 100]
+
+
+@every_method
+def test_a_running_exclusive_job_of_two_terms_holds_its_host_once(
+    method: str, objective: str
+) -> None:
+    text = "2*{select[ncpus>0]} + 1*{select[ncpus>0]}"
+    run = running("r", {"h1": 3}, text, exclusive=True)
+    instance = replace(_one_exclusive(), running=(run,))
+    assert answer(instance, method, objective)["j"].start == 100
+
+
+# --- A3, A4: infeasible is a proof --------------------
+
+
+TOGETHER_ONLY = problem(
+    job("j", 3, "1*{select[ncpus>=0]} + 2*{span[hosts=1]}"),
+    cluster=Cluster((host("h1", 2), host("h2", 1))),
+)
+ENDLESS_FIRST = problem(
+    job("1", 1, run_limit=None),
+    job("2", 2, "span[hosts=1]"),
+    cluster=Cluster((host("h1", 2), host("h2", 1))),
+)
+
+
+@every_exact_method
+@pytest.mark.parametrize("instance", [TOGETHER_ONLY, ENDLESS_FIRST], ids=["terms", "endless"])
+def test_infeasible_is_a_proof(instance: Instance, method: str, objective: str) -> None:
+    found = answer(instance, method, objective)
+    assert found.unplaced == ()
+    assert all(item.start == 0 for item in found.reservations)
+    assert found.status == "optimal"
+
+
+@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "lexicographic"])
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+def test_endless_jobs_come_after_those_that_end(method: str, objective: str) -> None:
+    """Both have a place only if the job of lower priority goes first."""
+    instance = problem(job("1", 2, run_limit=None), job("2", 2), cluster=Cluster((host("h1", 2),)))
+    found = answer(instance, method, objective)
+    assert {item.job: item.start for item in found.reservations} == {"1": 100, "2": 0}
+
+
+@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "lexicographic"])
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+def test_endless_jobs_that_never_run_beside_each_other_are_infeasible(
+    method: str, objective: str
+) -> None:
+    both = (job("1", 2, run_limit=None), job("2", 1, run_limit=None))
+    found = answer(problem(*both, cluster=Cluster((host("h1", 2),))), method, objective)
+    assert (found.status, len(found.unplaced)) == ("infeasible", 1)
+
+
+@every_exact_method
+def test_without_time_nothing_is_called_infeasible(method: str, objective: str) -> None:
+    found = solve(ENDLESS_FIRST, method, objective=objective, time_limit=0)
+    assert validate(ENDLESS_FIRST, found) == []
+    assert found.status in ("feasible", "optimal")
+    if found.unplaced or objective == "lexicographic":
+        assert found.status == "feasible"
+        assert "the limit of the search" in found.unplaced[0].reason
+        assert any("the limit of the search" in note for note in found.notes)
+
+
+# --- C2: plans record which term is where --------------------
+
+
+C2 = problem(
+    job(
+        "j",
+        3,
+        "1*{select[hname=='h1']} + 1*{rusage[lic=1]} + 1*{select[ncpus>0]}",
+    ),
+    cluster=Cluster(
+        (host("h0", 1), host("h1", 2)), shared=(SharedResource("lic", 1, frozenset({"h0"})),)
+    ),
+)
+
+
+@every_method
+@pytest.mark.behaviour("REQ-14")
+def test_a_plan_records_which_term_is_where(method: str, objective: str) -> None:
+    found = answer(C2, method, objective)
+    planned = found["j"]
+    assert planned.start == 0
+    assert [dict(term) for term in planned.terms] == [{"h1": 1}, {"h0": 1}, {"h1": 1}]
+    assert found.to_dict()["reservations"][0]["terms"] == [{"h1": 1}, {"h0": 1}, {"h1": 1}]
+
+
+@every_method
+def test_the_terms_of_a_running_job_are_on_hosts_that_they_may_have(
+    method: str, objective: str
+) -> None:
+    """The licence is in use although the order of the allocation gives it to another term."""
+    (compound,) = C2.pending
+    run = RunningJob(replace(compound, id="r"), 0, {"h1": 2, "h0": 1})
+    hosts = (host("h0", 2), host("h1", 2))
+    instance = replace(
+        C2,
+        cluster=replace(C2.cluster, hosts=hosts),
+        running=(run,),
+        pending=(job("k", 1, "rusage[lic=1]"),),
+    )
+    assert answer(instance, method, objective)["k"].start == 100
+
+
+def test_the_judge_splits_a_plan_that_records_no_terms() -> None:
+    assert faults(C2, {"j": (0, {"h1": 2, "h0": 1})}) == []
+
+
+def test_the_judge_holds_a_plan_to_the_terms_that_it_records() -> None:
+    allocation = {"h1": 2, "h0": 1}
+
+    def said(*terms: dict[str, int]) -> str:
+        return " ".join(faults(C2, {"j": entry(C2, "j", (0, allocation), terms=terms)}))
+
+    assert said({"h1": 1}, {"h0": 1}, {"h1": 1}) == ""
+    assert "h1 has no lic" in said({"h1": 1}, {"h1": 1}, {"h0": 1})
+    assert "first host" in said({"h0": 1}, {"h1": 1}, {"h1": 1})
+    assert "terms" in said({"h1": 1}, {"h0": 1})
+    assert "terms" in said({"h1": 2}, {"h0": 1}, {})
+    assert "terms" in said({"h1": 1}, {"h0": 1}, {"h0": 1})
+
+
+@pytest.mark.parametrize("reservation", ["greedy", "time-based", "optimal"])
+def test_the_loop_plans_the_terms_of_several_jobs_together(reservation: str) -> None:
+    assert loop_start(C2, "j", reservation=reservation) == 0
+
+
+# --- C3: what the judge let pass --------------------
+
+
+def test_a_compound_job_has_no_second_alternative() -> None:
+    instance = problem(job("j", 2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"))
+    assert faults(instance, {"j": entry(instance, "j", (0, {"A": 2}))}) == []
+    (said,) = faults(instance, {"j": entry(instance, "j", (0, {"A": 2}), alternative=1)})
+    assert "alternative 1" in said
+
+
+@pytest.mark.parametrize("text", ["cu[maxcus=3]", "cu[balance]", "cu[balance] span[ptile=2]"])
+@pytest.mark.behaviour("PLC-07", "PLC-09")
+def test_more_units_than_needed_are_caught(text: str) -> None:
+    instance = problem(job("j", 4, text), cluster=racks(r1=2, r2=2))
+    one = {"r1a": 2, "r1b": 2}
+    two = {"r1a": 2, "r2a": 2}
+    assert faults(instance, {"j": (0, one)}) == []
+    (said,) = faults(instance, {"j": (0, two)})
+    assert "2 compute units" in said
+    assert "1" in said
+
+
+def test_units_that_are_needed_beside_the_others_are_no_fault() -> None:
+    instance = problem(
+        job("j", 6, "cu[maxcus=2]"),
+        cluster=racks(r1=1, r2=1),
+        running=(running("r", {"r1a": 1}),),
+    )
+    assert faults(instance, {"j": (0, {"r1a": 3, "r2a": 3})}) == []
+
+
+# --- D1: more slots of a range may fit where fewer do not --------------------
+
+
+D1 = problem(
+    replace(
+        job("j", 2, "span[ptile=2]", max_slots=3),
+        hosts=(HostRequest("h1", first=True), HostRequest("h2")),
+    ),
+    cluster=Cluster((host("h1", 1), host("h2", 2))),
+)
+
+
+@every_method
+@pytest.mark.behaviour("PLC-02", "PLC-12")
+def test_more_slots_of_a_range_may_fit_where_fewer_do_not(method: str, objective: str) -> None:
+    planned = answer(D1, method, objective)["j"]
+    assert (planned.start, list(planned.allocation.items())) == (0, [("h1", 1), ("h2", 2)])
+
+
+@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based", "optimal"])
+def test_the_loop_knows_that_the_larger_part_of_a_range_fits(reservation: str) -> None:
+    assert loop_start(D1, "j", reservation=reservation) == 0
+    waits = replace(D1, running=(running("r", {"h2": 1}),))
+    assert loop_start(waits, "j", reservation=reservation) == 100
+
+
+# --- F3, F10: units --------------------
+
+
+@every_method
+@pytest.mark.parametrize("cu", ["balance", "maxcus=2"])
+@pytest.mark.behaviour("PLC-04", "PLC-07", "PLC-09")
+def test_the_fewest_units_over_all_classes_of_same(cu: str, method: str, objective: str) -> None:
+    hosts = (
+        host("a1", 2, type="HP"),
+        host("a2", 2, type="HP"),
+        host("b", 4, type="SGI"),
+    )
+    units = (ComputeUnit("r1", "rack", ("a1", "b")), ComputeUnit("r2", "rack", ("a2",)))
+    cluster = Cluster(hosts, unit_types=("rack",), default_unit_type="rack", units=units)
+    instance = problem(job("j", 4, f"same[type] cu[{cu}]"), cluster=cluster)
+    assert answer(instance, method, objective)["j"].allocation == {"b": 4}
+
+
+def _mixed_units() -> Instance:
+    """Three enclosures alike, of a host of 2 and a host of 3 slots each."""
+    names = [f"{size}{unit}" for unit in "xyz" for size in ("s", "t")]
+    hosts = tuple(host(name, 2 if name[0] == "s" else 3) for name in names)
+    units = tuple(ComputeUnit(u, "enc", (f"s{u}", f"t{u}")) for u in "xyz")
+    cluster = Cluster(hosts, unit_types=("enc",), default_unit_type="enc", units=units)
+    queues = (Queue("default", exclusive="CU[enc]"),)
+    asks = "span[ptile='!'] cu[balance:excl:maxcus=3]"
+    return problem(job("j", 10, asks), cluster=cluster, queues=queues)
+
+
+@every_method
+@pytest.mark.behaviour("PLC-06", "PLC-09")
+def test_units_that_serve_alike_are_taken_in_configuration_order(
+    method: str, objective: str
+) -> None:
+    planned = answer(_mixed_units(), method, objective)["j"]
+    assert list(planned.allocation) == ["sx", "tx", "sy", "ty"]
+
+
+# --- F11, F12: shared resources --------------------
+
+
+@every_method
+@pytest.mark.behaviour("REQ-16", "RSV-08")
+def test_a_job_based_resource_of_the_queue_goes_to_the_first_term(
+    method: str, objective: str
+) -> None:
+    cluster = Cluster((host("h1"),), shared=(SharedResource("licA", 1),))
+    instance = problem(
+        job("j", 2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"),
+        cluster=cluster,
+        queues=(Queue("default", res_req="rusage[licA=1]"),),
+    )
+    assert answer(instance, method, objective)["j"].start == 0
+    by_slot = replace(instance.params, reserve_per_slot=True)
+    found = answer(replace(instance, params=by_slot), method, objective)
+    assert found.get("j") is None or found["j"].start is None
+
+
+@every_method
+@pytest.mark.behaviour("RSV-10")
+def test_a_static_shared_resource_under_a_limit_knows_no_duration(
+    method: str, objective: str
+) -> None:
+    hours = 7200
+    text = "rusage[lic=1:duration=10]"
+    instance = problem(
+        job("1", 1, text, run_limit=hours),
+        job("2", 1, text, run_limit=hours),
+        cluster=Cluster((host("h1"),), shared=(SharedResource("lic", 5),)),
+        limits=(Limit("few", {"lic": 1.0}),),
+    )
+    found = answer(instance, method, objective)
+    assert sorted(item.start or 0 for item in found.reservations) == [0, hours]
+
+
+@every_method
+@pytest.mark.behaviour("RSV-10", "TBR-10")
+def test_a_limit_for_each_host_counts_what_is_shared_on_every_host_of_a_job(
+    method: str, objective: str
+) -> None:
+    instance = problem(
+        job("1", 2, "rusage[lic=1] span[ptile=1]"),
+        job("2", 1, "select[hname=='h2'] rusage[lic=1]", submit=1),
+        cluster=Cluster((host("h1"), host("h2")), shared=(SharedResource("lic", 5),)),
+        limits=(Limit("few", {"lic": 1.0}, hosts=Scope(("all",), each=True)),),
+    )
+    found = answer(instance, method, objective)
+    assert sorted(item.start or 0 for item in found.reservations) == [0, 100]
+
+
+# --- F13: growth --------------------
+
+
+@pytest.mark.behaviour("PLC-14")
+def test_growth_ends_with_a_smaller_block() -> None:
+    """14 more slots in blocks of 4 are 4+4+4+2."""
+    names = [f"h{number}" for number in range(6)]
+    run = RunningJob(
+        Job("r", 4, max_slots=18, res_req=("span[ptile=4]",), run_limit=600, resizable=True),
+        0,
+        {"h0": 4},
+    )
+    instance = problem(cluster=Cluster(tuple(host(name) for name in names)), running=(run,))
+    grown = simulate(instance)["r"]
+    assert list(grown.hosts.values()) == [4, 4, 4, 4, 2]
