@@ -116,7 +116,7 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
 def _only_with_policies(instance: Instance) -> None:
     from ..model.errors import InputError
-    from ..solver.fairshare.priority_order import has_policy
+    from ..solver.fairshare.queue_order import has_policy
 
     if not has_policy(instance):
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")

@@ -9,9 +9,9 @@ from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import RunningJob
 from ..model.plan import PlannedJob
-from .availability.calendar import close_reserved_slots
-from .availability.demand import Allocation, Demand, TermPlacer
-from .availability.profile import Profile
+from .availability.arrays import Allocation
+from .availability.demand import Demand, TermPlacer
+from .availability.profile import Profile, close_reserved_slots
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver

@@ -21,18 +21,12 @@ from ..model.resreq import (
     select_mask,
 )
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
+from .availability.arrays import Allocation, BoolArray, IntArray
 from .availability.calendar import Calendar
-from .availability.demand import (
-    Allocation,
-    Alternative,
-    BoolArray,
-    Demand,
-    IntArray,
-    TermDemand,
-    UnitDemand,
-)
+from .availability.demand import Demand, TermDemand, UnitDemand
 from .availability.profile import Profile
 from .availability.resources import ResourceTable
+from .availability.uses import Alternative
 from .placement.compound_limits import counted_once
 
 

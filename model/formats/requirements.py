@@ -9,7 +9,8 @@ from ..instance import Instance
 from ..job import Job
 from ..queue import Queue
 from ..resreq import Compound, Requirement, Vocabulary, effective_requirement
-from ..resreq.parser import Options, parse_with_notes
+from ..resreq.options import Options
+from ..resreq.parser import parse_with_notes
 from ..resreq.syntax import Cu
 from .finding import Finding, Location
 from .known import unknown_unit_type

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import nearest
 from .errors import ResreqError
+from .options import Options
 from .selection import SelectionBuilder
 from .syntax import Amount, Cu, Expression, OrderKey, Rusage, Span, UsageString
 from .vocabulary import BUILTIN_STATIC, SCALED, UNITS, canonical
@@ -15,7 +16,6 @@ from .vocabulary import BUILTIN_STATIC, SCALED, UNITS, canonical
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from .parser import Options
 
 _RESTRICTED = re.compile(r"\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*")
 _QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")

@@ -8,7 +8,7 @@ from ..instance import Instance
 from ..job import Job
 from .combine import Merged, combine
 from .levels import merge_levels, resolve_counts
-from .parser import Options
+from .options import Options
 from .syntax import Compound, Requirement
 from .vocabulary import Vocabulary
 

@@ -8,15 +8,17 @@ it as it does on a plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...model.reservation import Reservation
-from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, Per, Room, TermDemand
-from .profile import Profile
-from .resources import SLOTS, FloatArray, ResourceTable
+from .arrays import Allocation, BoolArray, FloatArray, IntArray
+from .demand import Demand, Room, TermDemand
+from .resources import SLOTS, Capacities, ResourceTable
+from .room import find_room
+from .uses import Alternative, Per
 
 
 @dataclass(slots=True)
@@ -50,13 +52,14 @@ class FreeNow:
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
+        self.capacities = Capacities(table)
         self._hosts: list[FloatArray] = []
         self._pools: list[float] = []
 
     def host(self, index: int) -> FloatArray:
         """Free amount of a host resource, [H]; not to be changed."""
         while len(self._hosts) <= index:
-            self._hosts.append(self.table.host_resources[len(self._hosts)].capacity.copy())
+            self._hosts.append(self.capacities.of(len(self._hosts)).copy())
         return self._hosts[index]
 
     def pool(self, index: int) -> float:
@@ -68,6 +71,7 @@ class FreeNow:
     def copy(self) -> FreeNow:
         """An independent copy."""
         twin = FreeNow(self.table)
+        twin.capacities = self.capacities
         twin._hosts = [amounts.copy() for amounts in self._hosts]
         twin._pools = list(self._pools)
         return twin
@@ -81,7 +85,7 @@ class FreeNow:
         whole_hosts: Iterable[int] = (),
     ) -> list[HeldPart]:
         """Take what a job uses `elapsed` seconds after its start; give back what is returned."""
-        parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
+        parts = list(parts_of(self.capacities, alternative, allocation, whole_hosts))
         for part in parts:
             self.change(part, part.reservation.at(elapsed))
         return parts
@@ -110,8 +114,7 @@ class FreeNow:
     def report(self, index: int, host: int, capacity: float) -> None:
         """A host reports another capacity of one of its amounts."""
         free = self.host(index)
-        free[host] += capacity - self.table.host_resources[index].capacity[host]
-        self.table.host_resources[index].capacity[host] = capacity
+        free[host] += self.capacities.report(index, host, capacity)
 
     def state(self) -> dict[str, list[float] | list[list[float]]]:
         """Plain data, exact."""
@@ -124,7 +127,7 @@ class FreeNow:
 
 
 def parts_of(
-    table: ResourceTable,
+    capacities: Capacities,
     alternative: Alternative,
     allocation: Allocation,
     whole_hosts: Iterable[int] = (),
@@ -137,20 +140,20 @@ def parts_of(
         if use.per is Per.JOB:
             yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
-        capacity = table.host_resources[use.index].capacity
+        capacity = capacities.of(use.index)
         times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
         own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
-        rest = table.host_resources[SLOTS].capacity[whole] - own
+        rest = capacities.of(SLOTS)[whole] - own
         yield HeldPart(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
     elif whole.size:
         other = np.setdiff1d(whole, hosts)
-        rest = table.host_resources[SLOTS].capacity[other]
+        rest = capacities.of(SLOTS)[other]
         yield HeldPart(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
     for use in alternative.pool_uses:
-        inside = slots[table.pools[use.index].mask[hosts]]
+        inside = slots[capacities.table.pools[use.index].mask[hosts]]
         if inside.size:
             count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
             yield HeldPart(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
@@ -174,22 +177,38 @@ class HeldBack:
         self.pools[index] = self.pools.get(index, 0.0) + amount
 
 
-class Residual(Profile):
-    """The present as one job sees it, as a profile of one instant.
+class Residual:
+    """The present as one job sees it: an availability that knows one instant, now.
 
     held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
     blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
     """
 
     def __init__(self, free_now: FreeNow, now: int, held: HeldBack) -> None:
-        super().__init__(free_now.table, now)
         self.free_now = free_now
+        self.now = now
         self.held = held
+        self.table = free_now.table
+        self.hosts = len(free_now.table.instance.cluster.hosts)
+        self.later_starts: tuple[int, ...] = ()
         self.closed: BoolArray | None = None
         self.blocked: FloatArray | None = None
 
+    def _at(self, time: int) -> None:
+        """Refuse every instant but now."""
+        if time != self.now:
+            raise ValueError(f"what is free at {time} s is not known at {self.now} s")
+
+    def capacity(self, index: int) -> FloatArray:
+        """All there is of a host resource, [H]; not to be changed."""
+        return self.free_now.capacities.of(index)
+
     def free(self, index: int, time: int) -> FloatArray:
-        """Free amount of a host resource beside what is held, [H]."""
+        """Free amount of a host resource beside what is held, [H].
+
+        Raises ValueError for any other instant than now, as all its questions do.
+        """
+        self._at(time)
         amounts = self.free_now.host(index)
         held = self.held.hosts.get(index)
         if held is not None:
@@ -200,19 +219,29 @@ class Residual(Profile):
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
+        self._at(time)
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
-    def checkpoints(self, start: int, duration: int | None) -> list[int]:
-        """Only the present counts here."""
-        return [start]
+    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+        """The least of a host resource that is free at `points`: now is the only one."""
+        for point in points:
+            self._at(point)
+        return self.free(index, self.now)
+
+    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """The least of a pool that is free at `points`: now is the only one."""
+        for point in points:
+            self._at(point)
+        return self.free_in_pool(index, self.now)
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Windows are the loop's own business."""
+        self._at(time)
         return True
 
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
-        room = super().room(demand, term, alternative, start)
+        room = find_room(self, demand, term, alternative, [start])
         if self.closed is not None:
             room = replace(room, caps=np.where(self.closed, 0, room.caps))
         if term.unit is not None:
@@ -235,5 +264,6 @@ class Residual(Profile):
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a term uses now."""
+        """Take what a term uses now; only a start now is possible."""
+        self._at(start)
         self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .demand import Allocation, Alternative, BoolArray, IntArray, Use
+from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .profile import FOREVER, Profile
-from .resources import SLOTS, FloatArray, ResourceTable
+from .resources import SLOTS, Capacities, ResourceTable
 from .usage import Block, Row, Usage
+from .uses import Alternative, Use
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
@@ -131,8 +132,10 @@ class RunningProfile(Profile):
     A copy is good until the next job ends.
     """
 
-    def __init__(self, table: ResourceTable, now: int) -> None:
-        super().__init__(table, now)
+    def __init__(
+        self, table: ResourceTable, now: int, capacities: Capacities | None = None
+    ) -> None:
+        super().__init__(table, now, capacities)
         self.finish: dict[int, int] = {}
         self._owner = -1
         self._sorted: tuple[IntArray, IntArray, FloatArray] | None = None
@@ -160,7 +163,7 @@ class RunningProfile(Profile):
             assert isinstance(usage, RunningUsage)
             rows.append(usage.ends())
         ends = np.unique(np.concatenate(rows))
-        twin = Profile(self.table, self.now)
+        twin = Profile(self.table, self.now, self.capacities)
         twin.take_over(
             {index: usage.copy() for index, usage in self._host_usage.items()},
             {index: usage.copy() for index, usage in self._pool_usage.items()},

@@ -43,7 +43,7 @@ from .accounts import Account, ShareTree
 from .adjustment import load_adjustment
 from .ledger import Ledger
 from .priority import Factors
-from .priority_order import queue_key
+from .queue_order import queue_key
 from .slot_pools import PoolUse, host_slots, surplus
 from .stages import Offer, PlainStage, PoolStage, StagePlan, account_path, stage_plan
 from .traversal import QueueTraversal, Traversal, TreeTraversal

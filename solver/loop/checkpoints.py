@@ -86,10 +86,7 @@ def save(session: Session) -> str:
         "fresh": [state.number for state in world.fresh],
         "changed": world.changed,
         "present": world.free_now.state(),
-        "capacities": {
-            resource.name: resource.capacity.tolist()
-            for resource in world.table.host_resources[: len(world.free_now.state()["hosts"])]
-        },
+        "capacities": world.free_now.capacities.state(),
         "accepted": world.last_accepted.tolist(),
         "eligibility": session.eligibility.to_state(),
         "order": world.order.to_state(),
@@ -216,8 +213,6 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
-    for resource in world.table.host_resources:
-        if resource.name in saved["capacities"]:
-            resource.capacity[:] = saved["capacities"][resource.name]
+    world.free_now.capacities.load(saved["capacities"])
     world.free_now.load(saved["present"])
     world.last_accepted = np.array(saved["accepted"], dtype=np.int64)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..availability.demand import Allocation, BoolArray, IntArray
+from ..availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS, FloatArray
+from ..availability.resources import SLOTS
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..methods import reserving

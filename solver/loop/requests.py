@@ -12,9 +12,9 @@ from ...model.job import Job
 from ...model.reservation import Reservation
 from ...model.resreq import HostTable, Simple, effective_requirement
 from ...model.resreq.evaluate import named
+from ..availability.arrays import FloatArray
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import FloatArray
 from ..placement.earliest import can_start
 from ..resolve import Resolver
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES
 from ...model.instance import Instance
 from ...model.job import RunningJob
-from ..availability.resources import FloatArray
+from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.reservations import Held
 from ..methods.settings import Settings
@@ -166,8 +166,9 @@ def _column(session: Session, reservations: list[Held], name: str) -> tuple[Floa
             for held in reservations if name == "mem" else ():
                 for place, amount in held.memory.items():
                     free[place] -= amount
-            there = resource.capacity >= 0
-            return np.where(there, free, np.nan), np.where(there, resource.capacity - free, 0.0)
+            capacity = world.free_now.capacities.of(index)
+            there = capacity >= 0
+            return np.where(there, free, np.nan), np.where(there, capacity - free, 0.0)
     reported = np.array([host.load.get(name, np.nan) for host in hosts])
     reserved = session.eligibility.reserved_load(name)
     return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved

@@ -13,11 +13,13 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.demand import Allocation, Alternative, Demand
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS
 from ..availability.running_profile import Hold, RunningProfile
+from ..availability.uses import Alternative
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from .events import EventQueue
 from .job_state import (
@@ -49,7 +51,7 @@ class World:
         self.now = instance.now
         self.table = requests.resolver.table
         self.free_now = FreeNow(self.table)
-        self.running_profile = RunningProfile(self.table, instance.now)
+        self.running_profile = RunningProfile(self.table, instance.now, self.free_now.capacities)
         self.events = EventQueue()
         self.states: list[JobState] = []
         self.by_id: dict[str, JobState] = {}
@@ -200,7 +202,7 @@ class World:
         assert state.start is not None
         holds = self.holds(state)
         for alternative, allocation, whole in holds:
-            state.parts += parts_of(self.table, alternative, allocation, whole)
+            state.parts += parts_of(self.free_now.capacities, alternative, allocation, whole)
         for part, amount in zip(state.parts, amounts, strict=True):
             part.amount = amount
         falling = [part for part in state.parts if part.falls]

@@ -14,9 +14,10 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import BoolArray, Demand, IntArray, TermDemand
+from ..availability.arrays import BoolArray, FloatArray, IntArray
+from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS, FloatArray
+from ..availability.resources import SLOTS
 from ..placement.earliest import hold_start, start_at
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import counted, reason_unplaced

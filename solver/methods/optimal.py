@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..availability.demand import BoolArray, Demand, TermDemand
+from ..availability.arrays import BoolArray
+from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, BoolArray, Demand, IntArray, Per
+from ..availability.arrays import Allocation, BoolArray, FloatArray, IntArray
+from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import SLACK
-from ..availability.resources import SLOTS, FloatArray
+from ..availability.resources import SLOTS
+from ..availability.room import SLACK
 from ..availability.running_profile import RunningProfile
+from ..availability.uses import Alternative, Per
 from ..loop.job_state import JobState
 from ..placement.earliest import Start
 from .greedy import candidate_groups, free_slots_in_order
@@ -250,7 +252,7 @@ def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
         for alternative in term.alternatives:
             fits = np.ones(beside.hosts, dtype=bool)
             for use in alternative.host_uses:
-                capacity = beside.table.host_resources[use.index].capacity
+                capacity = beside.capacity(use.index)
                 fits &= capacity + SLACK >= use.reservation.initial
             found |= fits
     return found

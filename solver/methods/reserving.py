@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..availability.demand import BoolArray, Demand
+from ..availability.arrays import BoolArray
+from ..availability.demand import Demand
 from ..availability.resources import SLOTS
 from ..loop.job_state import JobState
 from ..placement.earliest import Start, earliest_start

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..availability.demand import BoolArray, Demand, IntArray
+from ..availability.arrays import BoolArray, IntArray
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..placement.earliest import Start, hold_start, start_at

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import Alternative, Demand, Per, TermDemand, Use
-from ..availability.profile import SLACK, Profile
+from ..availability.demand import Demand, TermDemand
+from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Alternative, Per, Use
 from ..optimal.budget import Budget
 from ..placement.earliest import Start
 from .backend import Outcome, solve
@@ -200,7 +202,7 @@ class PlacementModel:
         if amount <= 0 or (use.once and len(option.terms) > 1):
             return
         job, unit = option.demand.job.id, variables.term.unit
-        capacity = self.base.table.host_resources[use.index].capacity
+        capacity = self.base.capacity(use.index)
         if use.index == SLOTS and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of):
                 if int(number) in variables.unit:

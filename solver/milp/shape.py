@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import pulp
 
-from ..availability.demand import Allocation, IntArray, TermDemand, UnitDemand
+from ..availability.arrays import Allocation, IntArray
+from ..availability.demand import TermDemand, UnitDemand
 
 Expression: TypeAlias = pulp.LpAffineExpression
 Variable: TypeAlias = pulp.LpVariable

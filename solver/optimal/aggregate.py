@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..availability.demand import Demand, Per
+from ..availability.demand import Demand
 from ..availability.resources import SLOTS
+from ..availability.uses import Per
 from ..problem import PlanningProblem
 from .objectives import SLOWDOWN_THRESHOLD, Objective
 from .pool.problem import PoolProblem

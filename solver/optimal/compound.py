@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
-from ..availability.demand import Allocation, Demand
-from ..availability.profile import Profile
+from ..availability.arrays import Allocation
+from ..availability.demand import Availability, Demand
 from ..availability.resources import SLOTS
 from .budget import Budget
 
@@ -26,14 +26,14 @@ class TermsTogether:
     undecided: set[str] = field(default_factory=set)
 
     def __call__(
-        self, profile: Profile, demand: Demand, time: int
+        self, availability: Availability, demand: Demand, time: int
     ) -> tuple[Allocation, ...] | None:
         """One allocation a term for a start at `time` (seconds), or None."""
         from .joint_placement import JointPlacement
 
-        if profile.free(SLOTS, time).clip(0).sum() < demand.slots:
+        if availability.free(SLOTS, time).clip(0).sum() < demand.slots:
             return None
-        model = JointPlacement(profile, [(demand, time)])
+        model = JointPlacement(availability, [(demand, time)])
         status, placed = model.solve(self.budget, seconds=SECONDS, effort=EFFORT)
         if status == "UNKNOWN":
             self.undecided.add(demand.job.id)

@@ -17,9 +17,10 @@ from itertools import pairwise
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Demand, Per, Use
-from ..availability.profile import SLACK
+from ..availability.demand import Demand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per, Use
 from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
@@ -140,7 +141,7 @@ class IntervalModel:
     def _use_hosts(
         self, demand: Demand, start: cp_model.IntVar, shape: TermShape, use: Use
     ) -> None:
-        capacity = self.problem.resolver.table.host_resources[use.index].capacity
+        capacity = self.problem.base.capacity(use.index)
         pieces = self._pieces(demand, start, use)
         unit = shape.term.unit
         if use.index == SLOTS and unit is not None and unit.excl:
@@ -195,9 +196,7 @@ class IntervalModel:
         free = {index: [base.free(index, t) for t in times] for index, _ in self._hosts}
         for (index, host), blocks in self._hosts.items():
             levels = [float(level[host]) for level in free[index]]
-            self._cumulative(
-                blocks, times, levels, float(table.host_resources[index].capacity[host])
-            )
+            self._cumulative(blocks, times, levels, float(base.capacity(index)[host]))
         for index, blocks in self._pools.items():
             levels = [base.free_in_pool(index, t) for t in times]
             self._cumulative(blocks, times, levels, table.pools[index].capacity)

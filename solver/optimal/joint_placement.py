@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Demand, Per, TermDemand, Use
-from ..availability.profile import SLACK, Profile
+from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per, Use
 from ..placement.earliest import Start
 from .budget import Budget
 from .cpsat import run
@@ -44,7 +45,7 @@ class _Choice:
 class JointPlacement:
     """The model for one set of jobs with fixed starts."""
 
-    def __init__(self, base: Profile, starts: Sequence[tuple[Demand, int]]) -> None:
+    def __init__(self, base: Availability, starts: Sequence[tuple[Demand, int]]) -> None:
         self.base = base
         self.starts = list(starts)
         self.model = cp_model.CpModel()
@@ -164,7 +165,7 @@ class JointPlacement:
                 if use.per is Per.SLOT:
                     by_host[host] += _slot_terms(shape, host, held)
                 elif use.per is Per.WHOLE:
-                    capacity = self.base.table.host_resources[use.index].capacity[host]
+                    capacity = self.base.capacity(use.index)[host]
                     by_host[host].append((used, int(capacity) * SCALE, 1))
                 elif use.per is Per.JOB:
                     if host in shape.first:
@@ -176,7 +177,7 @@ class JointPlacement:
         """cu[excl] takes every host of its units whole (PLC-11)."""
         unit = shape.term.unit
         assert unit is not None
-        capacity = self.base.table.host_resources[SLOTS].capacity
+        capacity = self.base.capacity(SLOTS)
         for host, number in enumerate(unit.unit_of):
             if int(number) in shape.unit:
                 weight = int(capacity[host]) * SCALE

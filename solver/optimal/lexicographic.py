@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Allocation, Demand
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, Room, TermDemand, Use
-from ..availability.profile import Profile
+from ..availability.arrays import Allocation
+from ..availability.demand import Availability, Demand, Room, TermDemand
 from ..availability.resources import Pool
+from ..availability.uses import Alternative, Use
 
 #: What one term takes and where.
 Part = tuple[Alternative, Allocation]
@@ -36,7 +37,7 @@ def counted_once(
 
 
 def room_beside(
-    profile: Profile,
+    availability: Availability,
     demand: Demand,
     term: TermDemand,
     alternative: Alternative,
@@ -44,12 +45,12 @@ def room_beside(
     before: Collection[int],
 ) -> Room:
     """The room of a term of a job whose earlier terms are on the hosts `before`."""
-    once, rest = _split(alternative, before, profile.table.pools)
-    room = profile.room(demand, term, rest, time)
+    once, rest = _split(alternative, before, availability.table.pools)
+    room = availability.room(demand, term, rest, time)
     if not once:
         return room
-    caps = profile.room(demand, term, Alternative(once), time).caps
-    counted = np.zeros(profile.hosts, dtype=bool)
+    caps = availability.room(demand, term, Alternative(once), time).caps
+    counted = np.zeros(availability.hosts, dtype=bool)
     counted[list(before)] = True
     return replace(room, caps=np.where(counted, room.caps, np.minimum(room.caps, caps)))
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.queue import Queue
+from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
-from ..availability.demand import BoolArray
-from ..availability.resources import FloatArray
 from ..loop.job_state import JobState
 from ..loop.world import World
 
@@ -169,9 +168,9 @@ class Eligibility:
         if name in self.load:
             return self.load[name]
         table = self.world.table
-        for resource in table.host_resources:
+        for index, resource in enumerate(table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return resource.capacity
+                return self.world.free_now.capacities.of(index)
         return np.full(len(self.world.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str) -> FloatArray:
@@ -200,7 +199,9 @@ class Eligibility:
         found = {name: self.available(name) for name in self.load}
         for index, resource in enumerate(world.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                free = np.where(resource.capacity < 0, np.nan, world.free_now.host(index))
+                free = np.where(
+                    world.free_now.capacities.of(index) < 0, np.nan, world.free_now.host(index)
+                )
                 found[resource.name] = free
         return found
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...model.plan import PlannedJob
-from ..availability.demand import Alternative, Demand, Per, Room, TermDemand
-from ..availability.profile import SLACK, UNBOUND, Profile
+from ..availability.demand import Availability, Demand, Room, TermDemand
+from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK, UNBOUND
+from ..availability.uses import Alternative, Per
 from ..placement import fits
 from ..placement.earliest import Start, earliest_start
 from ..placement.supply import busy_units
@@ -126,11 +128,13 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def shortage(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
+def shortage(
+    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+) -> str:
     """The first constraint that fails at `instant`, as numbers (LOP-01)."""
     for term in demand.terms:
         reasons = [
-            _term_shortage(problem, demand, term, profile, instant, number)
+            _term_shortage(problem, demand, term, availability, instant, number)
             for number in range(len(term.alternatives))
         ]
         if all(reasons):
@@ -144,14 +148,14 @@ def _term_shortage(
     problem: PlanningProblem,
     demand: Demand,
     term: TermDemand,
-    profile: Profile,
+    availability: Availability,
     instant: int,
     number: int,
 ) -> str:
     alternative = term.alternatives[number]
     if alternative.missing:
         return alternative.missing
-    room = profile.room(demand, term, alternative, instant)
+    room = availability.room(demand, term, alternative, instant)
     if fits(term, room):
         return ""
     for group in room.groups:
@@ -168,25 +172,25 @@ def _term_shortage(
             )
     for use in alternative.pool_uses:
         pool = problem.resolver.table.pools[use.index]
-        free = max(0.0, profile.free_in_pool(use.index, instant))
+        free = max(0.0, availability.free_in_pool(use.index, instant))
         if free + SLACK < use.reservation.initial:
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
             needed = use.reservation.initial * slots
             return f"{pool.reason}: needs {needed:.10g}, has {free:.10g}"
-    return _host_shortage(problem, term, profile, room, instant, number)
+    return _host_shortage(problem, term, availability, room, instant, number)
 
 
 def _host_shortage(
     problem: PlanningProblem,
     term: TermDemand,
-    profile: Profile,
+    availability: Availability,
     room: Room,
     instant: int,
     number: int,
 ) -> str:
-    free = np.maximum(profile.free(SLOTS, instant), 0)
+    free = np.maximum(availability.free(SLOTS, instant), 0)
     alternative = term.alternatives[number]
-    lacking = _binding_beside_slots(problem, term, alternative, profile, instant)
+    lacking = _binding_beside_slots(problem, term, alternative, availability, instant)
     also = " ".join(lacking)
     wanted = counted(term.slots, "free slot", also)
     if term.one_host:
@@ -231,17 +235,17 @@ def _binding_beside_slots(
     problem: PlanningProblem,
     term: TermDemand,
     alternative: Alternative,
-    profile: Profile,
+    availability: Availability,
     instant: int,
 ) -> list[str]:
     """What leaves fewer slots than are free on some candidate: amounts and limits on a host."""
-    wanted = np.minimum(profile.free(SLOTS, instant), term.slots)[term.candidates]
+    wanted = np.minimum(availability.free(SLOTS, instant), term.slots)[term.candidates]
     found: list[str] = []
     for use in alternative.host_uses[1:]:
         held = use.reservation.initial
         if held <= 0:
             continue
-        times = (profile.free(use.index, instant)[term.candidates] + SLACK) / held
+        times = (availability.free(use.index, instant)[term.candidates] + SLACK) / held
         if use.per is not Per.SLOT:
             times = np.where(times >= 1, np.inf, 0)
         if (np.floor(times) < wanted).any():
@@ -281,15 +285,17 @@ def _unit_shortage(term: TermDemand, room: Room) -> str:
     return text + f"the fullest choice, {unit.names[best[0]]}, has {have}{lacks}"
 
 
-def amounts_short(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
+def amounts_short(
+    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+) -> str:
     """Memory and the like that no candidate with a free slot has enough of, "" if none."""
     found: list[str] = []
     for term in demand.terms:
-        open_hosts = term.candidates[profile.free(SLOTS, instant)[term.candidates] >= 1]
+        open_hosts = term.candidates[availability.free(SLOTS, instant)[term.candidates] >= 1]
         for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
             resource = problem.resolver.table.host_resources[use.index]
             asked = use.reservation.initial
-            most = float(profile.free(use.index, instant)[open_hosts].max())
+            most = float(availability.free(use.index, instant)[open_hosts].max())
             if resource.reason == f"{resource.name} available" and most + SLACK < asked:
                 found.append(
                     f"of {resource.name} it asks for {asked:g}, no host has more than {most:g}"

@@ -14,6 +14,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .step_profile import StepProfile
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 SmallInts: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -103,6 +105,10 @@ class PoolProblem:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def profile(self) -> StepProfile:
+        """What is free before any pending job is placed."""
+        return StepProfile(self.times.tolist(), self.free.tolist())
+
     def value(self, starts: npt.ArrayLike) -> int:
         """The objective of a plan, given each job's start."""
         begin = np.asarray(starts, dtype=np.int64)
@@ -138,9 +144,7 @@ class PoolProblem:
     def alone(self) -> Ints:
         """Each job's earliest start if no other pending job existed: a valid lower bound of its
         start."""
-        from .decoder import StepProfile
-
-        profile = StepProfile.of(self)
+        profile = self.profile()
         starts = [
             profile.earliest(size, duration, first)
             for size, duration, first in zip(

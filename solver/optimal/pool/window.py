@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from .chronology import Chronology, Guide, plan_of
-from .decoder import Decoder, StepProfile
+from .decoder import Decoder
 from .domains import achievable_starts
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem
@@ -57,7 +57,7 @@ class WindowSearch:
     def _part(self, starts: Ints, jobs: Ints) -> PoolProblem:
         """The chosen jobs on what the others leave."""
         problem = self.problem
-        profile = StepProfile.of(problem)
+        profile = problem.profile()
         chosen = np.zeros(len(problem), dtype=bool)
         chosen[jobs] = True
         for job in np.flatnonzero(~chosen).tolist():
