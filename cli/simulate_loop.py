@@ -154,7 +154,7 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 def _session(instance: Instance, options: LoopOptions) -> Session:
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
-    from ..solver.methods.settings import Settings
+    from ..solver.world.settings import Settings
 
     if options.resume is not None:
         session = load(_text(options.resume), instance, source=str(options.resume))

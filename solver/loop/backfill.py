@@ -15,7 +15,7 @@ from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
-from .job_state import JobState
+from ..world.job_state import JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

@@ -18,12 +18,12 @@ from ...model.errors import InputError, Problem
 from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
-from ..methods.settings import Settings
+from ..world.events import EventQueue
+from ..world.job_state import FUTURE, JobState
+from ..world.settings import Settings
+from ..world.world import World
 from .changes import Change
-from .events import EventQueue
-from .job_state import FUTURE, JobState
 from .simulation import Recorder, Session
-from .world import World
 
 FORMAT = "slotwise-loop-checkpoint"
 VERSION = 2

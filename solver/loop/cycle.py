@@ -21,19 +21,19 @@ from ..availability.resources import SLOTS
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..methods import reserving
-from ..methods.reservations import (
+from ..methods.reservation import (
     Held,
 )
-from ..methods.settings import Settings
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.pending_reasons import shortage
+from ..world.job_state import JobState
+from ..world.requests import Shape
+from ..world.settings import Settings
+from ..world.world import World
 from . import backfill, preemption, resizing
-from .job_state import JobState
-from .requests import Shape
-from .world import World
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .job_state import FUTURE
+from ..world.job_state import FUTURE
 from .records import JobRecord, Simulation
 
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.

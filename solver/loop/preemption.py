@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
-from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
+from ..world.job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

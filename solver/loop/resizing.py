@@ -14,7 +14,7 @@ import numpy as np
 
 from ..availability.demand import TermDemand
 from ..placement.ranges import place_most
-from .job_state import RUNNING, JobState
+from ..world.job_state import RUNNING, JobState
 
 if TYPE_CHECKING:
     from .cycle import Cycle

@@ -17,14 +17,14 @@ from ...model.instance import Instance
 from ..availability.profile import FOREVER
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.reserving import expiries
-from ..methods.settings import EFFORT, Settings
 from ..rules.eligibility import Eligibility
+from ..world.job_state import RUNNING, Event, JobState
+from ..world.requests import Requests
+from ..world.settings import EFFORT, Settings
+from ..world.world import World
 from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
 from .cycle import Cycle, CycleRecord
-from .job_state import RUNNING, Event, JobState
 from .records import JobRecord, Simulation, log_entry, record_of
-from .requests import Requests
-from .world import World
 
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).

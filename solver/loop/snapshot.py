@@ -17,9 +17,9 @@ from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
-from ..methods.reservations import Held
-from ..methods.settings import Settings
-from .job_state import RUNNING
+from ..methods.reservation import Held
+from ..world.job_state import RUNNING
+from ..world.settings import Settings
 from .simulation import Session
 
 

@@ -18,13 +18,13 @@ from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
-from ..loop.job_state import JobState
-from ..loop.requests import Shape
 from ..optimal.first_fit import plan_time_based
 from ..placement.earliest import Start, hold_start
 from ..problem import PlanningProblem
+from ..world.job_state import JobState
+from ..world.requests import Shape
 from . import reserving
-from .reservations import Held
+from .reservation import Held
 
 if TYPE_CHECKING:
     from ..loop.cycle import Cycle

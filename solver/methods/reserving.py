@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.resources import SLOTS
-from ..loop.job_state import JobState
 from ..placement.earliest import Start, earliest_start
-from .reservations import Held, hold_future, only_slots_and_memory_short, reserve_greedily
+from ..world.job_state import JobState
+from .reservation import Held, hold_future, only_slots_and_memory_short, reserve_greedily
 
 if TYPE_CHECKING:
     from ..loop.cycle import Cycle

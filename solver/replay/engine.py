@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
 from ...model.workload import Workload
-from ..loop.events import EventKind, EventQueue
+from ..world.events import EventKind, EventQueue
 
 ScheduleAfter = Literal["event", "timestamp"]
 

@@ -11,8 +11,8 @@ from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.queue import Queue
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
-from ..loop.job_state import JobState
-from ..loop.world import World
+from ..world.job_state import JobState
+from ..world.world import World
 
 
 class Eligibility:

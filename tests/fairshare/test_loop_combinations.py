@@ -21,7 +21,7 @@ from slotwise.solver.loop.changes import Change, HostStatus, Resize
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.snapshot import snapshot_of
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.world.settings import Settings
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")

@@ -15,7 +15,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.world.settings import Settings
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -21,11 +21,11 @@ from slotwise.solver.availability.free_now import HeldBack, Residual
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.loop.records import Simulation
 from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.reservations import reserve_greedily
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.methods.reservation import reserve_greedily
 from slotwise.solver.optimal.first_fit import time_based_plan
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.world.settings import Settings
 
 GROUND = Path(__file__).parents[1] / "data" / "ground"
 #: The recorded scheduler learns run times in steps of about 14 s, and cycles every 2 s.

@@ -22,7 +22,7 @@ from slotwise.solver.loop.changes import HostStatus, Resize
 from slotwise.solver.loop.checkpoints import save
 from slotwise.solver.loop.metrics import measure
 from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.world.settings import Settings
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()

@@ -3,10 +3,10 @@
 import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.events import EventKind, EventQueue
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
 from slotwise.solver.replay.metrics import bounded_slowdown
 from slotwise.solver.replay.processor_profile import ProcessorProfile
+from slotwise.solver.world.events import EventKind, EventQueue
 
 
 def starts(jobs, policy, procs=4, **options):

@@ -18,8 +18,8 @@ from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.running_profile import RunningProfile
 from ..availability.uses import Alternative, Per
-from ..loop.job_state import JobState
 from ..placement.earliest import Start
+from ..world.job_state import JobState
 from .greedy import candidate_groups, free_slots_in_order
 
 
