@@ -73,7 +73,7 @@ def _summary(plan: Plan) -> str:
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
     """A comparison in one of the output formats, with a final newline."""
-    from ..solver.rules.pending_reasons import counted
+    from ..solver.rules.shortage import counted
 
     records = comparison.to_records()
     if format == "json":

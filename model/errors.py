@@ -19,12 +19,14 @@ class Problem:
     source: file name, or "" for input that has none.
     line: line number from 1, or None.
     path: path into the document such as ``hosts[1].slots``, or "".
+    undefined: it says that a name has no definition.
     """
 
     message: str
     source: str = ""
     line: int | None = None
     path: str = ""
+    undefined: bool = False
 
     def __str__(self) -> str:
         place = self.source

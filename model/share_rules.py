@@ -187,6 +187,7 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"group '{member}' must be defined before '{group.name}', which has it "
                     "as a member",
                     path=f"{path}.members",
+                    undefined=True,
                 )
         defined.add(group.name)
         yield from _assignment_problems(
@@ -234,7 +235,8 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
             )
         for name in (master.name, *master.fairshare_queues):
             if name not in by_name:
-                yield Problem(f"unknown queue '{name}'{nearest(name, by_name)}", path=path)
+                message = f"unknown queue '{name}'{nearest(name, by_name)}"
+                yield Problem(message, path=path, undefined=True)
             elif name in set_of:
                 yield Problem(
                     f"queue {name} is in the cross-queue set of {set_of[name]} already: "
@@ -276,7 +278,8 @@ def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]
                 known = [host.name for host in instance.cluster.hosts]
                 known += [group.name for group in instance.cluster.groups]
                 hint = nearest(name.removeprefix("~"), known)
-                yield Problem(f"unknown host or host group '{name}'{hint}", path=f"{path}.HOSTS")
+                message = f"unknown host or host group '{name}'{hint}"
+                yield Problem(message, path=f"{path}.HOSTS", undefined=True)
         for host in partition_hosts(instance.cluster, partition):
             if host in owner:
                 yield Problem(
@@ -389,7 +392,8 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"add [{job.group or job.user}, number_shares]"
                 )
         if wrong:
-            yield Problem(wrong, path=path)
+            undefined = bool(job.group and groups.by_name) and job.group not in groups
+            yield Problem(wrong, path=path, undefined=undefined)
 
 
 def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:

@@ -13,11 +13,16 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong at `place`; a warning does not stop the reader."""
+    """One thing that is wrong at `place`; a warning does not stop the reader.
+
+    undefined: it says that a name has no definition, so it proves nothing where the definitions
+    themselves cannot be read.
+    """
 
     place: Location
     message: str
     warning: bool = False
+    undefined: bool = False
 
 
 def path_text(place: Location) -> str:

@@ -18,7 +18,7 @@ def check_queues(instance: Instance) -> Iterator[Finding]:
     if instance.params.default_queue not in names:
         message = f"unknown queue {instance.params.default_queue!r}"
         hint = nearest(instance.params.default_queue, names)
-        yield Finding(("params", "DEFAULT_QUEUE"), message + hint)
+        yield Finding(("params", "DEFAULT_QUEUE"), message + hint, undefined=True)
     users = _known_users(instance)
     for index, queue in enumerate(instance.queues):
         place: Location = ("queues", index)
@@ -34,15 +34,15 @@ def _references(
     cluster = instance.cluster
     for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
         if cluster.expand(name) is None:
-            yield Finding((*place, "HOSTS"), unknown_host(cluster, name))
+            yield Finding((*place, "HOSTS"), unknown_host(cluster, name), undefined=True)
     for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
         if name != "*" and name not in names:
             message = f"unknown queue {name!r}{nearest(name, names)}"
-            yield Finding((*place, "PREEMPTION"), message)
+            yield Finding((*place, "PREEMPTION"), message, undefined=True)
     unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
     if queue.exclusive.startswith("CU") and unit_type not in cluster.unit_types:
         message = unknown_unit_type(unit_type, cluster.unit_types)
-        yield Finding((*place, "EXCLUSIVE"), message)
+        yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
 
 
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:

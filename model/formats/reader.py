@@ -87,7 +87,7 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
 
     from .build import build
     from .document import Document
-    from .messages import explain, rest, rests_on_definitions
+    from .messages import explain, rest
 
     context = _context(data)
     if data is None:
@@ -100,7 +100,7 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
         with suppress(ValidationError):
             others = build(Document.model_validate(remainder.data, context=context))[1]
             if remainder.defining:
-                others = [finding for finding in others if not rests_on_definitions(finding)]
+                others = [finding for finding in others if not finding.undefined]
             others = [remainder.original(finding) for finding in others]
             # A complaint about a whole entry may only be due to the part that was left out.
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}

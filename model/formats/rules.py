@@ -61,7 +61,8 @@ def _names(instance: Instance) -> Iterator[Finding]:
     for index, user in enumerate(instance.users):
         if user.name.removesuffix("@") != user.name and user.name[:-1] not in shares:
             hint = nearest(user.name[:-1], shares)
-            yield Finding(("users", index, "name"), f"unknown user group {user.name[:-1]!r}{hint}")
+            message = f"unknown user group {user.name[:-1]!r}{hint}"
+            yield Finding(("users", index, "name"), message, undefined=True)
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
@@ -118,7 +119,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
         for name in limit.amounts:
             if name not in known:
                 message = f"unknown resource {name!r}{nearest(name, known)}"
-                yield Finding((*place, "RESOURCE"), message)
+                yield Finding((*place, "RESOURCE"), message, undefined=True)
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
@@ -126,12 +127,14 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             for name in (*limit.queues.names, *limit.queues.excluded):
                 if name != "all" and name not in queues:
                     key = "PER_QUEUE" if limit.queues.each else "QUEUES"
-                    yield Finding((*place, key), f"unknown queue {name!r}{nearest(name, queues)}")
+                    message = f"unknown queue {name!r}{nearest(name, queues)}"
+                    yield Finding((*place, key), message, undefined=True)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if instance.cluster.expand(name) is None:
                     key = "PER_HOST" if limit.hosts.each else "HOSTS"
-                    yield Finding((*place, key), unknown_host(instance.cluster, name))
+                    message = unknown_host(instance.cluster, name)
+                    yield Finding((*place, key), message, undefined=True)
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
@@ -144,7 +147,7 @@ def _usage(instance: Instance) -> Iterator[Finding]:
             yield Finding(place, message)
         elif usage.resource not in known:
             message = f"unknown numeric resource {usage.resource!r}{nearest(usage.resource, known)}"
-            yield Finding(place, message)
+            yield Finding(place, message, undefined=True)
 
 
 def _reservations(instance: Instance) -> Iterator[Finding]:
@@ -156,7 +159,7 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
         for host, count in item.slots.items():
             if host not in slots:
                 message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding((*place, "allocation"), message)
+                yield Finding((*place, "allocation"), message, undefined=True)
             elif count > slots[host]:
                 message = f"{host} has {slots[host]} slots, not {count}"
                 yield Finding((*place, "allocation"), message)
@@ -173,7 +176,7 @@ def _shares(instance: Instance) -> Iterator[Finding]:
 
     places = _job_places(instance)
     for problem in share_problems(instance):
-        yield Finding(_place(problem, places), problem.message)
+        yield Finding(_place(problem, places), problem.message, undefined=problem.undefined)
     for problem in share_warnings(instance):
         yield Finding(_place(problem, places), problem.message, warning=True)
 

@@ -46,7 +46,14 @@ class Builder:
         name = canonical(str(token))
         vocabulary = self._options.vocabulary
         if vocabulary.complete and vocabulary.kind(name) is None:
-            self.fail(token, f"no resource is called '{token}'{nearest(name, vocabulary.names())}")
+            hint = nearest(name, vocabulary.names())
+            raise ResreqError(
+                f"no resource is called '{token}'{hint}",
+                text=self._body,
+                position=token.start_pos,
+                token=str(token),
+                undefined=True,
+            )
         return name
 
     # --- select -------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..placement.earliest import hold_start, start_at
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import counted, reason_unplaced
+from ..rules.pending_reasons import reason_unplaced
+from ..rules.shortage import counted
 
 
 @dataclass(slots=True)
