@@ -17,6 +17,7 @@ from .exits import Exit
 from .explain import explain
 from .generate import generate
 from .importer import app as importers
+from .replay import replay
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .show import show
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, explain, simulate, show, check, generate, examples, schema):
+for command in (solve, compare, explain, simulate, replay, show, check, generate, examples, schema):
     app.command()(command)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)

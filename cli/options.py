@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -50,6 +50,41 @@ AsLsf = Annotated[
         "--as-lsf", help="Leave out windows and advance reservations, as LSF's estimate does."
     ),
 ]
+
+JobsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--jobs",
+        help="Write one record a job: .csv, .json (both also .gz) or .parquet.",
+        show_default=False,
+    ),
+]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Report malformed records and go on with the rest.")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint", help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False
+    ),
+]
+ResumeFile = Annotated[
+    Path | None, typer.Option("--resume", help="Go on from a checkpoint.", show_default=False)
+]
+
+
+def tell(text: str) -> None:
+    """A line on stderr."""
+    typer.echo(f"slotwise: {text}", err=True)
+
+
+def read_text(path: Path) -> str:
+    """A text file that the command line names; InputError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
 
 
 def read_instance(file: Path | None, example: str | None) -> Instance:

@@ -1,4 +1,4 @@
-"""``slotwise simulate`` over hosts: the scheduler loop on an instance, an SWF log or lsb.acct."""
+"""What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded workload."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from .atomic import whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
+from .options import read_instance, read_text, tell
 from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ..solver.fairshare.series import ShareSeries
     from ..solver.loop.records import Simulation
     from ..solver.loop.simulation import Session
-
-INSTANCE_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +41,6 @@ class LoopOptions:
     keep_going: bool = False
     checkpoint: Path | None = None
     resume: Path | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether something was asked for that only the loop has."""
-        values = (self.reservation, self.top, self.cycle, self.until, self.cluster, self.hosts)
-        return any(value is not None for value in (*values, self.log, self.shares))
-
-
-def is_acct(path: Path) -> bool:
-    """Whether a file is named as LSF names its accounting records, or begins as they do."""
-    from ..model.formats.acct import looks_like_acct
-
-    return path.name.startswith("lsb.acct") or looks_like_acct(path)
-
-
-def wants_loop(path: Path, options: LoopOptions) -> bool:
-    """Whether a workload is for the loop over hosts and not for the pool of processors."""
-    return path.suffix.lower() in INSTANCE_SUFFIXES or options.given or is_acct(path)
 
 
 def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
@@ -88,7 +69,7 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
         if not result.complete:
             _stop(session, options.checkpoint)
     for note in result.notes:
-        _tell(note)
+        tell(note)
     if options.jobs is not None:
         write_records([record.to_dict() for record in result.jobs], options.jobs)
     if options.log is not None:
@@ -123,32 +104,21 @@ def _only_with_policies(instance: Instance) -> None:
 
 
 def _instance(path: Path, options: LoopOptions) -> Instance:
-    from ..model.formats.trace import from_acct, from_swf, left_out_of_swf
-    from .options import read_instance
+    from ..model.errors import InputError
+    from ..model.formats.file_format import ReadOptions
+    from ..model.formats.registry import format_of
 
-    if path.suffix.lower() in INSTANCE_SUFFIXES:
-        return read_instance(path, None)
+    found = format_of(path)
+    asked = {"hosts": options.hosts, "cluster": options.cluster, "keep_going": options.keep_going}
+    idle = [name for name, value in asked.items() if value and name not in found.takes]
+    if idle:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise InputError(f"{names}: means nothing for {found.kind}, which {path} is")
     cluster = None if options.cluster is None else read_instance(options.cluster, None)
-    if is_acct(path):
-        from ..model.formats.acct import read_acct
-
-        log = read_acct(path, keep_going=options.keep_going)
-        for problem in log.problems:
-            _tell(f"warning: {problem}")
-        for kind, count in log.passed_over.items():
-            _tell(f"passed over {count} {kind} records")
-        instance, left_out = from_acct(log.jobs, cluster=cluster)
-    else:
-        from ..model.formats.swf import read_swf
-
-        found = read_swf(path, keep_going=options.keep_going)
-        for problem in found.problems:
-            _tell(f"warning: {problem}")
-        instance = from_swf(found.workload, hosts=options.hosts, cluster=cluster)
-        left_out = left_out_of_swf(found.workload, instance)
-    for reason, count in left_out.items():
-        _tell(f"left out {count} × {reason}")
-    return instance
+    reading = found.read(path, ReadOptions(options.hosts, cluster, options.keep_going))
+    for remark in reading.remarks:
+        tell(remark)
+    return reading.instance
 
 
 def _session(instance: Instance, options: LoopOptions) -> Session:
@@ -157,7 +127,7 @@ def _session(instance: Instance, options: LoopOptions) -> Session:
     from ..solver.world.settings import Settings
 
     if options.resume is not None:
-        session = load(_text(options.resume), instance, source=str(options.resume))
+        session = load(read_text(options.resume), instance, source=str(options.resume))
         _no_contradiction(session, options)
         return session
     settings = Settings.of(
@@ -201,27 +171,17 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
-def _text(path: Path) -> str:
-    from ..model.errors import InputError, Problem
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-
-
 def _stop(session: Session, checkpoint: Path | None) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.loop.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.started} jobs started"
     if checkpoint is None:
-        _tell(f"{done}; nothing was written (no --checkpoint)")
+        tell(f"{done}; nothing was written (no --checkpoint)")
     else:
         with whole_file(checkpoint) as file:
             file.write(save(session).encode())
-        _tell(f"{done}; go on with --resume {checkpoint}")
+        tell(f"{done}; go on with --resume {checkpoint}")
     raise typer.Exit(Exit.STOPPED)
 
 
@@ -264,7 +224,3 @@ def _plain(name: str, value: object) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.3f} s" if name.endswith(("wait", "error")) else f"{value:.4f}"
-
-
-def _tell(text: str) -> None:
-    typer.echo(f"slotwise: {text}", err=True)

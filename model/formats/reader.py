@@ -5,14 +5,36 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, Problem
 from ..instance import Instance
+from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
 
+#: Suffixes of instance files.
+SUFFIXES = (".yaml", ".yml", ".json")
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceFile:
+    """The format, for the registry."""
+
+    name: str = "instance"
+    kind: str = "an instance file, YAML or JSON"
+    takes: frozenset[str] = frozenset()
+
+    def recognises(self, path: Path) -> bool:
+        """By its suffix."""
+        return path.suffix.lower() in SUFFIXES
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The instance, its warnings as remarks."""
+        instance, warnings = load_with_warnings(path)
+        return Contents(instance, tuple(f"warning: {warning}" for warning in warnings))
 
 
 def load(source: str | Path) -> Instance:
