@@ -133,9 +133,6 @@ class Availability(Protocol):
     def later_starts(self) -> tuple[int, ...]:
         """Instants after now at which something starts, so that less is free."""
 
-    def capacity(self, index: int) -> FloatArray:
-        """All there is of a host resource, [H]; not to be changed."""
-
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...model.reservation import Reservation
 from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .demand import Demand, Room, TermDemand
-from .resources import SLOTS, Capacities, ResourceTable
+from .resources import SLOTS, ResourceTable
 from .room import find_room
 from .uses import Alternative, Per
 
@@ -52,14 +52,13 @@ class FreeNow:
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
-        self.capacities = Capacities(table)
         self._hosts: list[FloatArray] = []
         self._pools: list[float] = []
 
     def host(self, index: int) -> FloatArray:
         """Free amount of a host resource, [H]; not to be changed."""
         while len(self._hosts) <= index:
-            self._hosts.append(self.capacities.of(len(self._hosts)).copy())
+            self._hosts.append(self.table.host_resources[len(self._hosts)].capacity.copy())
         return self._hosts[index]
 
     def pool(self, index: int) -> float:
@@ -71,7 +70,6 @@ class FreeNow:
     def copy(self) -> FreeNow:
         """An independent copy."""
         twin = FreeNow(self.table)
-        twin.capacities = self.capacities
         twin._hosts = [amounts.copy() for amounts in self._hosts]
         twin._pools = list(self._pools)
         return twin
@@ -85,7 +83,7 @@ class FreeNow:
         whole_hosts: Iterable[int] = (),
     ) -> list[HeldPart]:
         """Take what a job uses `elapsed` seconds after its start; give back what is returned."""
-        parts = list(parts_of(self.capacities, alternative, allocation, whole_hosts))
+        parts = list(parts_of(self.table, alternative, allocation, whole_hosts))
         for part in parts:
             self.change(part, part.reservation.at(elapsed))
         return parts
@@ -114,7 +112,8 @@ class FreeNow:
     def report(self, index: int, host: int, capacity: float) -> None:
         """A host reports another capacity of one of its amounts."""
         free = self.host(index)
-        free[host] += self.capacities.report(index, host, capacity)
+        free[host] += capacity - self.table.host_resources[index].capacity[host]
+        self.table.host_resources[index].capacity[host] = capacity
 
     def state(self) -> dict[str, list[float] | list[list[float]]]:
         """Plain data, exact."""
@@ -127,7 +126,7 @@ class FreeNow:
 
 
 def parts_of(
-    capacities: Capacities,
+    table: ResourceTable,
     alternative: Alternative,
     allocation: Allocation,
     whole_hosts: Iterable[int] = (),
@@ -140,20 +139,20 @@ def parts_of(
         if use.per is Per.JOB:
             yield HeldPart(False, use.index, hosts[:1], ones[:1], use.reservation, 0.0)
             continue
-        capacity = capacities.of(use.index)
+        capacity = table.host_resources[use.index].capacity
         times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
     if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
         own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
-        rest = capacities.of(SLOTS)[whole] - own
+        rest = table.host_resources[SLOTS].capacity[whole] - own
         yield HeldPart(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
     elif whole.size:
         other = np.setdiff1d(whole, hosts)
-        rest = capacities.of(SLOTS)[other]
+        rest = table.host_resources[SLOTS].capacity[other]
         yield HeldPart(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
     for use in alternative.pool_uses:
-        inside = slots[capacities.table.pools[use.index].mask[hosts]]
+        inside = slots[table.pools[use.index].mask[hosts]]
         if inside.size:
             count = {Per.SLOT: float(inside.sum()), Per.HOST: float(inside.size)}.get(use.per, 1.0)
             yield HeldPart(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
@@ -198,10 +197,6 @@ class Residual:
         """Refuse every instant but now."""
         if time != self.now:
             raise ValueError(f"what is free at {time} s is not known at {self.now} s")
-
-    def capacity(self, index: int) -> FloatArray:
-        """All there is of a host resource, [H]; not to be changed."""
-        return self.free_now.capacities.of(index)
 
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource beside what is held, [H].

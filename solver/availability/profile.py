@@ -17,7 +17,7 @@ import numpy as np
 from ...model.instance import Instance
 from .arrays import Allocation, FloatArray
 from .demand import Demand, Room, TermDemand
-from .resources import SLOTS, Capacities, ResourceTable, flat
+from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
 from .usage import Usage
 from .uses import Alternative, Per, Use
@@ -32,14 +32,10 @@ class Profile:
     """Availability of every host resource and pool over time.
 
     Build it with running jobs through :meth:`hold`; planned jobs are added by the same call.
-    capacities: what the hosts have where that may change; as configured by default.
     """
 
-    def __init__(
-        self, table: ResourceTable, now: int, capacities: Capacities | None = None
-    ) -> None:
+    def __init__(self, table: ResourceTable, now: int) -> None:
         self.table = table
-        self.capacities = capacities or Capacities(table)
         self.now = now
         self.hosts = len(table.instance.cluster.hosts)
         self._host_usage: dict[int, Usage] = {}
@@ -52,7 +48,7 @@ class Profile:
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
-        twin = Profile(self.table, self.now, self.capacities)
+        twin = Profile(self.table, self.now)
         twin._host_usage = {index: usage.copy() for index, usage in self._host_usage.items()}
         twin._pool_usage = {index: usage.copy() for index, usage in self._pool_usage.items()}
         twin._starts = list(self._starts)
@@ -96,7 +92,7 @@ class Profile:
         for use in alternative.pool_uses:
             self._hold_pool(use, allocation, start, end)
         slots = alternative.host_uses[0]
-        capacity = self.capacity(SLOTS)
+        capacity = self.table.host_resources[SLOTS].capacity
         usage = self._usage(SLOTS)
         for host in whole_hosts:
             held = allocation.get(host, 0)
@@ -107,7 +103,7 @@ class Profile:
 
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         usage = self._usage(use.index)
-        capacity, per = self.capacity(use.index), use.per
+        capacity, per = self.table.host_resources[use.index].capacity, use.per
         amount = held_for_life(use)
         many = len(allocation) >= MANY_HOSTS
         if many and amount is not None and per is not Per.JOB and start < end:
@@ -195,16 +191,12 @@ class Profile:
 
     # --- asking -------------------------------------------------------------------------------
 
-    def capacity(self, index: int) -> FloatArray:
-        """All there is of a host resource, [H]; not to be changed."""
-        return self.capacities.of(index)
-
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
         key = (index, time)
         found = self._free_cache.get(key)
         if found is None:
-            capacity = self.capacity(index)
+            capacity = self.table.host_resources[index].capacity
             usage = self._host_usage.get(index)
             found = capacity if usage is None else capacity - usage.at(time)
             if time in self._starts or time == self.now:

@@ -307,37 +307,6 @@ class ResourceTable:
         return len(self.pools) - 1
 
 
-class Capacities:
-    """All there is of each host resource now: as configured, until a host reports otherwise."""
-
-    def __init__(self, table: ResourceTable) -> None:
-        self.table = table
-        self._reported: dict[int, FloatArray] = {}
-
-    def of(self, index: int) -> FloatArray:
-        """The capacity of a host resource, [H]; not to be changed."""
-        found = self._reported.get(index)
-        return self.table.host_resources[index].capacity if found is None else found
-
-    def report(self, index: int, host: int, amount: float) -> float:
-        """A host reports how much it has without jobs; returns by how much that is more."""
-        capacity = self.of(index).copy()
-        more = amount - float(capacity[host])
-        capacity[host] = amount
-        self._reported[index] = capacity
-        return more
-
-    def state(self) -> dict[str, list[float]]:
-        """What has been reported, by the name of the resource: plain data, exact."""
-        resources = self.table.host_resources
-        return {resources[i].name: amounts.tolist() for i, amounts in self._reported.items()}
-
-    def load(self, state: Mapping[str, list[float]]) -> None:
-        """Take over what :meth:`state` gave."""
-        index = {resource.name: i for i, resource in enumerate(self.table.host_resources)}
-        self._reported = {index[name]: np.array(amounts) for name, amounts in state.items()}
-
-
 def _builtin_first(name: str) -> tuple[int, str]:
     builtin = BUILTIN_AMOUNTS.index(name) if name in BUILTIN_AMOUNTS else math.inf
     return (int(builtin) if builtin != math.inf else len(BUILTIN_AMOUNTS), name)

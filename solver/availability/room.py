@@ -28,12 +28,12 @@ def find_room(
 
     points: the start of the window, then every instant inside it at which less may be free.
     """
-    hosts = availability.hosts
+    hosts, table = availability.hosts, availability.table
     caps: FloatArray | None = None
     first: BoolArray | None = None
     for use in alternative.host_uses:
         for held, free in _met(availability, use, points):
-            found = _host_cap(use, held, free, availability.capacity(use.index))
+            found = _host_cap(use, held, free, table.host_resources[use.index].capacity)
             if use.per is Per.JOB:
                 first = found > 0 if first is None else first & (found > 0)
             else:
@@ -48,7 +48,7 @@ def find_room(
     groups: list[GroupCap] = []
     for use in alternative.pool_uses:
         times = _pool_times(availability, use, points)
-        _pool_cap(use, availability.table.pools[use.index], times, whole, groups)
+        _pool_cap(use, table.pools[use.index], times, whole, groups)
     exclusive = term.unit is not None and term.unit.excl
     idle = _idle(availability, points) if exclusive else None
     return Room(whole, tuple(groups), idle, first=first)
@@ -116,7 +116,7 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
 
 def _idle(availability: Availability, points: Iterable[int]) -> BoolArray:
     """Hosts on which no other job holds a slot at any of `points`, [H]."""
-    capacity = availability.capacity(SLOTS)
+    capacity = availability.table.host_resources[SLOTS].capacity
     found = np.ones(availability.hosts, dtype=bool)
     for point in points:
         found &= availability.free(SLOTS, point) >= capacity

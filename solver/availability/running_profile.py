@@ -14,7 +14,7 @@ import numpy as np
 
 from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .profile import FOREVER, Profile
-from .resources import SLOTS, Capacities, ResourceTable
+from .resources import SLOTS, ResourceTable
 from .usage import Block, Row, Usage
 from .uses import Alternative, Use
 
@@ -132,10 +132,8 @@ class RunningProfile(Profile):
     A copy is good until the next job ends.
     """
 
-    def __init__(
-        self, table: ResourceTable, now: int, capacities: Capacities | None = None
-    ) -> None:
-        super().__init__(table, now, capacities)
+    def __init__(self, table: ResourceTable, now: int) -> None:
+        super().__init__(table, now)
         self.finish: dict[int, int] = {}
         self._owner = -1
         self._sorted: tuple[IntArray, IntArray, FloatArray] | None = None
@@ -163,7 +161,7 @@ class RunningProfile(Profile):
             assert isinstance(usage, RunningUsage)
             rows.append(usage.ends())
         ends = np.unique(np.concatenate(rows))
-        twin = Profile(self.table, self.now, self.capacities)
+        twin = Profile(self.table, self.now)
         twin.take_over(
             {index: usage.copy() for index, usage in self._host_usage.items()},
             {index: usage.copy() for index, usage in self._pool_usage.items()},

@@ -86,7 +86,10 @@ def save(session: Session) -> str:
         "fresh": [state.number for state in world.fresh],
         "changed": world.changed,
         "present": world.free_now.state(),
-        "capacities": world.free_now.capacities.state(),
+        "capacities": {
+            resource.name: resource.capacity.tolist()
+            for resource in world.table.host_resources[: len(world.free_now.state()["hosts"])]
+        },
         "accepted": world.last_accepted.tolist(),
         "eligibility": session.eligibility.to_state(),
         "order": world.order.to_state(),
@@ -213,6 +216,8 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
-    world.free_now.capacities.load(saved["capacities"])
+    for resource in world.table.host_resources:
+        if resource.name in saved["capacities"]:
+            resource.capacity[:] = saved["capacities"][resource.name]
     world.free_now.load(saved["present"])
     world.last_accepted = np.array(saved["accepted"], dtype=np.int64)

@@ -166,9 +166,8 @@ def _column(session: Session, reservations: list[Held], name: str) -> tuple[Floa
             for held in reservations if name == "mem" else ():
                 for place, amount in held.memory.items():
                     free[place] -= amount
-            capacity = world.free_now.capacities.of(index)
-            there = capacity >= 0
-            return np.where(there, free, np.nan), np.where(there, capacity - free, 0.0)
+            there = resource.capacity >= 0
+            return np.where(there, free, np.nan), np.where(there, resource.capacity - free, 0.0)
     reported = np.array([host.load.get(name, np.nan) for host in hosts])
     reserved = session.eligibility.reserved_load(name)
     return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved

@@ -252,7 +252,7 @@ def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
         for alternative in term.alternatives:
             fits = np.ones(beside.hosts, dtype=bool)
             for use in alternative.host_uses:
-                capacity = beside.capacity(use.index)
+                capacity = beside.table.host_resources[use.index].capacity
                 fits &= capacity + SLACK >= use.reservation.initial
             found |= fits
     return found

@@ -202,7 +202,7 @@ class PlacementModel:
         if amount <= 0 or (use.once and len(option.terms) > 1):
             return
         job, unit = option.demand.job.id, variables.term.unit
-        capacity = self.base.capacity(use.index)
+        capacity = self.base.table.host_resources[use.index].capacity
         if use.index == SLOTS and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of):
                 if int(number) in variables.unit:

@@ -141,7 +141,7 @@ class IntervalModel:
     def _use_hosts(
         self, demand: Demand, start: cp_model.IntVar, shape: TermShape, use: Use
     ) -> None:
-        capacity = self.problem.base.capacity(use.index)
+        capacity = self.problem.resolver.table.host_resources[use.index].capacity
         pieces = self._pieces(demand, start, use)
         unit = shape.term.unit
         if use.index == SLOTS and unit is not None and unit.excl:
@@ -196,7 +196,9 @@ class IntervalModel:
         free = {index: [base.free(index, t) for t in times] for index, _ in self._hosts}
         for (index, host), blocks in self._hosts.items():
             levels = [float(level[host]) for level in free[index]]
-            self._cumulative(blocks, times, levels, float(base.capacity(index)[host]))
+            self._cumulative(
+                blocks, times, levels, float(table.host_resources[index].capacity[host])
+            )
         for index, blocks in self._pools.items():
             levels = [base.free_in_pool(index, t) for t in times]
             self._cumulative(blocks, times, levels, table.pools[index].capacity)

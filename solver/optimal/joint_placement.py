@@ -165,7 +165,7 @@ class JointPlacement:
                 if use.per is Per.SLOT:
                     by_host[host] += _slot_terms(shape, host, held)
                 elif use.per is Per.WHOLE:
-                    capacity = self.base.capacity(use.index)[host]
+                    capacity = self.base.table.host_resources[use.index].capacity[host]
                     by_host[host].append((used, int(capacity) * SCALE, 1))
                 elif use.per is Per.JOB:
                     if host in shape.first:
@@ -177,7 +177,7 @@ class JointPlacement:
         """cu[excl] takes every host of its units whole (PLC-11)."""
         unit = shape.term.unit
         assert unit is not None
-        capacity = self.base.capacity(SLOTS)
+        capacity = self.base.table.host_resources[SLOTS].capacity
         for host, number in enumerate(unit.unit_of):
             if int(number) in shape.unit:
                 weight = int(capacity[host]) * SCALE

@@ -168,9 +168,9 @@ class Eligibility:
         if name in self.load:
             return self.load[name]
         table = self.world.table
-        for index, resource in enumerate(table.host_resources):
+        for resource in table.host_resources:
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return self.world.free_now.capacities.of(index)
+                return resource.capacity
         return np.full(len(self.world.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str) -> FloatArray:
@@ -199,9 +199,7 @@ class Eligibility:
         found = {name: self.available(name) for name in self.load}
         for index, resource in enumerate(world.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                free = np.where(
-                    world.free_now.capacities.of(index) < 0, np.nan, world.free_now.host(index)
-                )
+                free = np.where(resource.capacity < 0, np.nan, world.free_now.host(index))
                 found[resource.name] = free
         return found
 

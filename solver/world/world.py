@@ -51,7 +51,7 @@ class World:
         self.now = instance.now
         self.table = requests.resolver.table
         self.free_now = FreeNow(self.table)
-        self.running_profile = RunningProfile(self.table, instance.now, self.free_now.capacities)
+        self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states: list[JobState] = []
         self.by_id: dict[str, JobState] = {}
@@ -202,7 +202,7 @@ class World:
         assert state.start is not None
         holds = self.holds(state)
         for alternative, allocation, whole in holds:
-            state.parts += parts_of(self.free_now.capacities, alternative, allocation, whole)
+            state.parts += parts_of(self.table, alternative, allocation, whole)
         for part, amount in zip(state.parts, amounts, strict=True):
             part.amount = amount
         falling = [part for part in state.parts if part.falls]

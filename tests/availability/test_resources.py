@@ -1,4 +1,4 @@
-"""The table of everything that can run out, what a job uses of it, and reported capacities."""
+"""The table of everything that can run out, and what a job uses of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.reservation import Reservation
 from slotwise.model.user import UserGroup
-from slotwise.solver.availability.resources import SLOTS, Capacities, ResourceTable, flat
+from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
 from slotwise.solver.availability.uses import Per
 
 
@@ -143,18 +143,3 @@ def test_a_limit_on_jobs_counts_a_job_once() -> None:
     later = where.alternative(Job("j", 1), Queue("q"), (), first=False)
     assert [(use.per, use.once) for use in first.pool_uses] == [(Per.JOB, True)]
     assert later.pool_uses == ()
-
-
-def test_a_report_changes_a_capacity_and_leaves_the_table_alone() -> None:
-    where = table(Host("A", 4, amounts={"mem": 100.0}), Host("B", 4, amounts={"mem": 50.0}))
-    capacities, others = Capacities(where), Capacities(where)
-    before = capacities.of(MEM)
-    assert capacities.report(MEM, 0, 70.0) == -30
-    assert capacities.report(MEM, 0, 90.0) == 20
-    assert capacities.of(MEM).tolist() == [90, 50]
-    assert before.tolist() == [100, 50]
-    assert where.host_resources[MEM].capacity.tolist() == [100, 50]
-    assert others.of(MEM).tolist() == [100, 50]
-    others.load(capacities.state())
-    assert others.of(MEM).tolist() == [90, 50]
-    assert others.of(SLOTS).tolist() == [4, 4]

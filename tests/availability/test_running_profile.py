@@ -7,7 +7,7 @@ import pytest
 from availability_cases import MEM, amount, steps, table, takes
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.solver.availability.profile import FOREVER, Profile
-from slotwise.solver.availability.resources import Capacities, flat
+from slotwise.solver.availability.resources import flat
 from slotwise.solver.availability.running_profile import Hold, RunningProfile
 from slotwise.solver.availability.uses import Per, Use
 
@@ -84,15 +84,6 @@ def test_memory_phases_and_pools_go_with_their_job() -> None:
     live.ended(1)
     assert steps(live.copy(), MEM) == [(0, [100])]
     assert live.copy().free_in_pool(0, 0) == 3
-
-
-def test_reported_capacities_reach_the_copies() -> None:
-    where = table(Host("A", 4, amounts={"mem": 100.0}))
-    capacities = Capacities(where)
-    live = RunningProfile(where, 0, capacities)
-    live.started(1, [(takes(amount(30)), {0: 1}, ())], 0, 200)
-    capacities.report(MEM, 0, 80.0)
-    assert steps(live.copy(), MEM) == [(0, [50]), (200, [80])]
 
 
 @pytest.mark.parametrize("seed", range(10))
