@@ -17,7 +17,6 @@ import numpy as np
 from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
-SCALE = 1 << 16
 VIOLATED = 1e-4
 PEAKS = 6
 
@@ -66,8 +65,12 @@ class Relaxation:
     certified without it.
     """
 
-    def __init__(self, market: Market, domains: list[Ints] | None, ceiling: int) -> None:
+    def __init__(
+        self, market: Market, domains: list[Ints] | None, ceiling: int, scale: int
+    ) -> None:
+        """scale: of prices, how many make one of cost."""
         self.market = market
+        self._scale = scale
         self.groups = market.problem.groups
         self._grid = market.grid
         self._lengths = np.diff(market.grid).astype(float)
@@ -208,10 +211,10 @@ class Relaxation:
         for last in range(rounds, 0, -1):
             if self._lp.Solve() != self._lp.OPTIMAL:
                 return
-            prices = Duals.rounded(self.market, self._rows, self._duals(), SCALE)
+            prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
             bound = certify(self.market.problem, prices, self.candidates)
             # Read before the model changes: the LP interface forgets its solution then.
-            beliefs = [placed.dual_value() * SCALE for placed in self._placed]
+            beliefs = [placed.dual_value() * self._scale for placed in self._placed]
             yield bound
             if last == 1 or not sum(
                 self._add_cheap(index, belief, bound) for index, belief in enumerate(beliefs)
