@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from ...model.objective import Objective
@@ -28,6 +29,8 @@ MOST_COEFFICIENT = 10**6
 TOLD_APART = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
 DIGITS = 10**11
+#: What the solvers may be off in a bound.
+TOLERANCE = 1e-5
 #: How often the program is built anew, with the costs that the best plan leaves possible.
 ROUNDS = 4
 
@@ -95,6 +98,7 @@ def _solve(
     best: _Solved | None = None
     own: StartCosts = {}
     for _ in range(ROUNDS):
+        costs = costs.within({demand.job.id: demand.earliest for demand in demands}, total)
         own = _start_costs(problem, demands, costs, total)
         model = PlacementModel(
             problem.base, [(demand, sorted(own[demand.job.id])) for demand in demands]
@@ -121,10 +125,11 @@ def _minimise(
         least = dict.fromkeys(own, min(least.values()))
     extra = {job: {t: c - least[job] for t, c in at.items()} for job, at in own.items()}
     span = max(c for at in extra.values() for c in at.values())
-    scale = 1.0 if span <= MOST_COEFFICIENT else MOST_COEFFICIENT / span
-    shown = {job: {t: c * scale for t, c in at.items()} for job, at in extra.items()}
+    top = min(span, MOST_COEFFICIENT) or 1
+    parts = max(span, 1)
+    shown = {job: {t: c * top / parts for t, c in at.items()} for job, at in extra.items()}
     if costs.largest:
-        model.minimise_largest(shown, whole=scale == 1.0)
+        model.minimise_largest(shown, whole=top == parts)
     else:
         model.minimise(shown)
     outcome, placed = model.solve(budget, seconds=3600.0)
@@ -137,7 +142,8 @@ def _minimise(
     if ended and _told_apart(costs, own, span):
         low = total
     elif outcome.bound is not None and outcome.bound > float("-inf"):
-        low = fixed + int(max(0.0, outcome.bound - 1e-6 * (1 + abs(outcome.bound))) / scale)
+        safe = max(0.0, outcome.bound - TOLERANCE - 1e-12 * abs(outcome.bound))
+        low = fixed + int(Fraction(safe) * parts / top)
     if _idle(costs, own) and outcome.value is not None and not budget.exhausted():
         placed = _earliest(model, budget, costs, own, placed, outcome.value)
     return _Solved(placed, total, low, ended)
@@ -177,7 +183,7 @@ def _start_costs(
     problem: PlanningProblem, demands: list[Demand], costs: Costs, total: int
 ) -> dict[str, dict[int, int]]:
     """The cost of every candidate start that a plan no worse than `total` may use."""
-    latest = costs.latest({demand.job.id: demand.earliest for demand in demands}, total)
+    latest = costs.latest(total)
 
     def useful(last: int | None) -> Callable[[int], bool]:
         return lambda time: last is None or time <= last
@@ -200,7 +206,9 @@ def _start_costs(
 
 def _as_plan(problem: PlanningProblem, costs: Costs, own: StartCosts, solved: _Solved) -> Plan:
     placed, count = solved.starts, len(solved.starts)
-    proved = solved.low is not None and solved.total <= solved.low
+    exact = solved.low is not None and solved.total <= solved.low
+    near = solved.low is not None and (solved.total - solved.low) << 30 <= solved.total
+    proved = exact or (solved.ended and near)
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
     by_id = {demand.job.id: demand for demand in problem.demands}
@@ -211,7 +219,10 @@ def _as_plan(problem: PlanningProblem, costs: Costs, own: StartCosts, solved: _S
             by_id[job], start, "milp", bound=_first(problem, by_id[job], own), waits_for=reason
         )
     rounded = solved.ended and not proved
-    limit = TOO_FAR_APART if rounded else "not proved: the limit of the search was reached"
+    if proved:
+        notes = () if exact else (NINE_DIGITS,)
+    else:
+        notes = (TOO_FAR_APART if rounded else LIMIT_REACHED,)
     value = costs.value(solved.total, count)
     bound = None if solved.low is None else min(value, costs.value(solved.low, count))
     return Plan(
@@ -225,11 +236,15 @@ def _as_plan(problem: PlanningProblem, costs: Costs, own: StartCosts, solved: _S
         unplaced=_unplaced(problem, set(placed)),
         value=value,
         bound=bound,
-        notes=() if proved else (limit,),
+        notes=notes,
         rounded=rounded,
     )
 
 
+LIMIT_REACHED = "not proved: the limit of the search was reached"
+NINE_DIGITS = (
+    "proved to nine digits of the value: the weights have more than the program tells apart"
+)
 #: Of a plan that the solver's tolerances keep from being proved.
 TOO_FAR_APART = (
     "the weights have more digits than the integer program tells apart: "

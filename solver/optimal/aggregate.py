@@ -14,7 +14,7 @@ import numpy as np
 from ..availability.demand import Demand, Per
 from ..availability.resources import SLOTS
 from ..problem import PlanningProblem
-from .costs import Coarser, Costs, UnitCost, bits_above, coarser
+from .costs import Coarser, Costs, UnitCost, coarser
 from .pool.problem import MOST_COST, PoolProblem
 
 
@@ -65,7 +65,7 @@ def pool_of(
         most = max(
             cost.weight * max(1, horizon - late) for cost, late in zip(own, due, strict=True)
         )
-        weights = coarser([cost.weight for cost in own], bits_above(most, MOST_COST))
+        weights = coarser([cost.weight for cost in own], most, MOST_COST)
     pool = PoolProblem.build(
         [time - now for time in times],
         free,

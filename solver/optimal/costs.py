@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...model.objective import Cost, Objective
@@ -71,19 +71,28 @@ class Costs:
         mean = self.objective.combination == "mean"
         return float(total / self.unit / (max(1, count) if mean else 1))
 
-    def latest(self, least: Mapping[str, int], total: int) -> dict[str, int | None]:
-        """For each job of `least`, its latest start in a plan no worse than `total`; None: any.
+    def within(self, least: Mapping[str, int], total: int) -> Costs:
+        """The same for all plans no worse than `total`, of jobs that cannot start before `least`.
 
-        least: a start of each job before which it cannot start.
+        What no plan can change is in the bases, and no weight is larger than what may be lost: one
+        second too late is then as bad as one by more. Any other plan costs no more than before.
         """
         cheapest = {job: self.jobs[job].at(start) for job, start in least.items()}
-        together = 0 if self.largest else sum(cheapest.values())
-        found: dict[str, int | None] = {}
-        for job, own in cheapest.items():
+        together = sum(cheapest.values())
+        jobs = {}
+        for job, base in cheapest.items():
             cost = self.jobs[job]
-            spare = total - (0 if self.largest else together - own) - cost.base
-            late = None if cost.weight == 0 else max(0, spare) // cost.weight
-            found[job] = None if late is None else max(least[job], cost.due + late)
+            spare = max(0, total - (base if self.largest else together))
+            jobs[job] = UnitCost(min(cost.weight, spare + 1), max(cost.due, least[job]), base)
+        return replace(self, jobs=jobs)
+
+    def latest(self, total: int) -> dict[str, int | None]:
+        """For each job, its latest start in a plan no worse than `total`; None: any."""
+        together = sum(cost.base for cost in self.jobs.values())
+        found: dict[str, int | None] = {}
+        for job, cost in self.jobs.items():
+            spare = max(0, total - (cost.base if self.largest else together))
+            found[job] = cost.due + spare // cost.weight if cost.weight else None
         return found
 
 
@@ -99,17 +108,19 @@ class Coarser:
     faithful: bool
 
 
-def coarser(numbers: Sequence[int], bits: int) -> Coarser:
-    """The numbers with as many of their last bits cut off."""
+def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
+    """The numbers with as many of their last bits cut off as `largest` needs to be below `most`.
+
+    Where any are, no more are kept than make nine digits of the least number.
+    """
+    bits = max(0, largest.bit_length() - most.bit_length() + 1)
+    if bits:
+        least = min(number for number in numbers if number)
+        bits = max(bits, least.bit_length() - DIGITS - 2)
     cut = tuple(number >> bits for number in numbers)
     lost = (number - (short << bits) for number, short in zip(numbers, cut, strict=True))
     kept = all(loss << DIGITS <= number for loss, number in zip(lost, numbers, strict=True))
     return Coarser(cut, bits, kept)
-
-
-def bits_above(number: int, most: int) -> int:
-    """How many bits a number has to lose to be no more than `most`, a power of two."""
-    return max(0, number.bit_length() - most.bit_length() + 1)
 
 
 def _common_unit(costs: Iterable[Cost]) -> Fraction:

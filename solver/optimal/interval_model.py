@@ -23,7 +23,7 @@ from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .budget import Budget
-from .costs import Costs, UnitCost, bits_above, coarser
+from .costs import Costs, UnitCost, coarser
 from .cpsat import run
 from .joint_placement import SCALE
 from .shape import TermShape
@@ -73,10 +73,9 @@ class IntervalModel:
         faithful: whether the objective keeps nine digits of every weight.
         """
         self.problem = problem
-        self.costs = costs
+        self.costs = costs.within({d.job.id: alone[d.job.id] for d in demands}, total)
         self.horizon = horizon
-        least = {demand.job.id: alone[demand.job.id] for demand in demands}
-        latest = costs.latest(least, total)
+        latest = self.costs.latest(total)
         self._last = {
             job: horizon if last is None else min(horizon, last) for job, last in latest.items()
         }
@@ -249,7 +248,7 @@ class IntervalModel:
         if self.costs.largest:
             return self._minimise_largest(costs, spans)
         most = sum(cost.weight * max(0, span) for cost, span in zip(costs, spans, strict=True))
-        short = coarser([cost.weight for cost in costs], bits_above(most, MOST_TOTAL))
+        short = coarser([cost.weight for cost in costs], most, MOST_TOTAL)
         self._bits = short.bits
         self._fixed = sum(cost.base for cost in costs)
         late = [self._late(job, cost.due) for job, cost in zip(self.jobs, costs, strict=True)]
@@ -260,7 +259,7 @@ class IntervalModel:
         pairs = list(zip(costs, spans, strict=True))
         most = max(cost.base + cost.weight * max(0, span) for cost, span in pairs)
         numbers = [number for cost in costs for number in (cost.weight, cost.base)]
-        short = coarser(numbers, bits_above(most, MOST_TOTAL))
+        short = coarser(numbers, most, MOST_TOTAL)
         self._bits = short.bits
         largest = self.model.new_int_var(0, MOST_TOTAL, "largest")
         weights, bases = short.numbers[::2], short.numbers[1::2]

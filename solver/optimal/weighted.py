@@ -19,7 +19,7 @@ from ..placement.earliest import earliest_start, hold_start
 from ..problem import PlanningProblem
 from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
-from .costs import Costs
+from .costs import DIGITS, Costs
 from .lexicographic import Progress, warm_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
@@ -51,8 +51,13 @@ class _Found:
     coarse: bool = False
 
     @property
+    def close(self) -> bool:
+        """Whether no plan can be better in the first nine digits of the value."""
+        return (self.total - self.low) << (DIGITS - 1) <= self.total
+
+    @property
     def proved(self) -> bool:
-        return self.settled or self.total <= self.low
+        return self.total <= self.low or (self.settled and self.close)
 
     def better(self, starts: Starts, total: int) -> _Found:
         """With a plan, if that is as good."""
@@ -102,7 +107,8 @@ def _search_and_prove(
 ) -> _Found:
     """The pool of all slots, then searches, then the exact model, then searches again."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
-    pooled = solve_as_pool(problem, placed, costs, alone, budget, tell)
+    least = {job: alone[job] for job in found.starts}
+    pooled = solve_as_pool(problem, placed, costs.within(least, found.total), alone, budget, tell)
     found = found.above(pooled.bound)
     if pooled.starts:
         starts = dict(pooled.starts)
@@ -117,7 +123,7 @@ def _search_and_prove(
         found = _prove(problem, costs, budget, alone, found)
         tell(found.total, found.low)
         if not found.proved and not budget.exhausted():
-            found = _search(problem, costs, budget, alone, found, False, tell)
+            found = _search(problem, costs, budget, alone, found, found.coarse, tell)
     return found
 
 
@@ -136,7 +142,7 @@ def _search(
 ) -> _Found:
     """The best of the order search and of large neighbourhoods, in turn.
 
-    exact: an exact model follows, which has most of the time.
+    exact: an exact model has most of the time.
     """
     seconds = min(budget.left(), 3600.0) * (EXACT_SHARE if exact else 1.0)
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
@@ -207,10 +213,13 @@ def _prove(
     return found
 
 
-#: Of a plan that the models could not prove for want of digits.
+#: Of plans that the models could not prove, or not in all digits, for want of digits.
 TOO_FAR_APART = (
-    "the weights have more digits than 64-bit models hold: what could be proved is, "
+    "the weights have more digits than 64-bit models hold: what they can prove is proved, "
     "a longer limit does not help"
+)
+NINE_DIGITS = (
+    "proved to nine digits of the value: the weights have more than 64-bit models hold together"
 )
 
 
@@ -236,12 +245,15 @@ def _as_plan(problem: PlanningProblem, costs: Costs, found: _Found) -> Plan:
         entries[demand.job.id] = problem.planned(
             demand, start, "optimal", bound=bound, waits_for=reason
         )
-    rounded = found.coarse and not found.proved
+    near = found.coarse and found.close and not found.proved
+    rounded = found.coarse and not found.close and not found.proved
+    proved = found.proved or near
+    notes = (NINE_DIGITS,) if near else (TOO_FAR_APART,) if rounded else ()
     value = costs.value(found.total, len(best))
     return Plan(
         method="optimal",
         objective=costs.objective.name,
-        status=("infeasible" if unplaced else "optimal") if found.proved else "feasible",
+        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
         now=problem.instance.now,
         reservations=tuple(
             entries[demand.job.id] for demand in problem.demands if demand.job.id in entries
@@ -249,6 +261,6 @@ def _as_plan(problem: PlanningProblem, costs: Costs, found: _Found) -> Plan:
         unplaced=tuple(unplaced),
         value=value,
         bound=min(value, costs.value(found.low, len(best))),
-        notes=(TOO_FAR_APART,) if rounded else (),
+        notes=notes,
         rounded=rounded,
     )

@@ -79,7 +79,7 @@ def refine(
         bound: PoolBound | None = None
         for bound in relaxation.solve():
             yield bound
-        if bound is None:
+        if bound is None or relaxation.failed:
             return
         gained, before = bound.floor - before, bound.floor
         if bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):
