@@ -7,7 +7,6 @@ that is shared a cumulative with the running jobs as fixed blocks.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ from .shape import TermShape
 
 #: Above this many (job, host) pairs the model is not built.
 MOST_PAIRS = 1200
-#: The objective of any plan is kept below this: CP-SAT reports values and bounds as doubles.
-MOST_TOTAL = 1 << 52
+#: The objective of any plan is kept below this, so that it fits into 64 bits.
+MOST_TOTAL = 1 << 60
 #: Blocks of one cumulative: intervals and what they hold.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
@@ -47,12 +46,12 @@ class _JobModel:
 class Answer:
     """What a model found. status: CP-SAT's name for it. starts: empty if none was found.
 
-    bound: no plan's total is below it, in the units of the costs; None if nothing is known.
+    bound: no plan's total is below it, in the units of the costs.
     """
 
     status: str
     starts: dict[str, Start]
-    bound: int | None
+    bound: int
 
 
 class IntervalModel:
@@ -102,10 +101,9 @@ class IntervalModel:
         status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
-        reached = solver.best_objective_bound
-        bound = None
-        if math.isfinite(reached):
-            bound = (math.floor(reached + 1e-3) << self._bits) + self._fixed
+        # As a whole number: the solver's own report of the bound is a double.
+        reached = int(solver.response_proto.inner_objective_lower_bound)
+        bound = (max(0, reached) << self._bits) + self._fixed
         if status == "UNKNOWN":
             return Answer(status, {}, bound)
         found: dict[str, Start] = {}
