@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.errors import InputError, Problem
+from ..model.objective import ObjectiveName
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
 
 Format = Literal["text", "json", "csv"]
-Objective = Literal["lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"]
 
 InstanceFile = Annotated[
     Path | None,
@@ -27,7 +27,7 @@ Example = Annotated[
     typer.Option("--example", help="A shipped example instead of a file; see `slotwise examples`."),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
-ObjectiveOption = Annotated[Objective, typer.Option(help="What the optimum minimises.")]
+ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What the optimum minimises.")]
 TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),

@@ -67,7 +67,7 @@ def _summary(plan: Plan) -> str:
         text += f", value {plan.value:.15g}"
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
-    ended = [_ENDED_EARLY] if plan.status == "feasible" else []
+    ended = [_ENDED_EARLY] if plan.status == "feasible" and not plan.rounded else []
     return "\n".join([text, *ended, *plan.notes]) + "\n"
 
 
@@ -104,8 +104,9 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
         "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
         "reservation gives in the end.\n"
     )
-    ended = [_ENDED_EARLY] if comparison.optimal.status == "feasible" else []
-    notes = [*ended, *comparison.optimal.notes]
+    optimal = comparison.optimal
+    ended = [_ENDED_EARLY] if optimal.status == "feasible" and not optimal.rounded else []
+    notes = [*ended, *optimal.notes]
     return table_text(table) + total + "".join(f"{note}\n" for note in notes)
 
 

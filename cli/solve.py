@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.plan import Method
 from .exits import Exit
 from .options import (
     AsLsf,
@@ -22,8 +23,6 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
-
-Method = Literal["greedy", "time-based", "optimal", "milp"]
 
 
 def solve(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+from .objective import ObjectiveName
+
+#: Ways of planning, as users write them.
+Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
+#: What a plan claims of itself; see :class:`Plan`.
+Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +79,20 @@ class Plan:
 
     status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
     (greedy, time-based: no claim), "infeasible" (some job cannot be placed at all).
-    value, bound: of the objective, in its own unit.
+    value, bound: of the objective, in its own unit. rounded: the plan could not be proved because
+    the weights have more digits than the models hold; a longer limit does not help.
     """
 
-    method: str
-    objective: str
-    status: str
+    method: Method
+    objective: ObjectiveName
+    status: Status
     now: int
     reservations: tuple[PlannedJob, ...]
     unplaced: tuple[Unplaced, ...] = ()
     value: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    rounded: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
         for reservation in self.reservations:

@@ -6,17 +6,18 @@ import math
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from ..model.errors import InputError
 from ..model.instance import Instance
-from ..model.plan import Plan
+from ..model.objective import ObjectiveName, objective_named
+from ..model.plan import Method, Plan
 from .methods.greedy import plan_greedy
 from .optimal.first_fit import plan_time_based
 from .problem import PlanningProblem
 
-METHODS = ("greedy", "time-based", "optimal", "milp")
-OBJECTIVES = ("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness")
+METHODS = get_args(Method)
+OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.
@@ -25,9 +26,9 @@ SEARCH_SHARE = 0.92
 
 def plan(
     instance: Instance,
-    method: str = "optimal",
+    method: Method = "optimal",
     *,
-    objective: str = "lexicographic",
+    objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
     workers: int | None = None,
@@ -49,8 +50,7 @@ def plan(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
-    if objective not in OBJECTIVES:
-        raise InputError(f"unknown objective {objective!r}: use one of {', '.join(OBJECTIVES)}")
+    aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     if method == "greedy":
@@ -70,9 +70,7 @@ def plan(
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)
-    return plan_optimal(
-        problem, budget, method=method, objective=objective, on_progress=on_progress
-    )
+    return plan_optimal(problem, budget, method=method, objective=aim, on_progress=on_progress)
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...model.instance import Instance
+from ...model.objective import ObjectiveName
 from ...model.plan import Plan
 from ..methods.runon import run_on_greedily
 from ..planning import plan
@@ -69,7 +70,7 @@ class Comparison:
 def compare(
     instance: Instance,
     *,
-    objective: str = "lexicographic",
+    objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
     workers: int | None = None,

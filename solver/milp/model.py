@@ -90,18 +90,24 @@ class PlacementModel:
             )
         )
 
-    def minimise_largest(self, costs: Mapping[str, Mapping[int, float]]) -> None:
-        """Minimise the largest of the jobs' costs."""
+    def minimise_largest(
+        self, costs: Mapping[str, Mapping[int, float]], *, whole: bool = True
+    ) -> None:
+        """Minimise the largest of the jobs' costs; whole: they are whole numbers."""
         most = max((cost for own in costs.values() for cost in own.values()), default=0.0)
-        largest = self.program.integer(0, int(np.ceil(most)))
+        top = int(np.ceil(most))
+        largest = self.program.integer(0, top) if whole else self.program.real(0, top)
         for job, options in self.options.items():
             own = [(option.chosen, -costs[job][option.time]) for option in options]
             self.program.add(total([(largest, 1), *own]) >= 0)
         self.program.problem.setObjective(total([(largest, 1)]))
 
     def keep(self, value: float) -> None:
-        """From now on no solution may be worse than `value` in the present objective."""
-        slack = 1e-6 * max(1.0, abs(value))
+        """From now on no solution may be worse than `value` in the present objective.
+
+        But for the solvers' own tolerance: the caller compares what comes of it.
+        """
+        slack = 1e-6 + 1e-12 * abs(value)
         self.program.add(self.program.problem.objective <= value + slack)
 
     def solve(self, budget: Budget, *, seconds: float) -> tuple[Outcome, dict[str, Start]]:

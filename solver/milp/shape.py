@@ -37,6 +37,10 @@ class Program:
         name = f"v{next(self._numbers)}"
         return self.problem.add_variable(name, low, high, pulp.LpInteger)
 
+    def real(self, low: float, high: float) -> Variable:
+        """A new variable over [low, high] that need not be whole."""
+        return self.problem.add_variable(f"v{next(self._numbers)}", low, high, pulp.LpContinuous)
+
     def add(self, constraint: pulp.LpConstraint) -> None:
         """Add a constraint."""
         self.problem.addConstraint(constraint)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...model.plan import Plan
+from ...model.objective import Objective
+from ...model.plan import Method, Plan
 from ..problem import PlanningProblem
 from .budget import Budget
 from .compound import TermsTogether
@@ -21,8 +22,8 @@ def plan_optimal(
     problem: PlanningProblem,
     budget: Budget,
     *,
-    method: str,
-    objective: str,
+    method: Method,
+    objective: Objective,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
@@ -36,7 +37,7 @@ def plan_optimal(
     budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
     together = TermsTogether(budget)
     problem = problem.placing_terms(together)
-    if objective != "lexicographic":
+    if not objective.in_order:
         from .weighted import plan_weighted
 
         found = plan_weighted(problem, warm, budget, objective, on_progress=on_progress)

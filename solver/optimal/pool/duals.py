@@ -27,7 +27,8 @@ import numpy as np
 from .packing import Patterns
 from .problem import Floats, Ints, PoolProblem
 
-FAR = 1 << 40
+#: What all prices of a system make together stays below this, so that sums fit into 64 bits.
+DEAREST = float(1 << 59)
 
 
 class Market:
@@ -47,6 +48,7 @@ class Market:
         self._row = {size: row for row, size in enumerate(self.sizes.tolist())}
         self.weighings: list[Ints] = []
         self.supply: list[Ints] = []
+        self._highest: list[float] = []
         self._known: dict[tuple[int, ...], int] = {}
         self._patterns: dict[int, Patterns] = {}
 
@@ -64,7 +66,9 @@ class Market:
         if key not in self._known:
             self._known[key] = len(self.weighings)
             self.weighings.append(weighing)
-            self.supply.append(self._integrate(self.most(weighing)))
+            level = self.most(weighing)
+            self.supply.append(self._integrate(level))
+            self._highest.append(max(1.0, float(level.max())))
         return self._known[key]
 
     def most(self, weighing: Ints) -> Ints:
@@ -77,6 +81,13 @@ class Market:
         free = np.minimum(rooms, int((self.sizes * self._counts).sum())) // unit
         level: Ints = fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
         return level
+
+    def whole_worth(self, rows: list[tuple[int, int]]) -> Floats:
+        """For each row, what a price of one makes of all that is ever there, through the bucket."""
+        weighings, buckets = np.array(rows, dtype=np.int64).T
+        lengths = np.diff(self.grid).astype(float)
+        worth: Floats = np.array(self._highest)[weighings] * lengths[buckets]
+        return worth
 
     def add_steps(self, parts: int) -> None:
         """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the
@@ -102,7 +113,8 @@ class Market:
 
     def _integrate(self, level: Ints) -> Ints:
         """(B,) integrals over the buckets of a step function with the problem's breakpoints."""
-        times = np.append(self.problem.times, FAR)
+        end = max(int(self.grid[-1]), int(self.problem.times[-1])) + 1
+        times = np.append(self.problem.times, end)
         area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
         step = np.searchsorted(times, self.grid, side="right") - 1
         upto = area[step] + level[step] * (self.grid - times[step])
@@ -141,11 +153,14 @@ class Duals:
     def rounded(
         cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
     ) -> Duals:
-        """Duals from an LP's duals of (weighing, bucket) rows, negatives cut off."""
+        """Duals from an LP's duals of (weighing, bucket) rows, negatives cut off, and what is too
+        high for 64 bits."""
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
         lots = []
-        whole = np.maximum(0, np.rint(duals * scale)).astype(np.int64).tolist()
+        # Whatever prices are cut down to, what they certify is a bound.
+        caps = DEAREST / len(rows) / market.whole_worth(rows) if rows else np.zeros(0)
+        whole = np.clip(np.rint(duals * scale), 0, caps).astype(np.int64).tolist()
         for (weighing, bucket), price in zip(rows, whole, strict=True):
             if price:
                 lots.append((weighing, bucket, price))

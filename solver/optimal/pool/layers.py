@@ -27,14 +27,16 @@ from .duals import Duals
 from .price_table import InstantGrid, PaidAhead, PriceTable, rooms_of
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem, SmallInts
-from .relax import SCALE
 from .states import States, undominated
 
 CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
 MOST_ENTRIES = 8_000_000
-LONGEST = 20_000_000
+#: Seconds are kept in 32 bits.
+LONGEST = 500_000_000
+#: The cost of all jobs together is kept in 64.
+MOST_IN_ALL = 1 << 62
 CROWDED = 4000
 TARIFFS = 3
 USEFUL = 0.9
@@ -69,7 +71,7 @@ class LayeredSearch:
         self._shift = [np.searchsorted(self._rooms, self._rooms + size) for size in sizes.tolist()]
         ends = [int(starts[-1]) + g.duration for starts, g in zip(domains, groups, strict=True)]
         self._calendar = InstantGrid.of(domains, max(ends))
-        assert prices.scale == SCALE
+        self._scale = prices.scale
         self._limit = self._least_lost = 0
         self._hopeful = False
         self._tariffs: list[PriceTable] = []
@@ -85,7 +87,9 @@ class LayeredSearch:
         instants = len(np.unique(np.concatenate(domains)))
         last = max(int(starts[-1]) for starts in domains) + int(problem.durations.max())
         entries = len(rooms_of(problem)) * instants
-        return sets < 62 and entries <= MOST_ENTRIES and last <= LONGEST
+        dearest = last * sum(problem.weights.tolist())
+        small = entries <= MOST_ENTRIES and last <= LONGEST and dearest <= MOST_IN_ALL
+        return sets < 62 and small
 
     @property
     def widest(self) -> int:
@@ -97,7 +101,7 @@ class LayeredSearch:
         result, or below ``best``. Once states have been left out, more is not proved by others of
         higher bounds: they are followed only by the ``hopeful``, who are after better plans."""
         del self._tariffs[1:]
-        self._limit = (self.best - 1) * SCALE
+        self._limit = (self.best - 1) * self._scale
         self._least_lost = self._limit + 1
         self._hopeful = hopeful
         states = self._root()
@@ -106,7 +110,7 @@ class LayeredSearch:
             states = yield from self._repriced(states)
             if not len(states):
                 break
-        proved = -(-self._least_lost // SCALE)
+        proved = -(-self._least_lost // self._scale)
         if len(states):
             proved = min(proved, self._finish(states))
         return proved
@@ -124,8 +128,8 @@ class LayeredSearch:
         bounds = states.floor
         rows = self._narrowed(bounds, SURPLUS * width)
         rows = yield from undominated(states, rows, bounds, self._weights)
-        self._limit = min(self._limit, (self.best - 1) * SCALE)
-        self._least_lost = min(self._least_lost, (self.best - 1) * SCALE + 1)
+        self._limit = min(self._limit, (self.best - 1) * self._scale)
+        self._least_lost = min(self._least_lost, (self.best - 1) * self._scale + 1)
         return states.take(rows[self._narrowed(bounds[rows], width)])
 
     def _narrowed(self, bounds: Ints, width: int) -> Ints:
@@ -194,13 +198,13 @@ class LayeredSearch:
     ) -> Ints:
         """(n, T) lower bounds by each tariff."""
         calendar = self._calendar
-        when, start = calendar.before[calendar.clip(ready)], calendar.after[calendar.clip(first)]
+        when, start = calendar.before(ready), calendar.after(first)
         bounds = np.empty((len(value), len(self._tariffs)), dtype=np.int64)
         for which, tariff in enumerate(self._tariffs):
             free = tariff.free(when)
             if which == 0:
                 free = np.minimum(free, self._ledger.free(ends, time, calendar))
-            bounds[:, which] = value * SCALE + tariff.least(left, start) - free
+            bounds[:, which] = value * self._scale + tariff.least(left, start) - free
         return bounds
 
     def _repriced(self, states: States) -> Generator[None, None, States]:
@@ -214,7 +218,8 @@ class LayeredSearch:
             if min(map(len, domains)) == 0:
                 continue
             ceiling = self.best - int(states.value[row])
-            found = yield from best_of(refine(problem, domains, ceiling, FINENESS, crowd=crowd))
+            bounds = refine(problem, domains, ceiling, FINENESS, crowd=crowd, scale=self._scale)
+            found = yield from best_of(bounds)
             if found is None:
                 continue
             self._add(found.prices)
@@ -270,8 +275,7 @@ class LayeredSearch:
         calendar = self._calendar
         parent, group = np.nonzero(states.left > 0)
         start: SmallInts = states.first[parent, group]
-        when = calendar.clip(start)
-        exact, after = calendar.exact[when], calendar.after[when]
+        exact, after = calendar.exact(start), calendar.after(start)
         for which, tariff in enumerate(self._tariffs):
             extra = tariff.buy[group, exact] - tariff.rest[group, after]
             kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)

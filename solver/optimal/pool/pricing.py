@@ -50,12 +50,14 @@ def refine(
     horizon: int = 0,
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
+    scale: int | None = None,
 ) -> Iterator[PoolBound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
     with the grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped
     in a related problem. ``crowd``: a larger problem for which the prices should do, too.
+    ``scale``: of the prices, the problem's own if None.
     """
     if domains is None:
         points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon
@@ -71,13 +73,13 @@ def refine(
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
     yield None
-    relaxation = Relaxation(market, domains, 10 * ceiling + 10)
+    relaxation = Relaxation(market, domains, 10 * ceiling + 10, scale or problem.scale)
     before = 0
     for _ in range(fineness.rounds + 1):
         bound: PoolBound | None = None
         for bound in relaxation.solve():
             yield bound
-        if bound is None:
+        if bound is None or relaxation.failed:
             return
         gained, before = bound.floor - before, bound.floor
         if bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):

@@ -96,7 +96,8 @@ def latest_starts(bound: PoolBound, value: int) -> list[int]:
             latest.append(
                 group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight)
             )
-    return [max(0, instant) for instant in latest]
+    horizon = bound.prices.market.problem.horizon
+    return [min(max(0, instant), horizon) for instant in latest]
 
 
 def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
@@ -224,8 +225,9 @@ class Root:
         """Prices for what is left in a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
-        every = achievable_starts(problem, last, last + 1)
-        assert every is not None
+        every = achievable_starts(problem, last, MOST_INSTANTS)
+        if every is None:
+            return None
         domains = []
         for kind, group in zip(kinds, problem.groups, strict=True):
             later = every[every >= problem.alone[group.members[0]]]

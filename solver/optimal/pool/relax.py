@@ -17,8 +17,10 @@ import numpy as np
 from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
-SCALE = 1 << 16
 VIOLATED = 1e-4
+#: The largest cost in the LP, and the largest after it could not be solved.
+LARGEST_COST = 1e9
+MODEST_COST = 1e6
 PEAKS = 6
 
 
@@ -66,8 +68,16 @@ class Relaxation:
     certified without it.
     """
 
-    def __init__(self, market: Market, domains: list[Ints] | None, ceiling: int) -> None:
+    def __init__(
+        self, market: Market, domains: list[Ints] | None, ceiling: int, scale: int
+    ) -> None:
+        """scale: of prices, how many make one of cost. failed: the LP solver gave up."""
         self.market = market
+        self._scale = scale
+        # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
+        self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
+        self._ceiling = ceiling
+        self.failed = False
         self.groups = market.problem.groups
         self._grid = market.grid
         self._lengths = np.diff(market.grid).astype(float)
@@ -112,15 +122,15 @@ class Relaxation:
         columns, buckets, amounts = [], [], []
         before = 0
         for index, (group, starts) in enumerate(zip(self.groups, self._starts, strict=True)):
-            for price in cost(group, starts).tolist():
-                model.variable.add(lower_bound=0.0, objective_coefficient=float(price))
+            for price in self._prices(group, starts):
+                model.variable.add(lower_bound=0.0, objective_coefficient=price)
             column, bucket, share = self._coverage(index, starts)
             columns.append(column + before)
             buckets.append(bucket)
             amounts.append(share * group.size)
             before += len(starts)
         for _ in self.groups:
-            model.variable.add(lower_bound=0.0, objective_coefficient=float(ceiling))
+            model.variable.add(lower_bound=0.0, objective_coefficient=ceiling / self._unit)
         first = 0
         for index, (group, starts) in enumerate(zip(self.groups, self._starts, strict=True)):
             row = model.constraint.add(lower_bound=group.count, upper_bound=group.count)
@@ -138,6 +148,11 @@ class Relaxation:
         solver = pywraplp.Solver.CreateSolver("GLOP")
         solver.LoadModelFromProto(model)
         return solver
+
+    def _prices(self, group: Group, starts: Ints) -> list[float]:
+        """Costs for the LP; what is dearer than leaving the job out is never chosen."""
+        capped: list[int] = np.minimum(cost(group, starts), self._ceiling).tolist()
+        return [price / self._unit for price in capped]
 
     def _coverage(self, index: int, starts: Ints) -> tuple[Ints, Ints, Floats]:
         """Where windows lie: (position of the start, bucket, share of the bucket) in parallel."""
@@ -162,9 +177,9 @@ class Relaxation:
         fresh = starts[~np.isin(starts, self._starts[index])]
         group = self.groups[index]
         columns = []
-        for price in cost(group, fresh).tolist():
+        for price in self._prices(group, fresh):
             column = self._lp.NumVar(0.0, self._lp.infinity(), "")
-            self._lp.Objective().SetCoefficient(column, float(price))
+            self._lp.Objective().SetCoefficient(column, price)
             self._placed[index].SetCoefficient(column, 1.0)
             columns.append(column)
         by_bucket: dict[int, list[tuple[Any, float]]] = {}
@@ -206,21 +221,40 @@ class Relaxation:
     def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
-            if self._lp.Solve() != self._lp.OPTIMAL:
+            if not self._solved():
+                self.failed = True
+                if last == rounds:  # Without prices, what jobs cost alone is a bound.
+                    free = Duals.rounded(
+                        self.market, self._rows, np.zeros(len(self._rows)), self._scale
+                    )
+                    yield certify(self.market.problem, free, self.candidates)
                 return
-            prices = Duals.rounded(self.market, self._rows, self._duals(), SCALE)
+            prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
             bound = certify(self.market.problem, prices, self.candidates)
             # Read before the model changes: the LP interface forgets its solution then.
-            beliefs = [placed.dual_value() * SCALE for placed in self._placed]
+            beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound
             if last == 1 or not sum(
                 self._add_cheap(index, belief, bound) for index, belief in enumerate(beliefs)
             ):
                 return
 
+    def _solved(self) -> bool:
+        """Solve; where the solver gives up, once more with smaller costs."""
+        if self._lp.Solve() == self._lp.OPTIMAL:
+            return True
+        smaller = self._ceiling / self._unit / MODEST_COST
+        if smaller <= 1:
+            return False
+        self._unit *= smaller
+        aim = self._lp.Objective()
+        for variable in self._lp.variables():
+            aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
+        return bool(self._lp.Solve() == self._lp.OPTIMAL)
+
     def _duals(self) -> Floats:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
-        return np.asarray(duals / self._lengths[[bucket for _, bucket in self._rows]])
+        return np.asarray(self._unit * duals / self._lengths[[bucket for _, bucket in self._rows]])
 
     def _add_cheap(self, index: int, belief: float, bound: PoolBound) -> int:
         """Add starts that are cheaper than the LP believes possible: the local minima."""
