@@ -30,7 +30,7 @@ def random_bound(problem, draw):
     market = Market(problem, np.array([0, *sorted(inner), horizon]))
     market.add(market.sizes.copy())
     market.add_steps(3)
-    rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
+    rows = [(w, b) for w in range(len(market.functions)) for b in range(market.buckets)]
     duals = draw(st.lists(st.floats(0, 2), min_size=len(rows), max_size=len(rows)))
     prices = Duals.rounded(market, rows, np.array(duals), SCALE)
     starts = np.arange(horizon)

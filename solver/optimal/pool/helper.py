@@ -93,15 +93,15 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
-    board = Incumbent(problem, starts, 0)
-    told = board.value
-    for _ in improve(board, seed):
+    incumbent = Incumbent(problem, starts, 0)
+    told = incumbent.value
+    for _ in improve(incumbent, seed):
         while not heard.empty():
-            board.offer(heard.get())
-            told = min(told, board.value)
-        if board.value < told:
-            told = board.value
-            pickle.dump(board.starts, target)
+            incumbent.offer(heard.get())
+            told = min(told, incumbent.value)
+        if incumbent.value < told:
+            told = incumbent.value
+            pickle.dump(incumbent.starts, target)
             target.flush()
 
 

@@ -38,7 +38,7 @@ LONGEST = 500_000_000
 #: The cost of all jobs together is kept in 64.
 MOST_IN_ALL = 1 << 62
 CROWDED = 4000
-TARIFFS = 3
+PRICE_TABLES = 3
 USEFUL = 0.9
 SHARES = (0.3,)
 FINENESS = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -74,9 +74,9 @@ class LayeredSearch:
         self._scale = prices.scale
         self._limit = self._least_lost = 0
         self._hopeful = False
-        self._tariffs: list[PriceTable] = []
+        self._tables: list[PriceTable] = []
         self._add(prices)
-        self._ledger = PaidAhead.of(prices, self._tariffs[0], self._calendar, problem)
+        self._ledger = PaidAhead.of(prices, self._tables[0], self._calendar, problem)
 
     @staticmethod
     def suits(problem: PoolProblem, domains: list[Ints]) -> bool:
@@ -100,7 +100,7 @@ class LayeredSearch:
         """Search with at most ``width`` states a layer; what is proved: no plan is below the
         result, or below ``best``. Once states have been left out, more is not proved by others of
         higher bounds: they are followed only by the ``hopeful``, who are after better plans."""
-        del self._tariffs[1:]
+        del self._tables[1:]
         self._limit = (self.best - 1) * self._scale
         self._least_lost = self._limit + 1
         self._hopeful = hopeful
@@ -156,7 +156,7 @@ class LayeredSearch:
                 ends=np.zeros((1, len(problem)), dtype=np.int32),
                 ready=problem.times[step].astype(np.int32)[np.newaxis],
                 first=np.zeros((1, groups), dtype=np.int32),
-                bounds=np.zeros((1, len(self._tariffs)), dtype=np.int64),
+                bounds=np.zeros((1, len(self._tables)), dtype=np.int64),
                 floor=nothing,
             )
         )
@@ -176,7 +176,7 @@ class LayeredSearch:
 
     def _add(self, prices: Duals) -> None:
         groups, calendar = self.problem.groups, self._calendar
-        self._tariffs.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
+        self._tables.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
 
     def _priced(self, states: States) -> States:
         """Fill in ``first`` and ``bounds``; ``floor`` only rises."""
@@ -196,15 +196,15 @@ class LayeredSearch:
         ends: SmallInts,
         time: Ints,
     ) -> Ints:
-        """(n, T) lower bounds by each tariff."""
+        """(n, T) lower bounds by each price table."""
         calendar = self._calendar
         when, start = calendar.before(ready), calendar.after(first)
-        bounds = np.empty((len(value), len(self._tariffs)), dtype=np.int64)
-        for which, tariff in enumerate(self._tariffs):
-            free = tariff.free(when)
+        bounds = np.empty((len(value), len(self._tables)), dtype=np.int64)
+        for which, table in enumerate(self._tables):
+            free = table.free(when)
             if which == 0:
                 free = np.minimum(free, self._ledger.free(ends, time, calendar))
-            bounds[:, which] = value * self._scale + tariff.least(left, start) - free
+            bounds[:, which] = value * self._scale + table.least(left, start) - free
         return bounds
 
     def _repriced(self, states: States) -> Generator[None, None, States]:
@@ -226,11 +226,11 @@ class LayeredSearch:
             priced = self._priced(states)
             rows = np.flatnonzero(priced.floor <= self._limit)
             if len(rows) > USEFUL * len(states):
-                self._tariffs.pop()
+                self._tables.pop()
                 continue
             states = priced.take(rows)
-            if len(self._tariffs) > TARIFFS:
-                del self._tariffs[1]
+            if len(self._tables) > PRICE_TABLES:
+                del self._tables[1]
                 states = self._priced(states)
             yield
         return states
@@ -276,8 +276,8 @@ class LayeredSearch:
         parent, group = np.nonzero(states.left > 0)
         start: SmallInts = states.first[parent, group]
         exact, after = calendar.exact(start), calendar.after(start)
-        for which, tariff in enumerate(self._tariffs):
-            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+        for which, table in enumerate(self._tables):
+            extra = table.buy[group, exact] - table.rest[group, after]
             kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)
             parent, group, start = parent[kept], group[kept], start[kept]
             exact, after = exact[kept], after[kept]
@@ -293,8 +293,8 @@ class LayeredSearch:
             begin.astype(np.int64),
         )
         floor = states.floor[parent]
-        for column, tariff in zip(base.T, self._tariffs, strict=True):
-            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+        for column, table in zip(base.T, self._tables, strict=True):
+            extra = table.buy[group, exact] - table.rest[group, after]
             floor = np.maximum(floor, column[which] + extra)
         kept = np.flatnonzero(floor <= self._limit)
         children = self._started(states, parent[kept], group[kept], start[kept], floor[kept])

@@ -100,8 +100,8 @@ class PriceTable:
         rest = np.minimum.accumulate(buy[:, ::-1], axis=1)[:, ::-1]
         stock = np.zeros((len(rooms), len(instants)), dtype=np.int64)
         ever = max(int(market.grid[-1]), int(instants[-1]))
-        for weighing, paid in prices.by_weighing(np.append(instants, ever)):
-            worth = np.diff(market.filled(weighing, rooms), prepend=0)
+        for function, paid in prices.by_function(np.append(instants, ever)):
+            worth = np.diff(market.filled(function, rooms), prepend=0)
             stock += worth[:, np.newaxis] * (paid[-1] - paid[:-1])
         return cls(buy, np.ascontiguousarray(rest), stock)
 
@@ -137,14 +137,14 @@ class PaidAhead:
 
     @classmethod
     def of(
-        cls, prices: Duals, tariff: PriceTable, calendar: InstantGrid, problem: PoolProblem
+        cls, prices: Duals, table: PriceTable, calendar: InstantGrid, problem: PoolProblem
     ) -> PaidAhead:
-        """For the prices of a tariff whose crowd is everybody in the problem."""
+        """For the prices of a price table whose crowd is everybody in the problem."""
         instants = calendar.instants
         paid = np.stack([prices.upto(row, instants) for row in range(len(prices.market.sizes))])
         begin = problem.times[np.argmax(problem.free >= rooms_of(problem)[:, np.newaxis], axis=1)]
         when = np.maximum.outer(calendar.before(begin), np.arange(len(instants)))
-        ahead = np.take_along_axis(tariff.stock, when, axis=1).sum(axis=0)
+        ahead = np.take_along_axis(table.stock, when, axis=1).sum(axis=0)
         sizes = np.repeat([g.size for g in problem.groups], [g.count for g in problem.groups])
         return cls(ahead, paid, np.searchsorted(prices.market.sizes, sizes))
 

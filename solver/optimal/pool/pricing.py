@@ -55,7 +55,7 @@ def refine(
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
-    with the grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped
+    with the grid then ending at ``horizon``. ``known``: functions, as size -> weight, that helped
     in a related problem. ``crowd``: a larger problem for which the prices should do, too.
     ``scale``: of the prices, the problem's own if None.
     """
@@ -68,8 +68,8 @@ def refine(
     market = Market(problem, make_grid(problem, points, end, fineness.buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)
-    for weighing in known:
-        weights = [weighing.get(size, 0) for size in market.sizes.tolist()]
+    for function in known:
+        weights = [function.get(size, 0) for size in market.sizes.tolist()]
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
     yield None
@@ -102,9 +102,9 @@ def best_of(bounds: Iterator[PoolBound | None]) -> Generator[None, None, PoolBou
     return best
 
 
-def weighings_in_use(bound: PoolBound) -> list[dict[int, int]]:
-    """The weighings that carry a price, as size -> weight."""
+def functions_in_use(bound: PoolBound) -> list[dict[int, int]]:
+    """The dual feasible functions that carry a price, as size -> weight."""
     market = bound.prices.market
-    used = sorted({weighing for weighing, _, _ in bound.prices.lots})
+    used = sorted({function for function, _, _ in bound.prices.lots})
     sizes = market.sizes.tolist()
-    return [dict(zip(sizes, market.weighings[w].tolist(), strict=True)) for w in used]
+    return [dict(zip(sizes, market.functions[w].tolist(), strict=True)) for w in used]

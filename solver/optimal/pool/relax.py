@@ -1,6 +1,6 @@
 """The linear relaxation whose duals are good prices, by column and row generation (GLOP).
 
-Columns: a group of jobs starting at an instant. Rows: each group is placed; for weighings and
+Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
 buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
 where they begin or end on the grid: few columns suffice.
 """
@@ -168,8 +168,8 @@ class Relaxation:
         return position, bucket, (end - begin) / self._lengths[bucket]
 
     def _supply(self, row: tuple[int, int]) -> float:
-        weighing, bucket = row
-        return float(self.market.supply[weighing][bucket] / self._lengths[bucket])
+        function, bucket = row
+        return float(self.market.supply[function][bucket] / self._lengths[bucket])
 
     # --- growing ---------------------------------------------------------------------------------
 
@@ -184,8 +184,8 @@ class Relaxation:
             columns.append(column)
         by_bucket: dict[int, list[tuple[Any, float]]] = {}
         size = self.market.row(group.size)
-        for (weighing, bucket), cap in zip(self._rows, self._caps, strict=True):
-            weight = float(self.market.weighings[weighing][size])
+        for (function, bucket), cap in zip(self._rows, self._caps, strict=True):
+            weight = float(self.market.functions[function][size])
             if weight:
                 by_bucket.setdefault(bucket, []).append((cap, weight))
         entries = (array.tolist() for array in self._coverage(index, fresh))
@@ -198,11 +198,11 @@ class Relaxation:
 
     def _add_rows(self, rows: list[tuple[int, int]]) -> None:
         caps: dict[int, list[tuple[int, Any]]] = {}
-        for weighing, bucket in rows:
-            cap = self._lp.Constraint(-self._lp.infinity(), self._supply((weighing, bucket)))
-            self._rows.append((weighing, bucket))
+        for function, bucket in rows:
+            cap = self._lp.Constraint(-self._lp.infinity(), self._supply((function, bucket)))
+            self._rows.append((function, bucket))
             self._caps.append(cap)
-            caps.setdefault(bucket, []).append((weighing, cap))
+            caps.setdefault(bucket, []).append((function, cap))
         touched = np.zeros(self.market.buckets, dtype=bool)
         touched[list(caps)] = True
         for index, (starts, columns) in enumerate(zip(self._starts, self._columns, strict=True)):
@@ -211,8 +211,8 @@ class Relaxation:
             kept = touched[coverage[1]]
             entries = (array[kept].tolist() for array in coverage)
             for which, bucket, part in zip(*entries, strict=True):
-                for weighing, cap in caps[bucket]:
-                    weight = int(self.market.weighings[weighing][size])
+                for function, cap in caps[bucket]:
+                    weight = int(self.market.functions[function][size])
                     if weight:
                         cap.SetCoefficient(columns[which], weight * part)
 
@@ -282,29 +282,29 @@ class Relaxation:
     def separate(self) -> Iterator[int]:
         """Add rows that the LP's solution violates, at most one a bucket; last yields their number.
 
-        Known weighings are tried first; where none is violated, one is looked for. Yields 0 in
+        Known functions are tried first; where none is violated, one is looked for. Yields 0 in
         between.
         """
         activity = self.activity()
         rows = self._violated(activity)
         settled = {bucket for _, bucket in rows}
-        before = len(self.market.weighings)
+        before = len(self.market.functions)
         for bucket in range(self.market.buckets):
             if bucket not in settled:
-                weighing = self.market.patterns(bucket).separate(activity[:, bucket])
-                if weighing is not None:
-                    self.market.add(weighing)
+                function = self.market.patterns(bucket).separate(activity[:, bucket])
+                if function is not None:
+                    self.market.add(function)
             if bucket % 20 == 19:
                 yield 0
-        if len(self.market.weighings) > before:
+        if len(self.market.functions) > before:
             rows += [row for row in self._violated(activity, before) if row[1] not in settled]
         self._add_rows(rows)
         yield len(rows)
 
     def _violated(self, activity: Floats, since: int = 0) -> list[tuple[int, int]]:
-        """For each bucket the most violated of the known weighings from ``since`` on."""
+        """For each bucket the most violated of the known functions from ``since`` on."""
         market = self.market
-        demand = np.array(market.weighings[since:], dtype=float) @ activity
+        demand = np.array(market.functions[since:], dtype=float) @ activity
         supply = np.array(market.supply[since:], dtype=float) / self._lengths
         violation = (demand - supply) / np.maximum(1e-9, supply)
         worst = violation.argmax(axis=0)
