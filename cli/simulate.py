@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from .options import (
 )
 from .simulate_loop import LoopOptions, run_loop
 
-ReservationMethod = Literal["configured", "none", "greedy", "time-based", "optimal"]
-
 Input = Annotated[
     Path | None,
     typer.Argument(
@@ -28,8 +26,12 @@ Input = Annotated[
     ),
 ]
 Reservation = Annotated[
-    ReservationMethod | None,
-    typer.Option(help="How pending jobs reserve. Default: as configured."),
+    str | None,
+    typer.Option(
+        help="How pending jobs reserve: a method of docs/reservation-methods.md. "
+        "Default: as configured.",
+        metavar="METHOD",
+    ),
 ]
 Top = Annotated[int | None, typer.Option(min=1, help="Jobs that get a future allocation.")]
 CycleLength = Annotated[

@@ -124,13 +124,13 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 def _session(instance: Instance, options: LoopOptions) -> Session:
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
-    from ..solver.world.settings import Settings
+    from ..solver.methods.registry import settings_for
 
     if options.resume is not None:
         session = load(read_text(options.resume), instance, source=str(options.resume))
         _no_contradiction(session, options)
         return session
-    settings = Settings.of(
+    settings = settings_for(
         instance,
         reservation=options.reservation or "configured",
         top=options.top,

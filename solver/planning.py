@@ -12,8 +12,7 @@ from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.objective import ObjectiveName, objective_named
 from ..model.plan import Method, Plan
-from .methods.greedy import plan_greedy
-from .optimal.first_fit import plan_time_based
+from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem
 
 METHODS = get_args(Method)
@@ -39,13 +38,14 @@ def plan(
 ) -> Plan:
     """Plan the pending jobs of an instance.
 
-    method: "greedy", "time-based", "optimal" or "milp". objective: of the exact methods.
-    time_limit: wall seconds (default 30 unless an effort is given); effort: deterministic units,
-    which make the answer the same on any machine; workers: solver threads (default: one, and two
-    processes for the time-only problem of a pool of processors). jobs: how many jobs get
-    a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
-    exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
-    on_progress: called with what the search has as it goes.
+    method: "greedy" or "time-based" (what the next cycle of the loop says), "optimal" or "milp".
+    objective: of the exact methods. time_limit: wall seconds (default 30 unless an effort is
+    given); effort: deterministic units, which make the answer the same on any machine; workers:
+    solver threads (default: one, and two processes for the time-only problem of a pool of
+    processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
+    windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
+    keep what is held from jobs of queues without BACKFILL. cancel: set it to stop with the best so
+    far. on_progress: called with what the search has as it goes.
     Raises InputError for an unknown method or objective, and for negative limits.
     """
     if method not in METHODS:
@@ -53,11 +53,8 @@ def plan(
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
-    if method == "greedy":
-        return plan_greedy(PlanningProblem.of(instance))
-    if method == "time-based":
-        return plan_time_based(PlanningProblem.of(instance), jobs=jobs)
-    from .optimal import plan_optimal
+    if method in ("greedy", "time-based"):
+        return plan_next_cycle(instance, method, jobs=jobs)
     from .optimal.budget import Budget
 
     if time_limit is None and effort is None:
@@ -70,7 +67,13 @@ def plan(
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)
-    return plan_optimal(problem, budget, method=method, objective=aim, on_progress=on_progress)
+    if method == "milp":
+        from .milp import plan_milp
+
+        return plan_milp(problem, budget, aim, on_progress=on_progress)
+    from .optimal import plan_optimal
+
+    return plan_optimal(problem, budget, objective=aim, on_progress=on_progress)
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -42,10 +42,13 @@ class PlanningProblem:
         if not as_lsf:
             close_reserved_slots(instance, base)
         demands = tuple(resolver.demand(job) for job in priority_order(instance))
-        finishes: dict[int | None, list[RunningJob]] = defaultdict(list)
-        for run in instance.running:
-            finishes[expected_finish(instance, run)].append(run)
-        return cls(instance, resolver, demands, base, dict(finishes))
+        return cls(instance, resolver, demands, base, _finishes(instance))
+
+    @classmethod
+    def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:
+        """What is known before any pending job is looked at: to give reasons."""
+        base = Profile(resolver.table, instance.now)
+        return cls(instance, resolver, (), base, _finishes(instance))
 
     @property
     def honours_windows(self) -> bool:
@@ -99,3 +102,11 @@ class PlanningProblem:
             waits_for=waits_for,
             alternative=start.alternative,
         )
+
+
+def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
+    """Running jobs by their expected finish, None where that is unknown."""
+    finishes: dict[int | None, list[RunningJob]] = defaultdict(list)
+    for run in instance.running:
+        finishes[expected_finish(instance, run)].append(run)
+    return dict(finishes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.duration import expected_duration, expected_finish
 from ..model.errors import InputError
 from ..model.instance import Instance
@@ -29,6 +30,9 @@ from .availability.resources import ResourceTable
 from .availability.uses import Alternative
 from .placement.compound_limits import counted_once
 
+#: Load indices that jobs may reserve and no table of amounts has (RSV-01).
+LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+
 
 @dataclass(slots=True)
 class Resolver:
@@ -46,6 +50,9 @@ class Resolver:
     honour_windows: bool = False
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
+    _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(
@@ -59,6 +66,8 @@ class Resolver:
     def profile(self) -> Profile:
         """The profile of the running jobs of the instance."""
         profile = Profile(self.table, self.instance.now)
+        for resource, away in self.table.reported_away().items():
+            profile.hold_reported(resource, away)
         index = self.instance.cluster.host_index()
         for running in self.instance.running:
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
@@ -106,6 +115,22 @@ class Resolver:
                 job, queue, held, exclusive=job.exclusive, first=position == 0
             )
         return self._running_uses[key]
+
+    def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
+        """What a job reserves of load indices (RSV-01)."""
+        key = (job.queue, job.application, job.res_req)
+        if key not in self._loads:
+            requirement = effective_requirement(self.instance, job).requirement
+            held: tuple[tuple[Reservation, ...], ...] = ()
+            if isinstance(requirement, Simple) and requirement.rusage is not None:
+                rusage = requirement.rusage
+                held = tuple(
+                    tuple(i for i in rusage.reservations(n) if i.resource in LOAD_INDICES)
+                    for n in range(len(rusage.alternatives))
+                )
+            self._loads[key] = held
+        found = self._loads[key]
+        return found[alternative] if alternative < len(found) else ()
 
     def _requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""

@@ -3,7 +3,7 @@
 import pytest
 from judging import job, problem, racks, running
 from slotwise.model.queue import Queue
-from slotwise.solver.optimal.first_fit import time_based_plan
+from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
 
 UNITS = (Queue("default", exclusive="CU[rack]"),)
@@ -15,7 +15,7 @@ def test_free_slots_beside_a_planned_exclusive_job_stay_free(exclusive: bool) ->
     """j holds 3 of the 8 slots of r1, with -x or without: k has to wait for its end."""
     first = job("j", 3, "cu[excl]", exclusive=exclusive, priority=9)
     instance = problem(first, job("k", 1), cluster=racks(r1=2), queues=UNITS)
-    plan = time_based_plan(instance)
+    plan = plan_of(instance, "time-based")
     assert (plan["j"].start, plan["k"].start) == (0, 100)
     assert validate(instance, plan, as_lsf=True) == []
 
@@ -24,6 +24,6 @@ def test_free_slots_beside_a_planned_exclusive_job_stay_free(exclusive: bool) ->
 def test_free_slots_beside_a_running_exclusive_job_stay_free() -> None:
     owner = running("r", {"r1a": 3}, "cu[excl]")
     instance = problem(job("k", 1), cluster=racks(r1=2), queues=UNITS, running=(owner,))
-    plan = time_based_plan(instance)
+    plan = plan_of(instance, "time-based")
     assert plan["k"].start == 100
     assert validate(instance, plan, as_lsf=True) == []

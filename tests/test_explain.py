@@ -92,7 +92,7 @@ compute_units:
   - {name: e1, type: enclosure, members: [a1]}
   - {name: e2, type: enclosure, members: [a2]}
 queues:
-  - {name: day, PRIORITY: 10}
+  - {name: day, PRIORITY: 10, BACKFILL: Y}
   - {name: night, PRIORITY: 20}
 running:
   - {id: r1, start: 0, run_limit: 2h, allocation: 3*a1, res_req: "rusage[mem=800]"}

@@ -17,6 +17,7 @@ from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job, RunningJob
+from ..queue import Queue
 from . import raw
 from .file_format import Contents, ReadOptions, head_of
 
@@ -77,6 +78,7 @@ def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:
     reader.finish()
     return Instance(
         Cluster((Host(POOL, processors),)),
+        queues=(Queue("default", backfill=True),),
         running=tuple(running),
         pending=tuple(pending),
         name=name,

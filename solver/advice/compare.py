@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
 from ...model.plan import Plan
-from ..methods.runon import run_on_greedily
+from ..loop.run_on import run_on
 from ..planning import plan
 from ..problem import PlanningProblem
 
@@ -93,7 +93,7 @@ def compare(
         on_progress=on_progress,
     )
     problem = PlanningProblem.of(instance)
-    real = run_on_greedily(problem)
+    real = run_on(instance, "greedy", cancel=cancel)
     rows = tuple(
         _row(
             instance,

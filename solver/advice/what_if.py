@@ -7,7 +7,7 @@ no say. So the time-based plan of the jobs before it is made once and asked agai
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
@@ -15,16 +15,17 @@ from typing import Literal
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.plan import Plan, PlannedJob
+from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..fairshare.priority_order import priority_order
-from ..optimal.first_fit import plan_time_based
+from ..fairshare.queue_order import has_policy
+from ..loop.next_cycle import NextCycle
 from ..optimal.lexicographic import warm_starts
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, hold_start
 from ..planning import plan
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
+from ..world.held import Held, hold_back
 
 Method = Literal["time-based", "optimal"]
 METHODS = ("time-based", "optimal")
@@ -49,23 +50,29 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job with its reservation, by host names and by host index."""
+    """A job with its reservation, by host names and by host index.
+
+    held: what it keeps from others until its start, None where it keeps nothing.
+    """
 
     demand: Demand
     item: PlannedJob
     start: Start
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
     """The world that one job sees: what runs and what is planned before it.
 
-    planned: the jobs before it that have a start, in priority order.
+    planned: the jobs before it that have a start, in priority order. guarded: whether it may use
+    nothing that they hold until their starts (its queue has no BACKFILL).
     """
 
     problem: PlanningProblem
     profile: Profile
     planned: tuple[Planned, ...]
+    guarded: bool = False
 
     @classmethod
     def of(cls, problem: PlanningProblem, found: Plan, *, without: str = "") -> PlanView:
@@ -76,18 +83,37 @@ class PlanView:
             for demand in problem.demands
             if demand.job.id in starts and demand.job.id != without
         )
-        return cls(problem, _held(problem, planned), planned)
+        return cls(problem, _profile(problem, planned, guarded=False), planned)
+
+    @classmethod
+    def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
+        """Everything that a cycle starts or foresees."""
+        planned = tuple(
+            Planned(demand, item, start, cycle.held.get(demand.job.id))
+            for demand in cycle.problem.demands
+            if isinstance(item := cycle.says_of(demand.job.id), PlannedJob)
+            and (start := cycle.place_of(demand.job.id)) is not None
+        )
+        profile = _profile(cycle.problem, planned, guarded=guarded)
+        return cls(cycle.problem, profile, planned, guarded)
 
     def without(self, job: str) -> Profile:
         """The profile without the reservation of one of the planned jobs."""
         kept = [other for other in self.planned if other.demand.job.id != job]
-        return _held(self.problem, kept)
+        return _profile(self.problem, kept, guarded=self.guarded)
 
 
-def _held(problem: PlanningProblem, planned: Iterable[Planned]) -> Profile:
-    profile = problem.base.copy()
+def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: bool) -> Profile:
+    plain = problem.base.copy()
     for other in planned:
-        hold_start(profile, other.demand, other.start)
+        hold_start(plain, other.demand, other.start)
+    if not guarded:
+        return plain
+    profile = plain.copy()
+    for other in planned:
+        if other.held is not None:
+            hold_back(profile, other.held, plain, problem.instance.now)
+    profile.look_only_at(plain)
     return profile
 
 
@@ -111,7 +137,7 @@ class Asker:
         self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
         self.cancel = cancel or threading.Event()
-        self._views: dict[tuple[str, ...], PlanView] = {}
+        self._cycles: dict[tuple[str, ...], NextCycle] = {}
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
@@ -138,19 +164,17 @@ class Asker:
         """The start of `job`; first: as if it were the first of all pending jobs."""
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
-            return self._time_based(job, ahead)
+            return _outlook(job, self._says_of(job, ahead))
         found = self._plan((*ahead, job))
-        item = found.get(job.id)
-        if item is None or item.start is None:
-            reason = next((u.reason for u in found.unplaced if u.job == job.id), "")
-            return Outlook(job, None, waits_for=reason)
-        return Outlook(job, item.start, item.finish, item.allocation, item.waits_for, item.proved)
+        reasons = {item.job: item for item in found.unplaced}
+        return _outlook(job, found.get(job.id) or reasons.get(job.id))
 
     def view(self, job: Job) -> PlanView:
         """The world that `job` sees, with the jobs before it where the method puts them."""
         ahead = self.ahead(job)
         if self.method == "time-based":
-            return self._view(ahead)
+            guarded = not self.instance.queue(job.queue).backfill
+            return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
         world = replace(self.instance, pending=(*ahead, job))
         return PlanView.of(
             PlanningProblem.of(world, as_lsf=False), self._plan((*ahead, job)), without=job.id
@@ -169,22 +193,26 @@ class Asker:
             cancel=self.cancel,
         )
 
-    def _view(self, ahead: tuple[Job, ...]) -> PlanView:
-        key = tuple(job.id for job in ahead)
-        if key not in self._views:
-            problem = PlanningProblem.of(replace(self.instance, pending=ahead))
-            self._views[key] = PlanView.of(problem, plan_time_based(problem))
-        return self._views[key]
+    def _cycle(self, pending: tuple[Job, ...]) -> NextCycle:
+        """The next cycle with these jobs only; kept, since many questions are about the same."""
+        key = tuple(job.id for job in pending)
+        if key not in self._cycles:
+            world = replace(self.instance, pending=pending)
+            self._cycles[key] = NextCycle(world, self.method)
+        return self._cycles[key]
 
-    def _time_based(self, job: Job, ahead: tuple[Job, ...]) -> Outlook:
-        view = self._view(ahead)
-        demand = self.demand(view, job)
-        start = earliest_start(view.profile, demand, finishes_only=True)
-        if start is None:
-            return Outlook(job, None, waits_for=reason_unplaced(view.problem, demand))
-        planned = [other.item for other in view.planned]
-        reason = what_it_waits_for(
-            view.problem, demand, start, view.profile, planned, finishes_only=True
+    def _says_of(self, job: Job, ahead: tuple[Job, ...]) -> PlannedJob | Unplaced:
+        if not has_policy(self.instance):
+            return self._cycle(ahead).would_say_of(job)
+        world = replace(self.instance, pending=(*ahead, job))
+        return NextCycle(world, self.method).says_of(job.id)
+
+
+def _outlook(job: Job, found: PlannedJob | Unplaced | None) -> Outlook:
+    if isinstance(found, PlannedJob) and found.start is not None:
+        return Outlook(
+            job, found.start, found.finish, found.allocation, found.waits_for, found.proved
         )
-        allocation = view.problem.named(start.allocation)
-        return Outlook(job, start.time, start.finish(demand), allocation, reason)
+    if isinstance(found, PlannedJob):
+        return Outlook(job, None, waits_for=found.fallback or found.waits_for)
+    return Outlook(job, None, waits_for="" if found is None else found.reason)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +53,22 @@ class FreeNow:
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
+        #: What hosts report to be gone before any job, by index of the amount, [H].
+        self.away = table.reported_away()
         self._hosts: list[FloatArray] = []
         self._pools: list[float] = []
 
     def host(self, index: int) -> FloatArray:
         """Free amount of a host resource, [H]; not to be changed."""
         while len(self._hosts) <= index:
-            self._hosts.append(self.table.host_resources[len(self._hosts)].capacity.copy())
+            new = len(self._hosts)
+            self._hosts.append(self.reported(new).copy())
         return self._hosts[index]
+
+    def reported(self, index: int) -> FloatArray:
+        """What hosts report of an amount as it would be without jobs, [H]; not to be changed."""
+        capacity = self.table.host_resources[index].capacity
+        return capacity - self.away[index] if index in self.away else capacity
 
     def pool(self, index: int) -> float:
         """Free amount of a pool."""
@@ -70,6 +79,7 @@ class FreeNow:
     def copy(self) -> FreeNow:
         """An independent copy."""
         twin = FreeNow(self.table)
+        twin.away = {index: amounts.copy() for index, amounts in self.away.items()}
         twin._hosts = [amounts.copy() for amounts in self._hosts]
         twin._pools = list(self._pools)
         return twin
@@ -109,20 +119,27 @@ class FreeNow:
         """Free slots of a host without more ado: for trials on a copy."""
         self.host(SLOTS)[host] += slots
 
-    def report(self, index: int, host: int, capacity: float) -> None:
-        """A host reports another capacity of one of its amounts."""
+    def report(self, index: int, host: int, amount: float) -> None:
+        """A host reports what it has of an amount, as it would be without jobs."""
         free = self.host(index)
-        free[host] += capacity - self.table.host_resources[index].capacity[host]
-        self.table.host_resources[index].capacity[host] = capacity
+        away = self.away.setdefault(index, np.zeros_like(free))
+        gone = float(self.table.host_resources[index].capacity[host]) - amount
+        free[host] += away[host] - gone
+        away[host] = gone
 
-    def state(self) -> dict[str, list[float] | list[list[float]]]:
+    def state(self) -> dict[str, Any]:
         """Plain data, exact."""
-        return {"hosts": [a.tolist() for a in self._hosts], "pools": list(self._pools)}
+        return {
+            "hosts": [a.tolist() for a in self._hosts],
+            "pools": list(self._pools),
+            "away": [[index, amounts.tolist()] for index, amounts in self.away.items()],
+        }
 
-    def load(self, state: Mapping[str, list[list[float]]]) -> None:
+    def load(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state` gave."""
+        self.away = {index: np.array(amounts, dtype=float) for index, amounts in state["away"]}
         self._hosts = [np.array(amounts, dtype=float) for amounts in state["hosts"]]
-        self._pools = [float(amount) for amount in state["pools"]]  # type: ignore[arg-type]
+        self._pools = [float(amount) for amount in state["pools"]]
 
 
 def parts_of(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...model.instance import Instance
-from .arrays import Allocation, FloatArray
+from .arrays import Allocation, FloatArray, IntArray
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
@@ -175,6 +175,28 @@ class Profile:
             _insert(self._ends, end)
             _insert(self._finishes, end)
         self._forget(start, end)
+
+    def hold_amounts(
+        self, index: int, hosts: IntArray, amounts: FloatArray, start: int, end: int
+    ) -> None:
+        """Take amounts of a host resource, [k] on hosts [k], over [start, end)."""
+        self._usage(index).add_constant(hosts, start, end, amounts)
+        if self.now < end < FOREVER:
+            _insert(self._ends, end)
+        if start > self.now:
+            _insert(self._starts, start)
+        self._forget(start, end)
+
+    def look_only_at(self, other: Profile) -> None:
+        """Take over the candidate times of another profile: what was added since frees nothing."""
+        self._ends, self._finishes = list(other._ends), list(other._finishes)
+
+    def hold_reported(self, index: int, away: FloatArray) -> None:
+        """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
+        hosts = np.flatnonzero(away)
+        if hosts.size:
+            self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
+            self._forget()
 
     # --- windows ------------------------------------------------------------------------------
 

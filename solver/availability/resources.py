@@ -87,6 +87,22 @@ class ResourceTable:
         for usage in self.instance.reservation_usage:
             self._methods[usage.resource] = methods[usage.method]
 
+    def reported_away(self) -> dict[int, FloatArray]:
+        """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
+
+        The reported amount is what is available to jobs; what of the configured amount is not
+        among it is gone until the host reports anew.
+        """
+        found: dict[int, FloatArray] = {}
+        hosts = self.instance.cluster.hosts
+        for name in BUILTIN_AMOUNTS:
+            if name in self._host_index and any(name in host.load for host in hosts):
+                index = self._host_index[name]
+                capacity = self.host_resources[index].capacity
+                said = np.array([host.load.get(name, np.inf) for host in hosts])
+                found[index] = np.maximum(capacity - said, 0.0)
+        return found
+
     # --- what a job uses ----------------------------------------------------------------------
 
     def alternative(

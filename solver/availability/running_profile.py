@@ -24,6 +24,8 @@ Hold = tuple[Alternative, Allocation, Iterable[int]]
 _FIRST = 64
 #: The end of a row that is switched off.
 OFF = -(1 << 62)
+#: The owner of what hosts report to be gone.
+REPORTED = -2
 
 
 class RunningUsage(Usage):
@@ -169,6 +171,17 @@ class RunningProfile(Profile):
             finishes=sorted({f for f in self.finish.values() if self.now < f < FOREVER}),
         )
         return twin
+
+    def hold_reported(self, index: int, away: FloatArray) -> None:
+        """What hosts report to be gone of an amount from now on, [H]; in place of the last word."""
+        usage = self._usage(index)
+        assert isinstance(usage, RunningUsage)
+        usage.remove(REPORTED)
+        usage.owner = REPORTED
+        hosts = np.flatnonzero(away)
+        if hosts.size:
+            usage.add_constant(hosts, self.now, FOREVER, away[hosts])
+        self._forget()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""

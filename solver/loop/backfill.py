@@ -9,23 +9,19 @@ that count over hosts (queue and user totals), but on the hosts only once.
 from __future__ import annotations
 
 import bisect
-from typing import TYPE_CHECKING
 
 from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
+from ..world.cycle_state import CycleState
 from ..world.job_state import JobState
 
-if TYPE_CHECKING:
-    from .cycle import Cycle
 
-
-def run(cycle: Cycle) -> None:
+def run(cycle: CycleState) -> None:
     """Try every job that still pends, in order, while slots are free."""
     world = cycle.world
-    lending = [held for held in cycle.reservations if held.slots]
-    estimates = sorted(held.estimate for held in lending if held.estimate is not None)
+    estimates = _lending_until(cycle)
     if not estimates or not _any_free(cycle):
         return
     # What fails with so many lenders fails with fewer.
@@ -34,33 +30,54 @@ def run(cycle: Cycle) -> None:
     order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
-        shape = cycle.shape(state)
-        lenders = 0
-        if state.limit is not None and cycle.queues[state.job.queue].backfill:
-            lenders = len(estimates) - bisect.bisect_left(estimates, world.now + state.limit)
-        if lenders > failed.get(shape.number, 0) and not cycle.barred(state, offer):
+        number = cycle.shape(state).number
+        lenders = _lenders(cycle, state, estimates)
+        if lenders > failed.get(number, 0) and not cycle.barred(state, offer):
             start = _try(cycle, state, offer, estimates[-lenders])
             if start is not None:
+                state.borrowed = _borrowed(cycle, start)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
                 if not _any_free(cycle):
                     return
                 continue
-            failed[shape.number] = lenders
+            failed[number] = lenders
         order.skipped(offer.job)
 
 
-def _any_free(cycle: Cycle) -> bool:
+def start_of(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
+    """Where one job could start now on what others hold, None if nowhere."""
+    estimates = _lending_until(cycle)
+    lenders = _lenders(cycle, state, estimates)
+    if not lenders or cycle.barred(state, offer):
+        return None
+    return _try(cycle, state, offer, estimates[-lenders])
+
+
+def _lending_until(cycle: CycleState) -> list[int]:
+    """Until when reservations lend what they hold, ascending."""
+    lending = [held for held in cycle.reservations if held.slots]
+    return sorted(held.estimate for held in lending if held.estimate is not None)
+
+
+def _lenders(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
+    """How many reservations lend to a job: those that start no earlier than it ends."""
+    if state.limit is None or not cycle.queues[state.job.queue].backfill:
+        return 0
+    return len(estimates) - bisect.bisect_left(estimates, cycle.world.now + state.limit)
+
+
+def _any_free(cycle: CycleState) -> bool:
     return bool((cycle.world.free_now.host(SLOTS) > 0).any())
 
 
-def _try(cycle: Cycle, state: JobState, offer: Offer, until: int) -> Start | None:
+def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
     beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
     beside.held = _not_lent(cycle, until, state.number)
     return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
 
 
-def _not_lent(cycle: Cycle, until: int, own: int) -> HeldBack:
+def _not_lent(cycle: CycleState, until: int, own: int) -> HeldBack:
     """What stays held: all reservations that start before `until`; their totals in any case."""
     held = HeldBack()
     view = cycle.beside(None)
@@ -69,3 +86,17 @@ def _not_lent(cycle: Cycle, until: int, own: int) -> HeldBack:
             lent = item.estimate is not None and item.estimate >= until
             item.enter(held, view, totals_only=lent)
     return held
+
+
+def _borrowed(cycle: CycleState, start: Start) -> dict[int, int]:
+    """Slots of a start that pending jobs hold, by host."""
+    free = cycle.world.free_now.host(SLOTS)
+    held = cycle.held.hosts.get(SLOTS)
+    if held is None:
+        return {}
+    found: dict[int, int] = {}
+    for host, slots in start.allocation.items():
+        part = slots - max(0, int(free[host] - held[host]))
+        if part > 0:
+            found[host] = part
+    return found

@@ -86,10 +86,6 @@ def save(session: Session) -> str:
         "fresh": [state.number for state in world.fresh],
         "changed": world.changed,
         "present": world.free_now.state(),
-        "capacities": {
-            resource.name: resource.capacity.tolist()
-            for resource in world.table.host_resources[: len(world.free_now.state()["hosts"])]
-        },
         "accepted": world.last_accepted.tolist(),
         "eligibility": session.eligibility.to_state(),
         "order": world.order.to_state(),
@@ -110,6 +106,7 @@ def _state(state: JobState) -> dict[str, Any]:
         "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
         "amounts": [part.amount for part in state.parts],
         "held": list(state.held),
+        "borrowed": list(state.borrowed.items()),
     }
 
 
@@ -189,6 +186,7 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
             setattr(state, name, plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
         state.held = tuple(plain["held"])
+        state.borrowed = dict(plain["borrowed"])
         state.stretches = [
             (begin, end, {int(h): int(n) for h, n in where})
             for begin, end, where in plain["stretches"]
@@ -216,8 +214,6 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
-    for resource in world.table.host_resources:
-        if resource.name in saved["capacities"]:
-            resource.capacity[:] = saved["capacities"][resource.name]
     world.free_now.load(saved["present"])
+    world.enter_reported()
     world.last_accepted = np.array(saved["accepted"], dtype=np.int64)

@@ -7,17 +7,21 @@ memory and its other resources; only its slots go. Jobs of a BACKFILL queue are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ...model.queue import Queue
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
+from ..world.cycle_state import CycleState
 from ..world.job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
-if TYPE_CHECKING:
-    from .cycle import Cycle
+
+def possible(queues: Sequence[Queue]) -> bool:
+    """Whether some queue may preempt another, by its own word or the other's."""
+    return any(queue.preemptive is not None or queue.preemptable is not None for queue in queues)
 
 
-def resume(cycle: Cycle) -> None:
+def resume(cycle: CycleState) -> None:
     """Suspend by load and windows, then let go on what may, highest queue first."""
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
@@ -30,7 +34,7 @@ def resume(cycle: Cycle) -> None:
             cycle.record.resumed.append(state.job.id)
 
 
-def _by_load_and_window(cycle: Cycle) -> None:
+def _by_load_and_window(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     for state in list(world.running.values()):
         queue = state.job.queue
@@ -49,19 +53,30 @@ def _by_load_and_window(cycle: Cycle) -> None:
                 cycle.record.resumed.append(state.job.id)
 
 
-def run(cycle: Cycle) -> None:
+def run(cycle: CycleState) -> None:
     """Try the pending jobs of preemptive queues, in order."""
     world = cycle.world
     order = world.order
     order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None:
         state = world.by_id[offer.job.id]
-        preemptive = cycle.queues[state.job.queue].preemptive is not None
-        if not preemptive or cycle.barred(state, offer) or not _preempt(cycle, state, offer):
+        if (
+            not _may_preempt(cycle, state.job.queue)
+            or cycle.barred(state, offer)
+            or not _preempt(cycle, state, offer)
+        ):
             order.skipped(offer.job)
 
 
-def _preempt(cycle: Cycle, state: JobState, offer: Offer) -> bool:
+def _may_preempt(cycle: CycleState, queue: str) -> bool:
+    """Whether the queue is preemptive, or named by one that it may preempt."""
+    return cycle.queues[queue].preemptive is not None or any(
+        other.preemptable is not None and ("*" in other.preemptable or queue in other.preemptable)
+        for other in cycle.queues.values()
+    )
+
+
+def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
     """Start one job in the place of others; whether that was possible."""
     world = cycle.world
     shape = cycle.shape(state)
@@ -101,7 +116,7 @@ def _preempt(cycle: Cycle, state: JobState, offer: Offer) -> bool:
     return True
 
 
-def _victims(cycle: Cycle, state: JobState) -> list[JobState]:
+def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
     """Running jobs that the job may preempt: lowest queue first, then the latest started."""
     own = cycle.queues[state.job.queue]
     named = own.preemptive or ()

@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...model.instance import Instance
+from ..world.cycle_state import CycleRecord
 from ..world.job_state import PREEMPTED, JobState
 from ..world.settings import Settings
 from ..world.world import World
-from .cycle import CycleRecord
 
 
 @dataclass(frozen=True, slots=True)

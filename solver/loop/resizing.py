@@ -8,19 +8,16 @@ hosts=1; same[] keeps to the class of the job's hosts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..availability.demand import TermDemand
 from ..placement.ranges import place_most
+from ..world.cycle_state import CycleState
 from ..world.job_state import RUNNING, JobState
 
-if TYPE_CHECKING:
-    from .cycle import Cycle
 
-
-def grow(cycle: Cycle) -> None:
+def grow(cycle: CycleState) -> None:
     """Let running resizable jobs grow, the earliest started first."""
     jobs = [
         state
@@ -31,7 +28,7 @@ def grow(cycle: Cycle) -> None:
         _grow(cycle, state)
 
 
-def _grow(cycle: Cycle, state: JobState) -> None:
+def _grow(cycle: CycleState, state: JobState) -> None:
     demand = cycle.world.requests.now(cycle.shape(state))
     if demand.impossible or len(demand.terms) > 1:
         return

@@ -16,14 +16,16 @@ from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ..availability.profile import FOREVER
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..methods.registry import settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
+from ..world.cycle_state import CycleRecord
 from ..world.job_state import RUNNING, Event, JobState
 from ..world.requests import Requests
 from ..world.settings import EFFORT, Settings
 from ..world.world import World
 from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
-from .cycle import Cycle, CycleRecord
+from .cycle import Cycle
 from .records import JobRecord, Simulation, log_entry, record_of
 
 Recorder = Callable[[CycleRecord, World], None]
@@ -83,7 +85,7 @@ class Session:
         for state, running in zip(world.states, self.instance.running, strict=False):
             world.add_running(state, running)
         for state in world.states[len(self.instance.running) :]:
-            world.expect(state)
+            world.expect(state, at_once=self.settings.planning)
         for number, change in enumerate(self.changes):
             world.events.push(max(change.time, self.instance.now), Event.CHANGE, number)
 
@@ -183,6 +185,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
+            world.enter_reported()
         else:
             self._resize(change)
 
@@ -238,7 +241,7 @@ class Session:
         fall = world.next_fall()
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
-        found += expiries(self.cycle)
+        found += expiries(self.cycle.state)
         for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
             if change is not None:
                 found.append(change)
@@ -310,7 +313,7 @@ def simulate(
     that change. keep_log: keep every cycle in the result. recorder: called after each cycle.
     Raises InputError for settings or changes that make no sense.
     """
-    settings = Settings.of(
+    settings = settings_for(
         instance,
         reservation=reservation,
         top=top,

@@ -17,9 +17,9 @@ from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
-from ..methods.reservation import Held
+from ..methods.registry import settings_for
+from ..world.held import Held
 from ..world.job_state import RUNNING
-from ..world.settings import Settings
 from .simulation import Session
 
 
@@ -88,7 +88,7 @@ def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) ->
     """
     if not (after_cycle or hosts):
         return Snapshot(instance, order_policy(instance))
-    session = Session(instance, Settings.of(instance))
+    session = Session(instance, settings_for(instance))
     session.begin()
     if after_cycle:
         session.advance()
@@ -167,9 +167,11 @@ def _column(session: Session, reservations: list[Held], name: str) -> tuple[Floa
                 for place, amount in held.memory.items():
                     free[place] -= amount
             there = resource.capacity >= 0
-            return np.where(there, free, np.nan), np.where(there, resource.capacity - free, 0.0)
+            return np.where(there, free, np.nan), np.where(
+                there, world.free_now.reported(index) - free, 0.0
+            )
     reported = np.array([host.load.get(name, np.nan) for host in hosts])
-    reserved = session.eligibility.reserved_load(name)
+    reserved = session.world.reserved_load(name)
     return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved
 
 

@@ -1,158 +1,204 @@
 """Greedy slot reservation, LSF's default: literal, with its known errors (GRD-01 … GRD-05).
 
 It looks at what is free now and at the minimum of slots, not at topology, memory or limits of the
-future; the estimate it gives is "no sooner than". See :mod:`slotwise.solver.methods.runon` for the
-start that jobs really get under it.
+future; the estimate it gives is "no sooner than".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import numpy as np
 
-from ...model.duration import expected_finish
-from ...model.instance import Instance
-from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.arrays import BoolArray, FloatArray, IntArray
 from ..availability.demand import Demand, TermDemand
-from ..availability.profile import Profile
+from ..availability.free_now import Residual
 from ..availability.resources import SLOTS
-from ..placement.earliest import hold_start, start_at
-from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced
-from ..rules.shortage import counted
+from ..availability.room import SLACK
+from ..availability.running_profile import RunningProfile
+from ..availability.uses import Per
+from ..world.cycle_state import CycleState
+from ..world.held import (
+    Held,
+    Loans,
+    memory_to_hold,
+    only_slots_and_memory_short,
+    slot_room,
+)
+from ..world.job_state import JobState
+from .reserving import earlier_of_its_own, holds_memory
 
 
-@dataclass(slots=True)
-class GreedyState:
-    """What greedy reservation knows: who ends when, and the slots that pending jobs hold now.
+class Greedy:
+    """LSF's default: hold what is free now, and count what running jobs will free."""
 
-    finishes: (finish, slots per host index) of jobs with a known end, ascending by finish.
-    """
+    name = "greedy"
+    summary = "hold free slots as they come, blind to topology; the estimate is a lower bound"
+    looks_ahead = False
 
-    finishes: list[tuple[int, dict[int, int]]]
-    held: IntArray
-    reserved: dict[str, dict[int, int]] = field(default_factory=dict)
+    def before(self, cycle: CycleState) -> None:
+        """Nothing is planned ahead."""
 
-    @classmethod
-    def of(cls, problem: PlanningProblem) -> GreedyState:
-        """The state before any reservation."""
-        instance = problem.instance
-        index = instance.cluster.host_index()
-        finishes: list[tuple[int, dict[int, int]]] = []
-        for running in instance.running:
-            finish = expected_finish(instance, running)
-            if finish is not None:
-                slots = {index[name]: count for name, count in running.allocation.items()}
-                finishes.append((finish, slots))
-        finishes.sort(key=lambda item: item[0])
-        return cls(finishes, np.zeros(len(index), dtype=np.int64))
-
-
-def greedy_plan(instance: Instance, *, as_lsf: bool = True) -> Plan:
-    """Start what starts now; for every other pending job reserve slots and estimate its start."""
-    return plan_greedy(PlanningProblem.of(instance, as_lsf=as_lsf))
-
-
-def plan_greedy(problem: PlanningProblem) -> Plan:
-    """:func:`greedy_plan` for a problem that is already resolved."""
-    profile = problem.base.copy()
-    state = GreedyState.of(problem)
-    reservations: list[PlannedJob] = []
-    unplaced: list[Unplaced] = []
-    for demand in problem.demands:
-        planned = reserve_greedily(problem, demand, state, profile)
-        if planned is None:
-            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
-        else:
-            reservations.append(planned)
-    return Plan(
-        method="greedy",
-        objective="lexicographic",
-        status="heuristic",
-        now=problem.instance.now,
-        reservations=tuple(reservations),
-        unplaced=tuple(unplaced),
-    )
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A greedy reservation (GRD-01), None where there is nothing to hold."""
+        beside, now = cycle.beside(closed), cycle.world.now
+        if not (beside.free(SLOTS, now) > 0).any() and not cycle.loans.any:
+            return None
+        memory = holds_memory(cycle, state)
+        shape = cycle.shape(state)
+        demand = replace(shape.reserving, job=state.job, earliest=max(now, state.job.begin or now))
+        if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
+            return None
+        held = reserve_greedily(
+            state,
+            demand,
+            beside,
+            cycle.world.running_profile,
+            now,
+            memory=memory,
+            by_start_time=cycle.instance.params.reserve_by_starttime,
+            loans=cycle.loans,
+        )
+        return None if held is None else earlier_of_its_own(cycle, state, held.estimate) or held
 
 
 def reserve_greedily(
-    problem: PlanningProblem,
+    state: JobState,
     demand: Demand,
-    state: GreedyState,
-    profile: Profile,
+    beside: Residual,
+    running: RunningProfile,
+    now: int,
     *,
-    fallback: str = "",
-) -> PlannedJob | None:
-    """Start a job now if it fits beside the reservations made so far, else reserve and estimate.
+    memory: bool,
+    by_start_time: bool = False,
+    loans: Loans | None = None,
+) -> Held | None:
+    """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
-    Returns None for a job that can never start. `profile` takes the job if it starts; slots that
-    are only reserved are kept in `state`.
+    by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
+    the one with most free slots (GRD-02). loans: slots that backfill has borrowed of what the job
+    held before. None if there is nothing to hold.
     """
-    if demand.impossible:
+    lent = loans.take(state.held, demand.slots) if loans else {}
+    wanted = demand.slots - sum(lent.values())
+    free, most = _slot_room(demand, beside, now)
+    demand = _sticky(demand, state.held)
+    choices: list[tuple[float, int, Held]] = []
+    large = _large_enough(demand, beside)
+    for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
+        group = group & large
+        slots = _at_most(free_slots_in_order(demand, group, free, wanted), most)
+        if demand.exclusive:
+            slots = {host: int(free[host]) for host in slots}
+        if not slots and not lent:
+            continue
+        held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
+        held.lent = lent
+        if memory:
+            held.memory = memory_to_hold(demand, slots, beside, now)
+        held.estimate = _estimate(held, demand, group, beside, running, now, memory)
+        unknown = held.estimate is None
+        key = float("inf") if unknown else float(held.estimate or 0)
+        choices.append((key if by_start_time else -float(free[group].sum()), rank, held))
+    return min(choices, key=lambda choice: choice[:2])[2] if choices else None
+
+
+def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
+    """Slots that the job may hold on each host, [H], and in all, as limits leave them (TBR-10)."""
+    free, most = slot_room(demand.terms[0].alternatives[0], beside, now)
+    if beside.closed is not None:
+        free = np.where(beside.closed, 0, free)
+    tiles = [term.ptile for term in demand.terms]
+    if all(tile is not None for tile in tiles) and not demand.exclusive:
+        # More than a block of a host would be of no use to the job.
+        free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
+    return free, min(most, demand.slots)
+
+
+def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArray]:
+    """Candidate groups; of single hosts only the one with most free slots, unless all count."""
+    term = demand.terms[0]
+    if not term.one_host or all_of_them:
+        return candidate_groups(demand, len(free))
+    mask = np.zeros(len(free), dtype=bool)
+    if term.candidates.size:
+        mask[term.candidates[int(np.argmax(free[term.candidates]))]] = True
+    return [mask]
+
+
+def _sticky(demand: Demand, before: tuple[int, ...]) -> Demand:
+    """Hosts held in the last cycle first, so that a reservation grows where it is (MEM-01)."""
+    if not before:
+        return demand
+    terms = []
+    for term in demand.terms:
+        own = np.array(before, dtype=np.int64)
+        own = own[np.isin(own, term.candidates)]
+        order = np.concatenate([own, term.candidates[~np.isin(term.candidates, own)]])
+        terms.append(replace(term, candidates=order))
+    return replace(demand, terms=tuple(terms))
+
+
+def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
+    kept: dict[int, int] = {}
+    for host, count in slots.items():
+        part = min(count, most)
+        if part > 0:
+            kept[host] = part
+            most -= part
+    return kept
+
+
+def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
+    """Hosts that could give one slot's worth of everything if they were empty."""
+    found = np.zeros(beside.hosts, dtype=bool)
+    for term in demand.terms:
+        for alternative in term.alternatives:
+            fits = np.ones(beside.hosts, dtype=bool)
+            for use in alternative.host_uses:
+                capacity = beside.table.host_resources[use.index].capacity
+                fits &= capacity + SLACK >= use.reservation.initial
+            found |= fits
+    return found
+
+
+def _estimate(
+    held: Held,
+    demand: Demand,
+    group: BoolArray,
+    beside: Residual,
+    running: RunningProfile,
+    now: int,
+    memory: bool,
+) -> int | None:
+    """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
+    missing = demand.slots - sum(held.reserved.values())
+    slots_at: int | None = now
+    if missing > 0:
+        finish, host, count = running.slots_by_finish()
+        inside = group[host]
+        slots_at = _when(finish[inside], count[inside], float(missing))
+    memory_at: int | None = now
+    if memory and held.alternative is not None:
+        for use in held.alternative.host_uses:
+            if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
+                continue
+            finish, host, amount = running.amounts_by_finish(use.index)
+            for place, slots in held.slots.items():
+                times = slots if use.per is Per.SLOT else 1
+                short = use.reservation.initial * times - held.memory.get(place, 0.0)
+                if short > SLACK:
+                    at = _when(finish[host == place], amount[host == place], short - SLACK)
+                    memory_at = None if at is None or memory_at is None else max(memory_at, at)
+    if slots_at is None or memory_at is None:
         return None
-    now = problem.instance.now
-    beside = _beside(profile, state, now)
-    if demand.earliest <= now:
-        start = start_at(beside, demand, now)
-        if start is not None:
-            hold_start(profile, demand, start)
-            return problem.planned(demand, start, "greedy")
-    free = beside.free(SLOTS, now)
-    group = candidate_group(demand, free)
-    if problem.instance.params.reserve_by_starttime:
-        group = _earliest_group(demand, free, state, now)
-    taken = free_slots_in_order(demand, group, free)
-    if _other_resource_missing(demand, group, beside, now):
-        taken = {}
-    for host, slots in taken.items():
-        state.held[host] += slots
-    state.reserved[demand.job.id] = taken
-    estimate = _estimate(demand, group, taken, state, now)
-    return PlannedJob(
-        job=demand.job.id,
-        start=None,
-        method="greedy",
-        estimate=estimate,
-        reserved=problem.named(taken),
-        waits_for=f"needs {counted(demand.slots, 'free slot')}, holds {sum(taken.values())} now",
-        fallback=fallback,
-    )
+    return max(slots_at, memory_at, now, demand.earliest)
 
 
-def _beside(profile: Profile, state: GreedyState, now: int) -> Profile:
-    """The profile with the slots that pending jobs hold now taken out for this instant."""
-    if not state.held.any():
-        return profile
-    beside = profile.copy()
-    for host in np.flatnonzero(state.held):
-        beside.block(int(host), float(state.held[host]), now, now + 1)
-    return beside
-
-
-def candidate_group(demand: Demand, free: FloatArray) -> BoolArray:
-    """The hosts a reservation goes to: of mutually exclusive groups the one with most free slots.
-
-    Ties: the group of the earlier candidate (GRD-02). free: slots per host, [H].
-    """
-    at_least_none = np.maximum(free, 0)
-    return max(
-        candidate_groups(demand, len(free)), key=lambda mask: float(at_least_none[mask].sum())
-    )
-
-
-def _earliest_group(demand: Demand, free: FloatArray, state: GreedyState, now: int) -> BoolArray:
-    """Under RESERVE_BY_STARTTIME the group with the earliest estimate, the earlier one of equals.
-
-    See TBR-17; a group that never has enough comes last.
-    """
-
-    def estimate(group: BoolArray) -> float:
-        found = _estimate(demand, group, free_slots_in_order(demand, group, free), state, now)
-        return float("inf") if found is None else found
-
-    return min(candidate_groups(demand, len(free)), key=estimate)
+def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
+    """The finish at which the amounts add up to what is needed."""
+    position = int(np.searchsorted(np.cumsum(amounts), needed))
+    return int(finish[position]) if position < len(finish) else None
 
 
 def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
@@ -177,40 +223,14 @@ def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
     return groups
 
 
-def free_slots_in_order(demand: Demand, group: BoolArray, free: FloatArray) -> dict[int, int]:
-    """As many free slots as it may, up to the minimum it asks for, in candidate order (GRD-01)."""
+def free_slots_in_order(
+    demand: Demand, group: BoolArray, free: FloatArray, wanted: int
+) -> dict[int, int]:
+    """As many free slots as there are, up to those wanted, in candidate order (GRD-01)."""
     order = np.concatenate([term.candidates for term in demand.terms])
     if len(demand.terms) > 1:
         order = order[np.sort(np.unique(order, return_index=True)[1])]
     there = np.where(group[order], np.maximum(free[order], 0), 0).astype(np.int64)
-    taken = np.clip(demand.slots - (np.cumsum(there) - there), 0, there)
+    taken = np.clip(wanted - (np.cumsum(there) - there), 0, there)
     used = np.flatnonzero(taken)
     return dict(zip(order[used].tolist(), taken[used].tolist(), strict=True))
-
-
-def _other_resource_missing(demand: Demand, group: BoolArray, profile: Profile, now: int) -> bool:
-    """Under SLOT_RESERVE nothing is reserved while anything but slots is short (MEM-08)."""
-    if demand.queue.slot_reserve is None or demand.queue.resource_reserve is not None:
-        return False
-    for term in demand.terms:
-        caps = np.zeros(profile.hosts, dtype=np.int64)
-        for alternative in term.alternatives:
-            caps = np.maximum(caps, profile.room(demand, term, alternative, now).caps)
-        free = profile.free(SLOTS, now)
-        if ((caps < np.minimum(free, term.slots)) & group & (free > 0)).any():
-            return True
-    return False
-
-
-def _estimate(
-    demand: Demand, group: BoolArray, taken: dict[int, int], state: GreedyState, now: int
-) -> int | None:
-    """The finish of the running job with which the slots add up to the minimum (GRD-03)."""
-    total = sum(taken.values())
-    if total >= demand.slots:
-        return max(now, demand.earliest)
-    for finish, slots in state.finishes:
-        total += sum(count for host, count in slots.items() if group[host])
-        if total >= demand.slots:
-            return max(finish, demand.earliest)
-    return None

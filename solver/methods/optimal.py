@@ -9,25 +9,42 @@ starts, so that a place may serve another planned job until its time has come.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..availability.arrays import BoolArray
+from ..availability.calendar import Calendar
 from ..availability.demand import Demand, TermDemand
-from ..availability.profile import Profile
+from ..availability.profile import Profile, close_reserved_slots
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
-from ..optimal.first_fit import plan_time_based
-from ..placement.earliest import Start, hold_start
+from ..optimal.first_fit import plan_first_fit
+from ..optimal.ranges import fill_ranges
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
+from ..world.cycle_state import CycleState
+from ..world.held import Held
 from ..world.job_state import JobState
-from ..world.requests import Shape
-from . import reserving
-from .reservation import Held
+from ..world.requests import Shape, without_hosts
+from .greedy import Greedy
+from .reserving import may_reserve
+from .time_based import future_allocation, hold_now
 
-if TYPE_CHECKING:
-    from ..loop.cycle import Cycle
+
+class Optimal:
+    """The first N jobs planned together; greedy reservation for the others."""
+
+    name = "optimal"
+    summary = "the first N jobs are planned together, lexicographically, windows kept"
+    looks_ahead = True
+
+    def before(self, cycle: CycleState) -> None:
+        """Plan the first jobs of the order together; start and reserve accordingly."""
+        plan_top(cycle)
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A greedy reservation for a job behind the first N."""
+        return Greedy().reserve(cycle, state, closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ class _Top:
     offer: Offer
 
 
-def plan_top(cycle: Cycle) -> None:
+def plan_top(cycle: CycleState) -> None:
     """Take the first jobs from the order, plan them, start and reserve accordingly."""
     chosen = _choose(cycle)
     if not chosen:
@@ -64,7 +81,7 @@ def plan_top(cycle: Cycle) -> None:
             continue
         if not item.state.reason:
             cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
-        if not reserving.may_reserve(cycle, item.state):
+        if not may_reserve(cycle, item.state):
             continue
         reservation = held.get(item.state.number)
         if reservation is None and start is not None and not now_planned:
@@ -75,11 +92,11 @@ def plan_top(cycle: Cycle) -> None:
             cycle.keep(reservation)
 
 
-def _hold(cycle: Cycle, item: _Top, start: Start) -> Held:
-    return reserving.hold(cycle, item.state, item.demand, start, item.closed, method="optimal")
+def _hold(cycle: CycleState, item: _Top, start: Start) -> Held:
+    return hold_now(cycle, item.state, item.demand, start, item.closed, method=Optimal.name)
 
 
-def _needed(cycle: Cycle, waiting: list[_Top], starts: dict[str, Start]) -> dict[int, Held]:
+def _needed(cycle: CycleState, waiting: list[_Top], starts: dict[str, Start]) -> dict[int, Held]:
     """What the plan needs held so that it stays possible, by job number.
 
     Others may take, for as long as they like, what the plan leaves free at all times; those who
@@ -88,7 +105,7 @@ def _needed(cycle: Cycle, waiting: list[_Top], starts: dict[str, Start]) -> dict
     among these: they hold their whole place.
     """
     now = cycle.world.now
-    profile = cycle.world.running_profile.copy()
+    profile = _running(cycle)
     later = [(starts[item.state.job.id], item) for item in waiting if item.state.job.id in starts]
     later = sorted((pair for pair in later if pair[0].time > now), key=lambda pair: pair[0].time)
     for start, item in later:
@@ -117,67 +134,83 @@ def _only_slots(term: TermDemand, start: Start) -> bool:
     return len(alternative.host_uses) == 1 and not alternative.pool_uses
 
 
-def _fallback(cycle: Cycle, item: _Top, *, now_planned: bool) -> Held | None:
+def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | None:
     """Time-based, else greedy, for a job that the plan does not help."""
     why = "the plan has no place for it"
     if now_planned:
         # As long as this lasts, what was planned behind the job moves with every cycle.
         cycle.moving = True
         why = "its planned place is held for a job before it"
-    held = reserving.time_based(cycle, item.state, item.closed)
+    held = future_allocation(cycle, item.state, item.closed)
     if held is None:
-        held = reserving.greedy(cycle, item.state, item.closed)
+        held = Greedy().reserve(cycle, item.state, item.closed)
     if held is not None:
         held.fallback = why
     return held
 
 
-def _choose(cycle: Cycle) -> list[_Top]:
+def _choose(cycle: CycleState) -> list[_Top]:
     """The first N jobs that may start at all; the others have had their turn, with a reason."""
     chosen: list[_Top] = []
     order = cycle.world.order
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
         state = cycle.world.by_id[offer.job.id]
         shape = cycle.shape(state)
-        if reason := cycle.barred(state, offer):
+        if reason := cycle.shut_out(state, offer):
             cycle.note(state, reason)
         else:
             closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-            demand = reserving.open_part(cycle, state, closed)
+            demand = _demand(cycle, state, offer)
             if all(term.candidates.size for term in demand.terms):
                 _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
         order.skipped(offer.job)
     return chosen
 
 
-def _enter(cycle: Cycle, chosen: list[_Top], item: _Top) -> None:
+def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
+    """What the plan asks for: on hosts that are open, by their windows (TBR-19)."""
+    demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False)
+    calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
+    return replace(without_hosts(demand, closed), calendar=calendar)
+
+
+def _running(cycle: CycleState) -> Profile:
+    """What runs, and what is set aside by advance reservations."""
+    profile = cycle.world.running_profile.copy()
+    close_reserved_slots(cycle.instance, profile)
+    return profile
+
+
+def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
     """Add a job; one that comes again, for other hosts, counts where it starts first (TBR-12)."""
     place = next((i for i, other in enumerate(chosen) if other.state is item.state), None)
     if place is None:
         chosen.append(item)
         return
-    before = _alone(cycle.world.running_profile, chosen[place])
-    now = _alone(cycle.world.running_profile, item)
+    before = _alone(_running(cycle), chosen[place])
+    now = _alone(_running(cycle), item)
     if now is not None and (before is None or now.time < before.time):
         chosen[place] = item
 
 
-def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
+def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
     """Starts of the jobs, by id."""
     now = cycle.world.now
-    profile = cycle.world.running_profile.copy()
+    profile = _running(cycle)
     demands = tuple(item.demand for item in chosen)
     instance = replace(
         cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)
     )
     problem = PlanningProblem(instance, cycle.world.requests.resolver, demands, profile)
-    warm = plan_time_based(problem)
+    warm = plan_first_fit(problem)
     plan = warm
     if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
         from ..optimal.budget import Budget
         from ..optimal.lexicographic import plan_lexicographic
 
         plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
+    plan = fill_ranges(problem, plan)
     index = cycle.world.index
     by_id = {item.state.job.id: item for item in chosen}
     starts: dict[str, Start] = {}
@@ -195,23 +228,19 @@ def _plan(cycle: Cycle, chosen: list[_Top]) -> dict[str, Start]:
 
 def _alone(profile: Profile, item: _Top) -> Start | None:
     """The earliest start of a job beside what runs, whatever the others get."""
-    from ..placement.earliest import earliest_start
-
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
-def _start_as_planned(cycle: Cycle, item: _Top, planned: Start) -> bool:
-    """Start a job where the plan has it, if that is all it could get."""
-    terms = item.demand.terms
-    exact = len(terms) == 1 and terms[0].most == terms[0].slots
-    if not exact or not _still_free(cycle, item, planned):
+def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
+    """Start a job where the plan has it, if nothing keeps it from there."""
+    if len(item.demand.terms) > 1 or not _still_free(cycle, item, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
     return True
 
 
-def _start(cycle: Cycle, item: _Top) -> bool:
-    """Start a job where it fits: a range of slots may make it larger than the plan has it."""
+def _start(cycle: CycleState, item: _Top) -> bool:
+    """Start a job where it fits, if not where the plan has it."""
     start = cycle.try_start(item.shape, cycle.beside(item.closed, item.state))
     if start is None:
         return False
@@ -219,7 +248,7 @@ def _start(cycle: Cycle, item: _Top) -> bool:
     return True
 
 
-def _still_free(cycle: Cycle, item: _Top, planned: Start) -> bool:
+def _still_free(cycle: CycleState, item: _Top, planned: Start) -> bool:
     """Whether the planned slots are free now beside everything, by the rules of dispatch."""
     term = item.demand.terms[0]
     beside = cycle.beside(item.closed, item.state)

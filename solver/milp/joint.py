@@ -12,7 +12,7 @@ from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..optimal.budget import Budget
 from ..optimal.costs import Costs
-from ..optimal.first_fit import plan_time_based
+from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import Progress
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
@@ -62,7 +62,7 @@ def plan_joint(
 
     Raises InputError for a job that the objective cannot weigh.
     """
-    warm = plan_time_based(problem)
+    warm = plan_first_fit(problem)
     starts = {item.job: item.start for item in warm.reservations if item.start is not None}
     demands = [demand for demand in problem.demands if demand.job.id in starts]
     costs = Costs.of(objective, demands, problem.instance.now)

@@ -1,4 +1,4 @@
-"""The exact methods: single-job search, joint plans by CP-SAT, a MILP cross-check, improvement."""
+"""The exact methods: single-job search, joint plans by CP-SAT, improvement."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...model.objective import Objective
-from ...model.plan import Method, Plan
+from ...model.plan import Plan
 from ..problem import PlanningProblem
 from .budget import Budget
 from .compound import TermsTogether
-from .first_fit import plan_time_based
+from .first_fit import plan_first_fit
+from .ranges import fill_ranges
 from .window_effects import moved_by_windows
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
@@ -22,17 +23,12 @@ def plan_optimal(
     problem: PlanningProblem,
     budget: Budget,
     *,
-    method: Method,
     objective: Objective,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
-    if method == "milp":
-        from ..milp import plan_milp
-
-        return plan_milp(problem, budget, objective, on_progress=on_progress)
     begun = budget.elapsed()
-    warm = plan_time_based(problem)
+    warm = plan_first_fit(problem)
     # What follows a search looks at every job again, about as often as this plan did.
     budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
     together = TermsTogether(budget)
@@ -45,5 +41,5 @@ def plan_optimal(
         from .lexicographic import plan_lexicographic
 
         found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
-    found = together.without_claims(found)
+    found = fill_ranges(problem, together.without_claims(found))
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))

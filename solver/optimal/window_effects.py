@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...model.plan import Plan
 from ...model.time_text import clock_text
 from ..problem import PlanningProblem
-from .first_fit import plan_time_based
+from .first_fit import plan_first_fit
 
 
 def moved_by_windows(problem: PlanningProblem, kept: Plan) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def moved_by_windows(problem: PlanningProblem, kept: Plan) -> tuple[str, ...]:
     bound = any(demand.calendar is not None for demand in problem.demands)
     if not problem.honours_windows or not (bound or instance.advance_reservations):
         return ()
-    literal = plan_time_based(PlanningProblem.of(instance, as_lsf=True))
+    literal = plan_first_fit(PlanningProblem.of(instance, as_lsf=True))
     notes: list[str] = []
     for demand in problem.demands:
         before, after = (_start(plan, demand.job.id) for plan in (literal, kept))

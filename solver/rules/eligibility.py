@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
+from ...model.job import Job
 from ...model.queue import Queue
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
-from ..world.job_state import JobState
-from ..world.world import World
+from .situation import Situation
 
 
 class Eligibility:
-    """Answers for one world; keeps what it found until the cycle is over.
+    """Answers for one situation; keeps what it found until the cycle is over.
 
     status: of each host: "ok", "closed" (takes no job) or "down". load: as reported, by index.
     """
 
-    def __init__(self, world: World, status: Sequence[str]) -> None:
-        self.world = world
-        instance = world.instance
+    def __init__(self, situation: Situation, status: Sequence[str]) -> None:
+        self.situation = situation
+        instance = situation.instance
         hosts = instance.cluster.hosts
         self.status = list(status)
         self.all_up = all(item == "ok" for item in status)
@@ -60,7 +60,7 @@ class Eligibility:
                 *(host.thresholds for host in hosts),
             )
         )
-        self._masks: dict[tuple[str, frozenset[str] | None], BoolArray | None] = {}
+        self._masks: dict[tuple[str, frozenset[str] | None, bool], BoolArray | None] = {}
         self._inside: dict[frozenset[str], BoolArray] = {}
 
     # --- a cycle --------------------------------------------------------------------------------
@@ -79,37 +79,42 @@ class Eligibility:
         if self._any_thresholds or self._intervals():
             self._masks.clear()
 
-    def closed(self, queue: str, hosts: frozenset[str] | None) -> BoolArray | None:
-        """Hosts that take no job of a queue now, [H]; None where all do. hosts: the only ones."""
-        key = (queue, hosts)
+    def closed(
+        self, queue: str, hosts: frozenset[str] | None, *, windows: bool = True
+    ) -> BoolArray | None:
+        """Hosts that take no job of a queue now, [H]; None where all do. hosts: the only ones.
+
+        windows: False leaves host windows out, as an estimate does (TBR-19).
+        """
+        key = (queue, hosts, windows or not self._host_windows)
         if key not in self._masks:
-            mask = self._closed(self._queues[queue])
+            mask = self._closed(self._queues[queue], windows=windows)
             if hosts is not None:
                 mask = mask | ~self.membership(hosts)
             self._masks[key] = mask if mask.any() else None
         return self._masks[key]
 
-    def _closed(self, queue: Queue) -> BoolArray:
-        world = self.world
+    def _closed(self, queue: Queue, *, windows: bool) -> BoolArray:
+        situation = self.situation
         mask = np.zeros(len(self.status), dtype=bool)
         if not self.all_up:
             mask |= [status != "ok" for status in self.status]
-        for own, windows in self._host_windows:
-            if not windows.is_open(world.now):
+        for own, opening in self._host_windows if windows else ():
+            if not opening.is_open(situation.now):
                 mask |= own
         interval = self.interval(queue)
         if interval:
-            mask |= world.now < world.last_accepted + interval
+            mask |= situation.now < situation.last_accepted + interval
         if self._any_thresholds:
-            mask |= self.beyond(queue.thresholds, world.now)
+            mask |= self.beyond(queue.thresholds, situation.now)
         return mask
 
     def interval(self, queue: Queue) -> int:
         """JOB_ACCEPT_INTERVAL of a queue in seconds."""
         cycles = queue.job_accept_interval
         if cycles is None:
-            cycles = self.world.instance.params.job_accept_interval
-        return cycles * self.world.instance.params.mbd_sleep_time
+            cycles = self.situation.instance.params.job_accept_interval
+        return cycles * self.situation.instance.params.mbd_sleep_time
 
     def _intervals(self) -> bool:
         return any(self.interval(queue) for queue in self._queues.values())
@@ -117,14 +122,14 @@ class Eligibility:
     def membership(self, hosts: frozenset[str]) -> BoolArray:
         """Whether each host is one of these, [H]."""
         if hosts not in self._inside:
-            self._inside[hosts] = np.array([name in hosts for name in self.world.names])
+            self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]
 
     # --- load (RSV-01, RSV-11) ------------------------------------------------------------------
 
     def beyond(self, thresholds: Thresholds, now: int) -> BoolArray:
         """Hosts beyond loadSched, of the queue or their own: no job starts there."""
-        hosts = self.world.instance.cluster.hosts
+        hosts = self.situation.instance.cluster.hosts
         found = np.zeros(len(hosts), dtype=bool)
         names = set(thresholds.sched) | {n for host in hosts for n in host.thresholds.sched}
         for name in sorted(names):
@@ -138,7 +143,7 @@ class Eligibility:
 
     def beyond_stop(self, queue: str, host: int) -> str:
         """The index by which a host is beyond loadStop for a queue's jobs, "" if by none."""
-        own = self.world.instance.cluster.hosts[host].thresholds
+        own = self.situation.instance.cluster.hosts[host].thresholds
         for limits in (self._queues[queue].thresholds, own):
             for name, limit in sorted(limits.stop.items()):
                 reported = self.reported(name)[host]
@@ -153,53 +158,42 @@ class Eligibility:
 
     def report(self, host: str, values: Mapping[str, float]) -> None:
         """A host reports load indices, or amounts as they would be without jobs."""
-        place = self.world.index[host]
-        amounts = {r.name: index for index, r in enumerate(self.world.table.host_resources)}
+        place = self.situation.names.index(host)
+        amounts = {r.name: index for index, r in enumerate(self.situation.table.host_resources)}
         for name, value in values.items():
             if name in BUILTIN_AMOUNTS and name in amounts:
-                self.world.free_now.report(amounts[name], place, value)
-                continue
+                self.situation.free_now.report(amounts[name], place, value)
+                if name not in self.load:
+                    continue
             if name not in self.load:
-                self.load[name] = np.full(len(self.world.names), np.nan)
+                self.load[name] = np.full(len(self.situation.names), np.nan)
             self.load[name][place] = value
 
     def reported(self, name: str) -> FloatArray:
         """What the hosts report for an index or amount, [H]."""
         if name in self.load:
             return self.load[name]
-        table = self.world.table
-        for resource in table.host_resources:
+        for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return resource.capacity
-        return np.full(len(self.world.names), 0.0 if name in INCREASING_INDICES else np.nan)
+                return self.situation.free_now.reported(index)
+        return np.full(len(self.situation.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str) -> FloatArray:
         """What is reported, less what running jobs have reserved; more for a load (RSV-01)."""
-        for index, resource in enumerate(self.world.table.host_resources):
+        for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return self.world.free_now.host(index)
+                return self.situation.free_now.host(index)
         reported = self.reported(name)
-        reserved = self.reserved_load(name)
+        reserved = self.situation.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
-
-    def reserved_load(self, name: str) -> FloatArray:
-        """What running jobs reserve of a load index, which no table of amounts has."""
-        total = np.zeros(len(self.world.names))
-        for state in self.world.running.values():
-            assert state.start is not None
-            for item in self.world.requests.load_reservations(state.job, state.alternative):
-                if item.resource == name:
-                    held = item.at(self.world.now - state.start)
-                    total[list(state.allocation)] += held
-        return total
 
     def values(self) -> dict[str, FloatArray]:
         """Columns for selections and orders at this moment: amounts, slots, load."""
-        world = self.world
+        situation = self.situation
         found = {name: self.available(name) for name in self.load}
-        for index, resource in enumerate(world.table.host_resources):
+        for index, resource in enumerate(situation.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                free = np.where(resource.capacity < 0, np.nan, world.free_now.host(index))
+                free = np.where(resource.capacity < 0, np.nan, situation.free_now.host(index))
                 found[resource.name] = free
         return found
 
@@ -208,28 +202,28 @@ class Eligibility:
         if not self._any_thresholds:
             return ""
         own = self._queues[queue]
-        count = int(self.beyond(own.thresholds, self.world.now).sum())
+        count = int(self.beyond(own.thresholds, self.situation.now).sum())
         if not count:
             return ""
         if own.res_req and not own.thresholds.sched:
             return f"load of {count} hosts"
         names = set(own.thresholds.sched) | {
-            name for host in self.world.instance.cluster.hosts for name in host.thresholds.sched
+            name for host in self.situation.instance.cluster.hosts for name in host.thresholds.sched
         }
         return f"{', '.join(sorted(names))} beyond loadSched on {count} hosts"
 
     # --- windows --------------------------------------------------------------------------------
 
-    def queue_open(self, state: JobState) -> str:
+    def queue_open(self, job: Job, duration: int | None) -> str:
         """Why the windows of its queue do not let a job start now, "" if they do.
 
         A job with a known duration starts only if its run window stays open long enough.
         """
         if not self.any_windows:
             return ""
-        queue = self._queues[state.job.queue]
-        now = self.world.now
-        origin = self.world.instance.origin
+        queue = self._queues[job.queue]
+        now = self.situation.now
+        origin = self.situation.instance.origin
         if queue.dispatch_window and not Windows(queue.dispatch_window, origin).is_open(now):
             return f"the dispatch window of queue {queue.name} is closed"
         if queue.run_window:
@@ -237,14 +231,14 @@ class Eligibility:
             if not windows.is_open(now):
                 return f"the run window of queue {queue.name} is closed"
             until = windows.open_until(now)
-            if until is not None and state.duration is not None and now + state.duration > until:
+            if until is not None and duration is not None and now + duration > until:
                 return f"it would run beyond the run window of queue {queue.name}"
         return ""
 
     def run_window_open(self, queue: str, now: int) -> bool:
         """Whether jobs of a queue may run now."""
         text = self._queues[queue].run_window
-        return not text or Windows(text, self.world.instance.origin).is_open(now)
+        return not text or Windows(text, self.situation.instance.origin).is_open(now)
 
     def next_change(self, now: int) -> int | None:
         """The next instant at which a window opens or closes, or an advance reservation does."""
@@ -258,7 +252,7 @@ class Eligibility:
                 found += [] if until is None else [until]
             else:
                 found += windows.openings(now)[:1]
-        for item in self.world.instance.advance_reservations:
+        for item in self.situation.instance.advance_reservations:
             found += [at for at in (item.start, item.end) if at > now]
         return min(found, default=None)
 
@@ -266,7 +260,7 @@ class Eligibility:
         """The next instant at which JOB_ACCEPT_INTERVAL lets a host take a job again."""
         found: list[int] = []
         for interval in {self.interval(queue) for queue in self._queues.values()} - {0}:
-            ends = self.world.last_accepted + interval
+            ends = self.situation.last_accepted + interval
             ends = ends[ends > now]
             if ends.size:
                 found.append(int(ends.min()))
@@ -275,8 +269,8 @@ class Eligibility:
     @property
     def stall(self) -> int:
         """Seconds after which windows and advance reservations have shown all they have."""
-        ends = [item.end for item in self.world.instance.advance_reservations]
-        ahead = max(ends, default=0) - self.world.instance.now
+        ends = [item.end for item in self.situation.instance.advance_reservations]
+        ahead = max(ends, default=0) - self.situation.instance.now
         return max(WEEK if self.any_windows else 0, ahead)
 
     def load_state(self, state: Mapping[str, Any]) -> None:

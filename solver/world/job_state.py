@@ -39,6 +39,7 @@ class JobState:
     number: its place in the input, which also breaks ties. shape: None until it is submitted.
     end: when it really ended. terms: one allocation a term of its requirement. parts: what it
     holds.
+    borrowed: slots by host that are held for others, where it backfilled.
     placed: since when it holds its slots where it holds them now; stretches: before that, from when
     to when it held which.
     work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
@@ -67,6 +68,7 @@ class JobState:
     alternative: int = 0
     parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
+    borrowed: Allocation = field(default_factory=dict)
     estimate: int | None = None
     estimated_at: int | None = None
     estimate_by: str = ""

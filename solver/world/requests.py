@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.reservation import Reservation
 from ...model.resreq import HostTable, Simple, effective_requirement
 from ...model.resreq.evaluate import named
-from ..availability.arrays import FloatArray
+from ..availability.arrays import BoolArray, FloatArray
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..placement.earliest import can_start
@@ -22,7 +20,6 @@ from ..resolve import Resolver
 BY_LOAD = frozenset(
     {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
 )
-LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +51,6 @@ class Requests:
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._durations: dict[tuple[object, ...], int | None] = {}
         self._kill: dict[tuple[object, ...], int | None] = {}
-        self._loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = {}
         self.follow_load = False
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
@@ -99,11 +95,19 @@ class Requests:
     def _new(self, job: Job) -> Shape:
         demand = replace(self.resolver.demand(job), duration=None)
         never = demand.impossible
-        if not never and not can_start(self.empty(), demand, self.instance.now):
+        if not never and not self._ever_fits(demand):
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self._depends_on_load(job)
         return Shape(len(self._shapes), job, demand, reserving, never, dynamic)
+
+    def _ever_fits(self, demand: Demand) -> bool:
+        """Whether the job fits on the empty cluster; of several terms, each of them alone.
+
+        Terms that are placed one after another may fit beside others and not on the empty cluster.
+        """
+        alone = [replace(demand, terms=(term,)) for term in demand.terms]
+        return all(can_start(self.empty(), one, self.instance.now) for one in alone)
 
     def _depends_on_load(self, job: Job) -> bool:
         requirement = effective_requirement(self.instance, job).requirement
@@ -118,22 +122,6 @@ class Requests:
             if names & BY_LOAD:
                 return True
         return False
-
-    def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
-        """What a job reserves of load indices (RSV-01)."""
-        key = (job.queue, job.application, job.res_req)
-        if key not in self._loads:
-            requirement = effective_requirement(self.instance, job).requirement
-            held: tuple[tuple[Reservation, ...], ...] = ()
-            if isinstance(requirement, Simple) and requirement.rusage is not None:
-                rusage = requirement.rusage
-                held = tuple(
-                    tuple(i for i in rusage.reservations(n) if i.resource in LOAD_INDICES)
-                    for n in range(len(rusage.alternatives))
-                )
-            self._loads[key] = held
-        found = self._loads[key]
-        return found[alternative] if alternative < len(found) else ()
 
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""
@@ -196,3 +184,13 @@ def _by_configuration(term: TermDemand) -> TermDemand:
     if term.unit is None or term.unit.pref == "config":
         return term
     return replace(term, unit=replace(term.unit, pref="config"))
+
+
+def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
+    """The demand without hosts that are closed, [H]; None: none are."""
+    if closed is None:
+        return demand
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)

@@ -13,7 +13,7 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.arrays import Allocation
+from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
@@ -21,6 +21,7 @@ from ..availability.resources import SLOTS
 from ..availability.running_profile import Hold, RunningProfile
 from ..availability.uses import Alternative
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..rules.situation import NEVER, add_reserved_load
 from .events import EventQueue
 from .job_state import (
     DONE,
@@ -60,11 +61,29 @@ class World:
         self.suspended: dict[int, JobState] = {}
         self.growing: dict[int, JobState] = {}
         self.falling: dict[int, list[HeldPart]] = {}
-        self.last_accepted = np.full(len(instance.cluster.hosts), -(1 << 60), dtype=np.int64)
+        self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
         self.index = instance.cluster.host_index()
         self.fresh: list[JobState] = []
         self.changed = True
+        self.enter_reported()
+
+    def enter_reported(self) -> None:
+        """Bring the profile up to date with what hosts report of their amounts."""
+        for index, away in self.free_now.away.items():
+            self.running_profile.hold_reported(index, away)
+
+    def reserved_load(self, name: str) -> FloatArray:
+        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        total = np.zeros(len(self.names))
+        for state in self.running.values():
+            assert state.start is not None
+            elapsed = self.now - state.start
+            hosts = list(state.allocation)
+            add_reserved_load(
+                total, self.requests.resolver, name, state.job, state.alternative, elapsed, hosts
+            )
+        return total
 
     # --- jobs -----------------------------------------------------------------------------------
 
@@ -73,16 +92,17 @@ class World:
         self.states.append(state)
         self.by_id[state.job.id] = state
 
-    def expect(self, state: JobState) -> None:
-        """A job is submitted, or may begin, later or now."""
+    def expect(self, state: JobState, *, at_once: bool = False) -> None:
+        """A job is submitted, or may begin, later or now; at_once: it is looked at now."""
         at = max(state.job.submit, state.job.begin or state.job.submit, self.instance.now)
+        at = self.instance.now if at_once else at
         self.events.push(at, Event.SUBMIT, state.number)
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
         job = running.job
         state.shape = self.requests.shape(job)
-        self._learn(state)
+        self.learn(state)
         finish = expected_finish(self.instance, running)
         if job.run_time is None:
             state.work = None if finish is None else finish - running.start
@@ -92,13 +112,15 @@ class World:
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
         self._run(state, self.holds(state))
+        hosts = list(state.allocation)
+        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
         state.shape = self.requests.shape(state.job)
-        self._learn(state)
+        self.learn(state)
         state.status = PENDING
         self.pending[state.number] = state
         self.fresh.append(state)
@@ -115,7 +137,7 @@ class World:
             return []
         return [state.job for state in self.pending.values()]
 
-    def _learn(self, state: JobState) -> None:
+    def learn(self, state: JobState) -> None:
         """What the job is expected to do, and what it really does."""
         job = state.job
         state.duration = self.requests.duration(job)

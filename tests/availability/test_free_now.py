@@ -53,13 +53,20 @@ def test_per_job_counts_on_the_first_host_and_whole_takes_what_the_host_has() ->
     assert free.host(SLOTS).tolist() == [0, 0]
 
 
-def test_a_report_changes_what_is_free() -> None:
-    free = FreeNow(two_hosts())
+def test_a_report_changes_what_is_free_and_not_the_table() -> None:
+    shared = two_hosts()
+    free, other = FreeNow(shared), FreeNow(shared)
     free.take(takes(amount(30)), {0: 1})
     free.report(MEM, 0, 80.0)
     assert free.host(MEM).tolist() == [50, 50]
     free.report(MEM, 0, 90.0)
     assert free.host(MEM).tolist() == [60, 50]
+    assert free.reported(MEM).tolist() == [90, 50]
+    assert shared.host_resources[MEM].capacity.tolist() == [100, 50]
+    assert other.host(MEM).tolist() == [100, 50]
+    again = FreeNow(shared)
+    again.load(json.loads(json.dumps(free.state())))
+    assert (again.host(MEM).tolist(), again.reported(MEM).tolist()) == ([60, 50], [90, 50])
 
 
 def test_a_copy_is_independent() -> None:

@@ -86,6 +86,16 @@ def test_memory_phases_and_pools_go_with_their_job() -> None:
     assert live.copy().free_in_pool(0, 0) == 3
 
 
+def test_what_hosts_report_to_be_gone_is_replaced_by_the_next_report() -> None:
+    where = table(Host("A", 4, amounts={"mem": 100.0}))
+    live = RunningProfile(where, 0)
+    live.started(1, [(takes(amount(30)), {0: 1}, ())], 0, 200)
+    live.hold_reported(MEM, np.array([20.0]))
+    assert steps(live.copy(), MEM) == [(0, [50]), (200, [80])]
+    live.hold_reported(MEM, np.array([5.0]))
+    assert steps(live.copy(), MEM) == [(0, [65]), (200, [95])]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
     """Rows of ended jobs are switched off and swept out in between."""

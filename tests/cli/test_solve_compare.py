@@ -139,16 +139,16 @@ def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_pa
     assert slotwise("solve", "--example", "headline", "--strict").returncode == 0
 
 
-def test_greedy_has_no_estimate_for_a_job_that_is_too_large(tmp_path: Path) -> None:
+def test_greedy_holds_nothing_for_a_job_that_is_too_large(tmp_path: Path) -> None:
     file = tmp_path / "impossible.yaml"
     file.write_text(IMPOSSIBLE, encoding="utf-8")
     command = ("solve", str(file), "--method", "greedy")
-    huge = json.loads(slotwise(*command, "--format", "json").stdout)["reservations"][1]
-    assert (huge["start"], huge["estimate"], huge["reserved"]) == (None, None, {"hostA": 3})
+    (huge,) = json.loads(slotwise(*command, "--format", "json").stdout)["unplaced"]
+    assert huge["job"] == "huge"
     done = slotwise(*command, "--strict")
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
-    assert "huge no estimate 3*hostA greedy needs 9 free slots, holds 3 now" in text
+    assert "huge never does not fit on this cluster even when nothing runs" in text
 
 
 def test_a_search_that_was_ended_early_says_so() -> None:

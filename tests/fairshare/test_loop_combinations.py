@@ -21,7 +21,7 @@ from slotwise.solver.loop.changes import Change, HostStatus, Resize
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.snapshot import snapshot_of
-from slotwise.solver.world.settings import Settings
+from slotwise.solver.methods.registry import settings_for
 
 quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")
@@ -194,7 +194,7 @@ def _usage(records, user, now, earlier, factors) -> Consumption:
 @given(fair_workloads(), st.sampled_from(["greedy", "time-based"]), st.integers(1, 6))
 def test_a_checkpoint_keeps_the_accounts(instance, method, steps):
     whole = simulate(instance, reservation=method)
-    session = Session(instance, Settings.of(instance, reservation=method))
+    session = Session(instance, settings_for(instance, reservation=method))
     session.begin()
     for _ in range(steps):
         session.advance()
@@ -249,7 +249,7 @@ def test_the_books_are_what_runs_whatever_happens(data):
     def check(record, world):
         order = world.order
         running = [(state, world.named(state.allocation)) for state in world.running.values()]
-        held = [(item.state.job, world.named(item.slots)) for item in record.reservations]
+        held = [(item.state.job, world.named(item.reserved)) for item in record.reservations]
         for tree in order.trees.values():
             slots = counted(tree, [(state.job, allocation) for state, allocation in running])
             leaves = [account for account in tree.root.walk() if not account.children]

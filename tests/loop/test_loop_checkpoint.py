@@ -15,7 +15,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.world.settings import Settings
+from slotwise.solver.methods.registry import settings_for
 
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -26,7 +26,7 @@ def test_going_on_from_a_checkpoint(
     instance: Instance, method: str, steps: int, again: int
 ) -> None:
     whole = simulate(instance, reservation=method, keep_log=True)
-    session = Session(instance, Settings.of(instance, reservation=method), keep_log=True)
+    session = Session(instance, settings_for(instance, reservation=method), keep_log=True)
     session.begin()
     for _ in range(steps):
         session.advance()
@@ -44,7 +44,7 @@ def test_going_on_from_a_checkpoint(
 
 def test_a_checkpoint_of_something_else_is_refused() -> None:
     instance = Instance(Cluster((Host("A", 1),)), pending=(Job("j"),))
-    session = Session(instance, Settings.of(instance))
+    session = Session(instance, settings_for(instance))
     session.begin()
     text = save(session)
     with pytest.raises(InputError, match="another instance"):
@@ -68,7 +68,7 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
 )
 def test_a_damaged_checkpoint_is_refused(change: dict[str, object], says: str) -> None:
     instance = Instance(Cluster((Host("A", 1),)), pending=(Job("j"),))
-    session = Session(instance, Settings.of(instance))
+    session = Session(instance, settings_for(instance))
     session.begin()
     session.advance()
     saved = json.loads(save(session)) | change

@@ -80,6 +80,7 @@ def test_records_and_cycles(tmp_path: Path) -> None:
         (["--jobs", "x.xlsx"], "ends in one of"),
         (["--jobs", "nowhere/x.csv"], "no such folder"),
         (["--hosts", "4"], "--hosts: means nothing for an instance file"),
+        (["--reservation", "nosuch"], "use one of configured, none, greedy, time-based, optimal"),
         (["--keep-going"], "--keep-going: means nothing for an instance file"),
         (["--resume", "nothing"], "cannot be read"),
     ],

@@ -21,11 +21,11 @@ from slotwise.solver.availability.free_now import HeldBack, Residual
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.loop.records import Simulation
 from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.reservation import reserve_greedily
-from slotwise.solver.optimal.first_fit import time_based_plan
+from slotwise.solver.methods.greedy import reserve_greedily
+from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.placement.earliest import earliest_start
+from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.world.settings import Settings
 
 GROUND = Path(__file__).parents[1] / "data" / "ground"
 #: The recorded scheduler learns run times in steps of about 14 s, and cycles every 2 s.
@@ -116,7 +116,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
         running=tuple(started),
         pending=tuple(_job(item) for item in waiting),
     )
-    session = Session(problem, Settings.of(problem))
+    session = Session(problem, settings_for(problem))
     session.begin()
     everything = HeldBack()
     for item in waiting:
@@ -178,7 +178,7 @@ def planned(scenario: dict[str, Any], *, now: int) -> Instance:
         )
         for item in scenario["pending"]
     )
-    queue = Queue("q", exclusive="Y")
+    queue = Queue("q", exclusive="Y", backfill=True)
     return Instance(Cluster(hosts), queues=(queue,), running=running, pending=pending, now=now)
 
 
@@ -200,6 +200,7 @@ SHARED_NODES = {
     "random-00": "p4 to p6 could share nodes with p3's place",
     "random-01": "p3 to p6",
     "random-03": "another node for p1, then whole nodes",
+    "random-04": "p2 and p5 could use slots that a reservation needs only later",
     "random-05": "p2",
 }
 
@@ -213,7 +214,7 @@ def name_of(key: tuple[str, str]) -> str:
 def test_time_based_starts_equal_recorded_plans(key: tuple[str, str]) -> None:
     """As far as no place in the future is shared: the recorded plans reserve whole nodes."""
     scenario = PLANS[key]
-    plan = time_based_plan(planned(scenario, now=1))
+    plan = plan_of(planned(scenario, now=1), "time-based")
     differs = [
         item["name"]
         for item in scenario["pending"]

@@ -22,7 +22,7 @@ from slotwise.solver.loop.changes import HostStatus, Resize
 from slotwise.solver.loop.checkpoints import save
 from slotwise.solver.loop.metrics import measure
 from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.world.settings import Settings
+from slotwise.solver.methods.registry import settings_for
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()
@@ -193,7 +193,7 @@ def test_accounting_records_under_another_name(tmp_path: Path) -> None:
 )
 def test_resume_keeps_to_the_checkpoint(tmp_path: Path, extra: list[str], says: str) -> None:
     problem = sw.load(HEADLINE)
-    session = Session(problem, Settings.of(problem, reservation="time-based"))
+    session = Session(problem, settings_for(problem, reservation="time-based"))
     session.begin()
     session.advance()
     point = tmp_path / "point.json"

@@ -223,7 +223,10 @@ def test_a_host_that_has_just_accepted_a_job_is_out_for_the_interval() -> None:
         host("A", 4),
         host("B", 4),
         queues=(RESERVE,),
-        running=(running("r1", {"A": 2}, 60), running("r2", {"B": 4}, 120)),
+        running=(
+            replace(running("r1", {"A": 2}, 120), start=-HOUR),
+            replace(running("r2", {"B": 4}, 180), start=-HOUR),
+        ),
         pending=(job("first", 1, minutes=30), job("p", 4, minutes=10)),
         params=Params(job_accept_interval=2),
     )

@@ -8,7 +8,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
 from slotwise.solver.optimal.budget import Budget
 from slotwise.solver.optimal.costs import Costs
-from slotwise.solver.optimal.first_fit import plan_time_based
+from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.neighbourhood import improve
 from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
@@ -22,7 +22,7 @@ def improved(
 ) -> tuple[PlanningProblem, dict[str, Start], dict[str, Start], int, list[int]]:
     """The problem, the time-based starts, the improved ones with their total, totals on the way."""
     problem = PlanningProblem.of(instance)
-    first = warm_starts(problem, plan_time_based(problem))
+    first = warm_starts(problem, plan_first_fit(problem))
     alone = {}
     for demand in problem.demands:
         start = earliest_start(problem.base, demand)

@@ -178,10 +178,14 @@ def test_hosts_that_are_down_or_outside_any_unit_are_no_candidates() -> None:
 
 
 @pytest.mark.behaviour("GRD-01", "TBR-02")
-def test_a_range_of_slots_is_planned_with_its_minimum() -> None:
+def test_a_range_of_slots_takes_what_there_is_now_and_is_planned_with_its_minimum() -> None:
     instance = problem(job("j", 2, max_slots=8))
     for method in ("greedy", "time-based", "optimal"):
-        assert plan(instance, method, effort=5)["j"].allocation == {"A": 2}
+        assert plan(instance, method, effort=5)["j"].allocation == {"A": 4, "B": 4}
+    busy = (running("r", {"A": 4, "B": 4, "C": 3}),)
+    for method in ("time-based", "optimal"):
+        found = plan(problem(job("j", 2, max_slots=8), running=busy), method, effort=5)["j"]
+        assert (found.start, sum(found.allocation.values())) == (100, 2)
 
 
 @pytest.mark.behaviour("PLC-05")

@@ -66,7 +66,7 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
     """600 MB for ten minutes, 300 to the thirtieth, 100 to the end after two hours; 1000 in all."""
     instance = sw.load(sw.example("memory-phases"))
     literal = plan(instance, "time-based")
-    assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 0)
+    assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 2 * HOUR)
     assert literal["job2"].waits_for == (
         "needs 1 free slot and mem available, has 0 (free slots: 3); waits for the end of job1"
     )
@@ -315,13 +315,13 @@ def test_a_time_based_plan_comes_true_when_the_cycle_runs_on(instance: Instance)
 
 
 @pytest.mark.behaviour("RSV-01")
-def test_a_selection_by_memory_sees_the_empty_host_in_a_plan_and_the_rest_in_the_loop() -> None:
+def test_a_selection_by_memory_sees_what_is_left_in_a_plan_as_in_the_loop() -> None:
     hosts = (host("A", amounts={"mem": 1000.0}),)
     busy = running("r", {"A": 2}, "rusage[mem=800]")
     chosen, reserved = "select[mem>600]", "rusage[mem=600]"
-    for asked, planned in ((chosen, 0), (f"{chosen} {reserved}", 100)):
+    for asked in (chosen, f"{chosen} {reserved}"):
         instance = problem(job("j", 2, asked, run_time=100), hosts=hosts, running=(busy,))
-        assert plan(instance, "time-based")["j"].start == planned
+        assert plan(instance, "time-based")["j"].start == 100
         assert sw.simulate(instance).starts["j"] == 120  # the first cycle after the end of r
 
 
@@ -365,8 +365,10 @@ def test_a_resized_running_job_frees_what_it_holds_now() -> None:
     assert grown.slots == 6
     found = plan(instance, "time-based")
     assert [item.job for item in found] == ["j", "k"]
-    assert (found["j"].start, found["k"].start) == (100, 0)
-    assert found["k"].allocation == {"B": 2}
+    assert (found["j"].start, found["k"].start) == (100, 200)
+    lending = replace(instance, queues=(Queue("default", backfill=True),))
+    k = plan(lending, "time-based")["k"]
+    assert (k.start, k.allocation) == (0, {"B": 2})
     assert plan(instance, "greedy")["j"].estimate == 100
 
 

@@ -1,0 +1,181 @@
+"""A plan by greedy or time-based reservation: what the next cycle of the loop says of each job.
+
+One cycle is run at the instance's now. Jobs that it starts are planned for now, on the slots that
+it gives them; of the others the plan has what the cycle holds for them and expects. Every pending
+job counts, also before its begin time, and every queue reserves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.plan import Method, Plan, PlannedJob, Unplaced
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
+from ..fairshare.priority_order import priority_order
+from ..fairshare.stages import Offer
+from ..methods.greedy import Greedy
+from ..methods.registry import METHODS, settings_for
+from ..placement.earliest import Start
+from ..problem import PlanningProblem
+from ..rules.left_out import left_out_of_estimates
+from ..rules.pending_reasons import reason_unplaced
+from ..rules.shortage import counted
+from ..world.held import Held
+from ..world.job_state import JobState
+from . import backfill
+from .simulation import Session
+
+
+def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = None) -> Plan:
+    """The plan of "greedy" or "time-based".
+
+    jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
+    of them where None, which is what a planner wants to see.
+    Raises InputError where the instance does not allow the method (TBR-15).
+    """
+    cycle = NextCycle(instance, method, jobs=jobs)
+    found = [cycle.says_of(job.id) for job in priority_order(cycle.instance)]
+    planned = tuple(item for item in found if isinstance(item, PlannedJob))
+    starts = [item.start for item in planned if item.start is not None]
+    looks_ahead = METHODS[method].looks_ahead
+    return Plan(
+        method=method,
+        objective="lexicographic",
+        status="heuristic",
+        now=instance.now,
+        reservations=planned,
+        unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
+        value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
+        notes=left_out_of_estimates(instance),
+    )
+
+
+def _as_estimates_see_it(instance: Instance) -> Instance:
+    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
+    hosts = tuple(replace(host, windows="") for host in instance.cluster.hosts)
+    queues = tuple(replace(queue, dispatch_window="", run_window="") for queue in instance.queues)
+    return replace(
+        instance,
+        cluster=replace(instance.cluster, hosts=hosts),
+        queues=queues,
+        advance_reservations=(),
+        future=(),
+    )
+
+
+class NextCycle:
+    """The next cycle of an instance, run, and what it says of pending jobs.
+
+    instance: as estimates see it. problem: the same, resolved. held: reservations by job id.
+    """
+
+    def __init__(self, instance: Instance, method: str, *, jobs: int | None = None) -> None:
+        """jobs: how many get a future allocation, all where None."""
+        self.instance = _as_estimates_see_it(instance)
+        self.method = method
+        # One more than there are: somebody may ask about another.
+        top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
+        settings = settings_for(self.instance, reservation=method, top=top)
+        if jobs == 0:
+            settings = replace(settings, reservation=Greedy.name)
+        session = Session(self.instance, replace(settings, planning=True, every_queue=True))
+        session.begin()
+        session.advance()
+        self.world = session.world
+        self.cycle = session.cycle
+        self.problem = PlanningProblem.of(self.instance)
+        self._demands = {demand.job.id: demand for demand in self.problem.demands}
+        self.held = {held.state.job.id: held for held in self.cycle.reservations}
+
+    def says_of(self, job: str) -> PlannedJob | Unplaced:
+        """What the cycle says of one of its pending jobs."""
+        state = self.world.by_id[job]
+        if state.start is not None:
+            return self._started(state, state.start, state.terms, state.alternative)
+        held = self.held.get(job)
+        if held is not None and held.start is not None:
+            return self._foreseen(state, held)
+        return self._without_a_place(state, held, self._demands[job])
+
+    def would_say_of(self, job: Job) -> PlannedJob | Unplaced:
+        """What the cycle would say of one more job, behind all others; nothing changes.
+
+        Only for instances whose queues alone decide the order of jobs.
+        """
+        world, cycle = self.world, self.cycle.state
+        state = JobState(job, len(world.states))
+        state.shape = world.requests.shape(job)
+        world.learn(state)
+        offer = Offer(job, state.number)
+        found = self.cycle.decide(state, offer)
+        if not isinstance(found, Start):
+            found = backfill.start_of(cycle, state, offer) or found
+        if isinstance(found, Start):
+            return self._started(state, found.time, found.terms, found.alternative)
+        if found is not None and found.start is not None:
+            return self._foreseen(state, found)
+        return self._without_a_place(state, found, self.problem.resolver.demand(job))
+
+    def place_of(self, job: str) -> Start | None:
+        """Where the cycle has a pending job, None where it has no place for it."""
+        state = self.world.by_id[job]
+        if state.start is not None:
+            return Start(state.start, state.terms, state.alternative)
+        held = self.held.get(job)
+        return None if held is None else held.start
+
+    def _without_a_place(
+        self, state: JobState, held: Held | None, demand: Demand
+    ) -> PlannedJob | Unplaced:
+        job, cycle = state.job, self.cycle.state
+        if state.number in cycle.withheld:
+            return Unplaced(job.id, cycle.withheld[state.number])
+        never = state.shape is not None and bool(state.shape.never)
+        placeless = state.number in cycle.placeless
+        if never or (placeless and (held is None or held.estimate is None)):
+            return Unplaced(job.id, reason_unplaced(self.problem, demand))
+        reserved = {} if held is None else self.world.named(held.slots)
+        waits_for = state.now_waits_for or state.reason
+        if reserved:
+            needs = counted(job.slots, "free slot")
+            waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
+        return PlannedJob(
+            job=job.id,
+            start=None,
+            method=Greedy.name,
+            estimate=None if held is None else held.estimate,
+            reserved=reserved,
+            waits_for=waits_for,
+            fallback=reason_unplaced(self.problem, demand) if placeless else "",
+        )
+
+    def _started(
+        self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int
+    ) -> PlannedJob:
+        place = Start(start, tuple(terms), alternative).allocation
+        return PlannedJob(
+            job=state.job.id,
+            start=start,
+            finish=None if state.duration is None else start + state.duration,
+            allocation=self.world.named(place),
+            method=self.method,
+            alternative=alternative,
+        )
+
+    def _foreseen(self, state: JobState, held: Held) -> PlannedJob:
+        assert held.start is not None
+        time = held.start.time
+        return PlannedJob(
+            job=state.job.id,
+            start=time,
+            finish=None if state.duration is None else time + state.duration,
+            allocation=self.world.named(held.allocation),
+            method=held.method,
+            reserved=self.world.named(held.slots),
+            waits_for=held.waits_for,
+            alternative=held.start.alternative,
+        )

@@ -1,0 +1,52 @@
+"""What a reservation method really gives: the loop run on, without new jobs, jobs at their limits.
+
+An estimate is what a cycle says; this is what becomes of it. It is the same as
+``simulate --reservation METHOD --cycle 0`` on an instance whose jobs run to their limits.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from ...model.instance import Instance
+from ...model.job import Job
+from ..methods.registry import settings_for
+from ..world.settings import EFFORT
+from .simulation import Session
+
+
+def run_on(
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None = None,
+    effort: float = EFFORT,
+    cancel: threading.Event | None = None,
+) -> dict[str, int]:
+    """Start (seconds) of each pending job in the loop; one that never starts is absent.
+
+    method: a reservation method, or "configured". jobs: how many get a future allocation where the
+    method gives them; None: all. effort: solver units a cycle of "optimal". cancel: set it to end
+    the run; the starts so far are returned.
+    """
+    at_limits = replace(
+        instance,
+        running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
+        pending=tuple(_at_its_limit(job) for job in instance.pending),
+        future=(),
+    )
+    top = max(1, len(instance.pending)) if jobs is None else jobs
+    settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
+    session = Session(at_limits, settings)
+    session.begin()
+    waiting = {job.id for job in instance.pending}
+    while waiting and not (cancel is not None and cancel.is_set()) and session.advance():
+        waiting.difference_update(session.cycle.record.started)
+    by_id = session.world.by_id
+    found = ((job.id, by_id[job.id].start) for job in instance.pending)
+    return {name: start for name, start in found if start is not None}
+
+
+def _at_its_limit(job: Job) -> Job:
+    return job if job.run_time is None else replace(job, run_time=None)

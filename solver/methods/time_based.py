@@ -1,0 +1,145 @@
+"""Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19).
+
+The first N jobs of the order get a future allocation at the earliest finish at which all of it is
+free, and hold what of it is free until then. A job sees the places of the jobs before it, and what
+they hold: only in a queue with BACKFILL, and only if it ends by their starts, may it use that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...model.plan import PlannedJob
+from ..availability.arrays import BoolArray
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER
+from ..placement.earliest import Start, earliest_start
+from ..rules.pending_reasons import what_it_waits_for
+from ..world.cycle_state import CycleState
+from ..world.held import Held, hold_future
+from ..world.job_state import JobState
+from .greedy import Greedy
+from .reserving import earlier_of_its_own, holds_memory, open_part
+
+
+class TimeBased:
+    """Future allocations for the first N jobs, greedy reservation for the others."""
+
+    name = "time-based"
+    summary = "the first N jobs get the earliest finish at which all they ask for is free"
+    looks_ahead = True
+
+    def before(self, cycle: CycleState) -> None:
+        """Nothing is planned before the jobs have their turns."""
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
+        fallback = ""
+        if cycle.room_at_the_top(state):
+            held = future_allocation(cycle, state, closed)
+            if held is not None:
+                return held
+            cycle.placeless.add(state.number)
+            fallback = "no place for it in the future was found"
+        held = Greedy().reserve(cycle, state, closed)
+        if held is not None and held.method == Greedy.name:
+            held.fallback = fallback
+        return held
+
+
+def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    """A place at the earliest finish at which everything holds (TBR-02), None if there is none."""
+    now = cycle.world.now
+    demand = open_part(cycle, state, closed)
+    if not all(term.candidates.size for term in demand.terms):
+        return None
+    start = earliest_beside(cycle, state, demand, hint=state.expected)
+    if start is not None and start.time <= now:
+        # It does not start for what no plan sees ahead: look again when something ends.
+        ends = cycle.future(state).candidate_times(demand.earliest, finishes_only=True)[1:2]
+        start = earliest_beside(cycle, state, demand, not_before=ends[0]) if ends else None
+    if start is None:
+        return None
+    if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
+        return found
+    held = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+    if cycle.settings.planning:
+        held.waits_for = _reason(cycle, state, demand, start)
+    return held
+
+
+def hold_now(
+    cycle: CycleState,
+    state: JobState,
+    demand: Demand,
+    start: Start,
+    closed: BoolArray | None,
+    *,
+    method: str,
+) -> Held:
+    """What is free now of a future allocation, if nothing but slots and memory is short."""
+    return hold_future(
+        state,
+        demand,
+        start,
+        cycle.beside(closed),
+        cycle.world.now,
+        method=method,
+        memory=holds_memory(cycle, state),
+    )
+
+
+def earliest_beside(
+    cycle: CycleState,
+    state: JobState,
+    demand: Demand,
+    *,
+    not_before: int | None = None,
+    hint: int | None = None,
+) -> Start | None:
+    """The earliest start beside the places of the jobs before it and what they hold until then.
+
+    A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
+    than it ends (TBR-18); any other job may use nothing that is held.
+    """
+    start = earliest_start(
+        cycle.future(state), demand, finishes_only=True, not_before=not_before, hint=hint
+    )
+    limit = state.limit if cycle.queues[state.job.queue].backfill else None
+    others = cycle.others(state)
+    heeded: set[int] = set()
+    while start is not None:
+        binding = {held.state.number for held in others if _binds(held, start.time, limit)}
+        if binding <= heeded:
+            return start
+        heeded |= binding
+        profile = cycle.guarded([held for held in others if held.state.number in heeded], state)
+        start = earliest_start(profile, demand, finishes_only=True, not_before=start.time)
+    return None
+
+
+def _binds(held: Held, time: int, limit: int | None) -> bool:
+    """Whether what a reservation holds is out of reach for a job that starts at `time`."""
+    until = FOREVER if held.estimate is None else held.estimate
+    return time < until and (limit is None or until < time + limit)
+
+
+def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
+    """What the start waits for, with the jobs that end then."""
+    others = cycle.others(state)
+    profile = cycle.guarded(others, state) if others else cycle.future(state)
+    planned: list[PlannedJob] = []
+    demands: list[Demand] = []
+    for job, asked, place in cycle.places(others):
+        demands.append(asked)
+        planned.append(
+            PlannedJob(
+                job,
+                place.time,
+                place.finish(asked),
+                cycle.world.named(place.allocation),
+                alternative=place.alternative,
+            )
+        )
+    problem = replace(cycle.problem, demands=tuple(demands))
+    return what_it_waits_for(problem, demand, start, profile, planned, finishes_only=True)

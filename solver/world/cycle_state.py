@@ -1,0 +1,408 @@
+"""The state of one scheduling cycle that its phases and the reservation methods share.
+
+What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
+in this cycle is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...model.job import Job
+from ..availability.arrays import BoolArray, FloatArray
+from ..availability.demand import Demand
+from ..availability.free_now import HeldBack, Residual
+from ..availability.profile import Profile
+from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.stages import Offer
+from ..placement.earliest import Start, can_start, hold_start, start_at
+from ..placement.ranges import place_most
+from ..problem import PlanningProblem
+from ..rules.eligibility import Eligibility
+from ..rules.pending_reasons import shortage
+from .held import Held, Loans, hold_back
+from .job_state import JobState
+from .requests import Shape, without_hosts
+from .settings import Settings
+from .world import World
+
+
+@dataclass(slots=True)
+class CycleRecord:
+    """What one cycle did; times in seconds, hosts by name.
+
+    started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
+    why: where fairshare or slot pools are at work, why it was the turn of each job that started.
+    """
+
+    time: int
+    started: list[str] = field(default_factory=list)
+    backfilled: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+    resized: list[str] = field(default_factory=list)
+    reservations: list[Held] = field(default_factory=list)
+    why: dict[str, str] = field(default_factory=dict)
+    pending: int = 0
+
+
+class CycleState:
+    """Reservations, views and reasons of the cycle at the world's time.
+
+    timed: jobs that hold something, whose time to do so may run out. moving: whether the next
+    cycle would give other reservations although nothing happens. recount: whether the free slots
+    have to be counted again before the rest of the queue is given up. withheld: why jobs, by
+    number, were offered but not to be started. placeless: jobs without a place in the future.
+    """
+
+    def __init__(self, world: World, eligibility: Eligibility, settings: Settings) -> None:
+        self.world = world
+        self.eligibility = eligibility
+        self.settings = settings
+        self.instance = world.instance
+        self.queues = {queue.name: queue for queue in world.instance.queues}
+        self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
+        modules = self.instance.params.modules
+        self.reserve_plugin = modules is None or "schmod_reserve" in modules
+        self.parallel_plugin = modules is None or "schmod_parallel" in modules
+        self.held = HeldBack()
+        self.reservations: list[Held] = []
+        self.record = CycleRecord(self.instance.now)
+        self.failed: set[tuple[object, ...]] = set()
+        self.withheld: dict[int, str] = {}
+        self.placeless: set[int] = set()
+        self.recount = True
+        self.moving = False
+        self.timed: dict[int, JobState] = {}
+        self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
+        self._why: dict[int, str] = {}
+        self._future: Profile | None = None
+        self._guarded: dict[tuple[int, ...], Profile] = {}
+        self.loans = Loans()
+        self._slots_held: dict[str, dict[str, int]] = {}
+
+    def begin(self) -> None:
+        """A new cycle: all reservations are dropped (GRD-06)."""
+        world = self.world
+        self.record = CycleRecord(world.now)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
+        self.held, self.reservations = HeldBack(), []
+        self.failed.clear()
+        self.withheld.clear()
+        self.placeless.clear()
+        self._why.clear()
+        self.recount = True
+        self.drop_future()
+        self.moving = False
+        self.loans = Loans.of(
+            (state for state in world.running.values() if state.borrowed), world.now, world.cycle
+        )
+
+    # --- may it start ---------------------------------------------------------------------------
+
+    def shape(self, state: JobState) -> Shape:
+        """The shape of a pending job."""
+        assert state.shape is not None
+        return state.shape
+
+    def barred(self, state: JobState, offer: Offer) -> str:
+        """Why a job may not start in this cycle at all, "" if it may."""
+        return self.shut_out(state, offer) or self.not_yet(state.job, state.duration)
+
+    def shut_out(self, state: JobState, offer: Offer) -> str:
+        """Why a job is not even planned for in this cycle, "" if it is."""
+        shape = self.shape(state)
+        return offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+
+    def not_yet(self, job: Job, duration: int | None) -> str:
+        """Why a job may not start before some instant that the clock brings, "" if it may."""
+        if job.begin is not None and job.begin > self.world.now:
+            return "its begin time (-b)"
+        return self.eligibility.queue_open(job, duration)
+
+    def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
+        """Why such a job can never start on the hosts of a partition alone: it holds none there."""
+        if hosts is None or shape.dynamic:
+            return ""
+        key = (shape.number, hosts)
+        if key not in self._nowhere:
+            demand = without_hosts(shape.demand, ~self.eligibility.membership(hosts))
+            fits = can_start(self.world.requests.empty(), demand, self.instance.now)
+            self._nowhere[key] = "" if fits else "does not fit on the hosts of its partitions"
+        return self._nowhere[key]
+
+    def open_slots(self) -> dict[str, int] | None:
+        """Slots of the hosts that are up, where some are not."""
+        if self.eligibility.all_up:
+            return None
+        hosts = self.instance.cluster.hosts
+        pairs = zip(hosts, self.eligibility.status, strict=True)
+        return {host.name: host.slots for host, status in pairs if status == "ok"}
+
+    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
+        """The present beside everything that pending jobs hold."""
+        view = Residual(self.world.free_now, self.world.now, self.held)
+        view.closed = closed
+        if self.instance.advance_reservations:
+            view.blocked = self._set_aside(state)
+        return view
+
+    def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
+        """The present beside what other pending jobs hold."""
+        view = self.beside(closed, state)
+        if self.holds(state):
+            view.held = self._sum_held(self.others(state))
+        return view
+
+    def _set_aside(self, state: JobState | None) -> FloatArray:
+        """Slots that advance reservations need on each host while the job would run."""
+        now = self.world.now
+        duration = state.duration if state is not None else None
+        ours = [
+            item
+            for item in self.instance.advance_reservations
+            if item.end > now and (duration is None or item.start < now + duration)
+        ]
+        total = np.zeros(len(self.world.names))
+        for at in {max(item.start, now) for item in ours}:
+            there = np.zeros(len(self.world.names))
+            for item in ours:
+                if item.start <= at < item.end:
+                    for name, slots in item.slots.items():
+                        there[self.world.index[name]] += slots
+            total = np.maximum(total, there)
+        return total
+
+    def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
+        """A start of such a job now, with as many slots of its range as it can get."""
+        demand = self.world.requests.now(shape)
+        if demand.impossible:
+            return None
+        if len(demand.terms) > 1:
+            return start_at(beside, demand, beside.now)
+        term = demand.terms[0]
+        if most is not None and most < term.most:
+            term = replace(term, most=max(most, term.slots))
+        for number, alternative in enumerate(term.alternatives):
+            if not alternative.missing:
+                room = beside.room(demand, term, alternative, beside.now)
+                allocation = place_most(term, room)
+                if allocation is not None:
+                    return Start(beside.now, (allocation,), number)
+        return None
+
+    def start(
+        self,
+        state: JobState,
+        start: Start,
+        *,
+        backfilled: bool = False,
+        offer: Offer | None = None,
+        why: str = "",
+    ) -> None:
+        """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
+        self.eligibility.accepted()
+        state.backfilled = backfilled
+        self.record.started.append(state.job.id)
+        if backfilled:
+            self.record.backfilled.append(state.job.id)
+        if not isinstance(self.world.order, FirstCome):
+            turn = offer.why if offer is not None else ""
+            self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
+        self.recount = True
+        self._guarded.clear()
+        if self._future is not None:
+            demand = self.shape(state).demand
+            hold_start(self._future, replace(demand, duration=state.duration), start)
+
+    # --- reservations ---------------------------------------------------------------------------
+
+    def room_at_the_top(self, state: JobState | None = None) -> bool:
+        """Whether fewer than N other jobs have a reservation yet (TBR-01, TBR-12)."""
+        own = state is not None and self.holds(state)
+        return len(self.reservations) - own < self.settings.top
+
+    def holds(self, state: JobState) -> bool:
+        """Whether a job has a reservation in this cycle."""
+        return any(held.state is state for held in self.reservations)
+
+    def others(self, state: JobState) -> list[Held]:
+        """The reservations of other jobs."""
+        return [held for held in self.reservations if held.state is not state]
+
+    def keep(self, held: Held) -> None:
+        """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
+        if any(item is held for item in self.reservations):
+            return
+        if self.holds(held.state):
+            self.give_up(held.state)
+        self.loans.settle(held)
+        held.enter(self.held, self.beside(None))
+        self.reservations.append(held)
+        self.recount = True
+        self._guarded.clear()
+        if held.start is not None and held.demand is not None and self._future is not None:
+            hold_start(self._future, held.demand, held.start)
+        state = held.state
+        state.held = tuple(held.reserved)
+        if state.held_since is None and held.reserved:
+            state.held_since = self.world.now
+            self.timed[state.number] = state
+        self._tell_order(state, self.world.named(held.reserved))
+
+    def give_up(self, state: JobState) -> None:
+        """A job gives back what it has reserved in this cycle."""
+        self.reservations = self.others(state)
+        self.held = self._sum_held(self.reservations)
+        self.drop_future()
+
+    def forget(self, state: JobState) -> None:
+        """A job that has started out of turn holds nothing any more."""
+        self.reservations = self.others(state)
+
+    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+        total, beside = HeldBack(), self.beside(None)
+        for held in reservations:
+            held.enter(total, beside)
+        return total
+
+    # --- the future -----------------------------------------------------------------------------
+
+    def future(self, without: JobState | None = None) -> Profile:
+        """Running jobs and the future allocations made so far in this cycle."""
+        if without is not None and self.holds(without):
+            return self._planned(self.others(without))
+        if self._future is None:
+            self._future = self._planned(self.reservations)
+        return self._future
+
+    def _planned(self, reservations: list[Held]) -> Profile:
+        profile = self.world.running_profile.copy()
+        for held in reservations:
+            if held.start is not None and held.demand is not None:
+                hold_start(profile, held.demand, held.start)
+        return profile
+
+    def places(self, reservations: list[Held]) -> Iterator[tuple[str, Demand, Start]]:
+        """Jobs that have started in this cycle, and those with a future place: what and where."""
+        for name in self.record.started:
+            state = self.world.by_id[name]
+            demand = replace(self.shape(state).demand, job=state.job, duration=state.duration)
+            yield name, demand, Start(self.world.now, state.terms, state.alternative)
+        for held in reservations:
+            if held.start is not None and held.demand is not None:
+                yield held.state.job.id, held.demand, held.start
+
+    def guarded(self, reservations: list[Held], without: JobState) -> Profile:
+        """The future, with what these reservations keep from other jobs until they start.
+
+        A job that may not backfill finds them held at every instant before their start.
+        """
+        key = tuple(held.state.number for held in reservations)
+        if key not in self._guarded:
+            plain = self.future(without)
+            profile = plain.copy()
+            for held in reservations:
+                hold_back(profile, held, plain, self.world.now)
+            profile.look_only_at(plain)
+            if self.holds(without):
+                return profile
+            self._guarded[key] = profile
+        return self._guarded[key]
+
+    def drop_future(self) -> None:
+        """Something else than a start has changed what runs or is planned."""
+        self._future = None
+        self._guarded.clear()
+
+    # --- reasons --------------------------------------------------------------------------------
+
+    def note(self, state: JobState, reason: str) -> None:
+        """Why a job does not start."""
+        state.now_waits_for = reason
+        if not state.reason:
+            state.reason = reason
+
+    def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
+        """The constraint that keeps such a job from starting, found once a cycle."""
+        if shape.number not in self._why:
+            self._why[shape.number] = self._shortage(state, shape, closed)
+        return self._why[shape.number]
+
+    def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
+        demand = without_hosts(self.world.requests.now(shape), closed)
+        parts = [self.eligibility.why_load(state.job.queue)]
+        if closed is not None and not any(term.candidates.size for term in demand.terms):
+            parts.append("all its hosts are closed to it now")
+        else:
+            parts.append(shortage(self.problem, demand, self.beside(None), self.world.now))
+        return "; ".join(part for part in parts if part)
+
+    # --- the end of the cycle -------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Cut reservations down to what backfill has left, and write down what is reserved."""
+        world = self.world
+        left = np.maximum(world.free_now.host(0), 0).astype(np.int64).copy()
+        slots: dict[str, dict[str, int]] = {}
+        for held in self.reservations:
+            held.lend_what_is_gone(left)
+            slots[held.state.job.id] = world.named(held.reserved)
+            state = held.state
+            state.expected = held.estimate
+            if held.estimate is not None and state.estimate is None:
+                state.estimate, state.estimated_at = held.estimate, world.now
+                state.estimate_by = held.method
+        for name in list(self._slots_held):
+            state = world.by_id[name]
+            if state.start is not None:
+                del self._slots_held[name]
+                continue
+            self._tell_order(state, slots.get(name, {}))
+            if name not in slots:
+                state.held = ()
+        self.record.reservations = self.reservations
+        self.record.pending = len(world.pending)
+
+    def _tell_order(self, state: JobState, slots: dict[str, int]) -> None:
+        """What a pending job holds counts for its account (FSH-04); said where it is news."""
+        if slots == self._slots_held.get(state.job.id, {}):
+            return
+        self.world.order.reserved(state.job, slots, self.world.now)
+        self._slots_held[state.job.id] = slots
+        if not slots:
+            del self._slots_held[state.job.id]
+
+    def signature(self) -> tuple[object, ...]:
+        """What is reserved, to be compared with the last cycle's."""
+        return tuple(
+            (
+                held.state.number,
+                held.estimate,
+                tuple(held.slots.items()),
+                tuple(held.memory.items()),
+            )
+            for held in self.reservations
+        )
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """What the next cycle needs to know of this one, as plain data."""
+        return {
+            "slots_held": self._slots_held,
+            "timed": list(self.timed),
+            "started": self.record.started,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        self._slots_held = state["slots_held"]
+        self.timed = {number: self.world.states[number] for number in state["timed"]}
+        self.record.started = list(state["started"])

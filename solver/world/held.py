@@ -1,0 +1,358 @@
+"""What pending jobs hold in one cycle, and until when.
+
+Every cycle drops all reservations and makes them anew in the order of the jobs (RSV, GRD-06): a
+reservation is won again and again, never owned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..availability.arrays import Allocation, FloatArray, IntArray
+from ..availability.demand import Availability, Demand
+from ..availability.free_now import HeldBack, Residual
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS, flat
+from ..availability.room import SLACK
+from ..availability.uses import Alternative, Per, Use
+from ..placement.earliest import Start
+from .job_state import JobState
+
+#: Instants for which it is reckoned what a reservation with limits of its own will hold.
+MOST_STEPS = 64
+
+
+@dataclass(slots=True)
+class Held:
+    """The reservation of one pending job in one cycle.
+
+    slots, memory: held now, by host index. lent: slots of its place that jobs use which backfill
+    until then; they count as reserved and take nothing else. estimate: expected start, None if
+    unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
+    or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
+    waits_for: what the start waits for, where somebody asked.
+    """
+
+    state: JobState
+    method: str
+    estimate: int | None
+    slots: dict[int, int] = field(default_factory=dict)
+    memory: dict[int, float] = field(default_factory=dict)
+    start: Start | None = None
+    fallback: str = ""
+    alternative: Alternative | None = None
+    demand: Demand | None = None
+    lent: dict[int, int] = field(default_factory=dict)
+    waits_for: str = ""
+
+    @property
+    def allocation(self) -> Allocation:
+        """The future allocation, {} where only an estimate exists."""
+        return {} if self.start is None else self.start.allocation
+
+    @property
+    def reserved(self) -> Allocation:
+        """Slots by host that count as reserved: held, or lent to a job that backfills."""
+        if not self.lent:
+            return self.slots
+        return {
+            host: self.slots.get(host, 0) + self.lent.get(host, 0)
+            for host in dict.fromkeys((*self.slots, *self.lent))
+        }
+
+    def enter(self, held: HeldBack, beside: Residual, *, totals_only: bool = False) -> None:
+        """Add what is held to `held`; totals_only: only to the limits that count over hosts."""
+        alternative = self.alternative
+        if alternative is None:
+            return
+        table, size = beside.table, beside.hosts
+        if not totals_only:
+            for use in alternative.host_uses:
+                if _of_slots(use):
+                    for host, slots in self.slots.items():
+                        held.add_host(use.index, host, float(slots), size)
+                elif table.host_resources[use.index].name == "mem":
+                    for host, amount in self.memory.items():
+                        held.add_host(use.index, host, amount, size)
+        for use in alternative.pool_uses:
+            if _of_slots(use):
+                mask = table.pools[use.index].mask
+                total = sum(n for h, n in self.reserved.items() if mask[h])
+                held.add_pool(use.index, float(total))
+
+    def lend_what_is_gone(self, left: IntArray) -> None:
+        """Count as lent what jobs that backfilled in this cycle have taken of the slots.
+
+        left: free slots by host; what this reservation holds is taken from them.
+        """
+        kept: Allocation = {}
+        for host, count in self.slots.items():
+            part = min(count, int(left[host]))
+            if part > 0:
+                kept[host] = part
+                left[host] -= part
+            if part < count:
+                self.lent[host] = self.lent.get(host, 0) + count - part
+        self.slots = kept
+
+
+def _of_slots(use: Use) -> bool:
+    """Whether a use counts job slots: the slots themselves, and limits on them."""
+    return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
+
+
+# --- what a future allocation holds ---------------------------------------------------------------
+
+
+def hold_future(
+    state: JobState,
+    demand: Demand,
+    start: Start,
+    beside: Availability,
+    now: int,
+    *,
+    method: str,
+    memory: bool,
+) -> Held:
+    """A reservation with the part of its future allocation that is free now (TBR-07).
+
+    Nothing is held while anything but slots (and memory, if `memory`) is short (MEM-08).
+    """
+    held = Held(state, method, start.time, start=start, demand=demand)
+    if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
+        held.slots = _free_part(demand, start, beside, now)
+        held.alternative = demand.terms[0].alternatives[start.alternative]
+        if memory:
+            held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
+    return held
+
+
+def _free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:
+    """Slots of a future allocation that are free at `time` and that limits let the job hold."""
+    slots: dict[int, int] = {}
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        alternative = term.alternatives[start.alternative]
+        free, most = slot_room(alternative, beside, time)
+        most -= sum(slots.values())
+        wanted = dict(allocation)
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in allocation}
+            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used)))
+            wanted |= {int(host): int(free[host]) for host in members}
+            most = FOREVER
+        elif alternative.host_uses[0].per is Per.WHOLE:
+            wanted = {host: int(free[host]) for host in allocation}
+            most = FOREVER
+        for host, count in wanted.items():
+            part = min(count, int(free[host]) - slots.get(host, 0), most)
+            if part > 0:
+                slots[host] = slots.get(host, 0) + part
+                most -= part
+    return slots
+
+
+def slot_room(alternative: Alternative, beside: Availability, time: int) -> tuple[FloatArray, int]:
+    """Slots that a job may hold at `time` on each host, [H], and in all (TBR-10)."""
+    free = np.full(beside.hosts, np.inf)
+    most = FOREVER
+    for use in alternative.host_uses:
+        if _of_slots(use):
+            free = np.minimum(free, beside.free(use.index, time))
+    for use in alternative.pool_uses:
+        if _of_slots(use):
+            most = min(most, int(beside.free_in_pool(use.index, time)))
+    return np.floor(np.maximum(free, 0)), most
+
+
+def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
+    """Take out of a profile what a reservation keeps from others until its start.
+
+    plain: what runs and is planned. Of a future allocation all is taken, since it holds at every
+    instant what of it is free then; where limits or other resources decide how much that is, it is
+    reckoned from instant to instant.
+    """
+    until = held.estimate if held.estimate is not None else FOREVER
+    if held.start is None or held.demand is None:
+        _hold(profile, held.alternative, held.slots, held.memory, now, until)
+    elif _only_slots(held.demand, held.start):
+        wanted = _whole_place(held.demand, held.start, plain)
+        alternative = held.demand.terms[0].alternatives[held.start.alternative]
+        _hold(profile, alternative, wanted, held.memory, now, until)
+    else:
+        memory = bool(held.memory) or held.alternative is None
+        times = [t for t in plain.candidate_times(now) if t < until]
+        times = times if len(times) <= MOST_STEPS else times[:: len(times) // MOST_STEPS + 1]
+        for begin, end in zip(times, [*times[1:], until], strict=True):
+            step = hold_future(
+                held.state,
+                held.demand,
+                held.start,
+                plain,
+                begin,
+                method=held.method,
+                memory=memory,
+            )
+            _hold(profile, step.alternative, step.slots, step.memory, begin, end)
+
+
+def _only_slots(demand: Demand, start: Start) -> bool:
+    """Whether a job takes nothing but job slots, without any limit."""
+    return all(
+        len(term.alternatives[start.alternative].host_uses) == 1
+        and not term.alternatives[start.alternative].pool_uses
+        for term in demand.terms
+    )
+
+
+def _whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
+    """All slots of a place: of whole hosts or units where the job shares them with nobody."""
+    capacity = plain.table.host_resources[SLOTS].capacity
+    place = dict(start.allocation)
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        if term.unit is not None and term.unit.excl:
+            used = sorted({int(term.unit.unit_of[host]) for host in allocation})
+            members = np.flatnonzero(np.isin(term.unit.unit_of, used))
+            place |= {int(host): int(capacity[host]) for host in members}
+        elif term.alternatives[start.alternative].host_uses[0].per is Per.WHOLE:
+            place |= {host: int(capacity[host]) for host in allocation}
+    return place
+
+
+def _hold(
+    profile: Profile,
+    alternative: Alternative | None,
+    slots: Mapping[int, int],
+    memory: Mapping[int, float],
+    begin: int,
+    end: int,
+) -> None:
+    """Take held slots, and what limits count of them, and memory over [begin, end)."""
+    if alternative is None or begin >= end or not (slots or memory):
+        return
+    one = flat("slots", 1.0)
+    uses = tuple(Use(use.index, Per.SLOT, one) for use in alternative.host_uses if _of_slots(use))
+    pools = tuple(Use(use.index, Per.SLOT, one) for use in alternative.pool_uses if _of_slots(use))
+    finish = None if end >= FOREVER else end
+    if slots:
+        profile.hold(Alternative(uses, pools), dict(slots), begin, finish)
+    for use in alternative.host_uses:
+        if memory and profile.table.host_resources[use.index].name == "mem":
+            hosts = np.fromiter(memory, np.int64, len(memory))
+            amounts = np.fromiter(memory.values(), float, len(memory))
+            profile.hold_amounts(use.index, hosts, amounts, begin, end)
+
+
+def memory_to_hold(
+    demand: Demand, slots: Mapping[int, int], beside: Availability, now: int, number: int = 0
+) -> dict[int, float]:
+    """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
+
+    Duration and decay have no effect while the job waits (MEM-03).
+    """
+    alternative = demand.terms[0].alternatives[number]
+    found: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if beside.table.host_resources[use.index].name != "mem":
+            continue
+        free = beside.free(use.index, now)
+        for host, count in slots.items():
+            times = count if use.per is Per.SLOT else 1
+            amount = min(float(free[host]), use.reservation.initial * times)
+            if amount > 0:
+                found[host] = amount
+    return found
+
+
+def only_slots_and_memory_short(
+    demand: Demand, beside: Availability, now: int, *, memory_may: bool
+) -> bool:
+    """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
+
+    Anything else - a licence, scratch space - that is short now means: pend without a reservation.
+    """
+    for term in demand.terms:
+        if all(
+            _short(alternative, term.candidates, beside, now, memory_may)
+            for alternative in term.alternatives
+        ):
+            return False
+    return True
+
+
+def _short(
+    alternative: Alternative, candidates: IntArray, beside: Availability, now: int, memory_may: bool
+) -> bool:
+    ignored = {"slots", "mem"} if memory_may else {"slots"}
+    for use in alternative.host_uses:
+        if use.reservation.resource in ignored:
+            continue
+        if not (beside.free(use.index, now)[candidates] + SLACK >= use.reservation.initial).any():
+            return True
+    for use in alternative.pool_uses:
+        if use.reservation.resource in ignored:
+            continue
+        if beside.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
+            return True
+    return False
+
+
+# --- what backfill has borrowed -------------------------------------------------------------------
+
+
+class Loans:
+    """Slots that running jobs have borrowed of reservations, by host, until they end."""
+
+    def __init__(self) -> None:
+        self._on: dict[int, list[list[int]]] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is lent."""
+        return bool(self._on)
+
+    @classmethod
+    def of(cls, borrowers: Iterable[JobState], now: int, cycle: int) -> Loans:
+        """What these running jobs have borrowed; cycle: seconds between two cycles."""
+        loans = cls()
+        for state in borrowers:
+            end = state.expected_end(now, cycle)
+            if end is not None:
+                for host, slots in state.borrowed.items():
+                    loans._on.setdefault(host, []).append([end, slots])
+        return loans
+
+    def settle(self, held: Held) -> None:
+        """Count what is lent of a reservation's place as reserved, and hold so much less.
+
+        Only what is back by its estimate counts; each loan counts for one reservation.
+        """
+        if not self._on or held.start is None or held.alternative is None:
+            return
+        assert held.estimate is not None
+        for host, count in held.allocation.items():
+            for loan in self._on.get(host, ()):
+                end, left = loan
+                part = min(left, count - held.lent.get(host, 0))
+                if end <= held.estimate and part > 0:
+                    loan[1] -= part
+                    held.lent[host] = held.lent.get(host, 0) + part
+            if host in held.lent:
+                rest = min(held.slots.get(host, 0), count - held.lent[host])
+                held.slots[host] = rest
+                if not rest:
+                    del held.slots[host]
+
+    def take(self, hosts: Iterable[int], most: int) -> Allocation:
+        """Up to `most` slots that are lent on these hosts, in their order; counted from now on."""
+        taken: Allocation = {}
+        for host in hosts:
+            for loan in self._on.get(host, ()):
+                part = min(loan[1], most)
+                if part > 0:
+                    loan[1] -= part
+                    most -= part
+                    taken[host] = taken.get(host, 0) + part
+        return taken
