@@ -90,7 +90,7 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
 
     from .tables import csv_text
 
-    record = answer.to_dict(instance.now)
+    record = answer.to_dict()
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":

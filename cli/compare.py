@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from .exits import Exit
@@ -27,6 +29,12 @@ def compare(
     effort: Effort = None,
     workers: Workers = None,
     as_lsf: AsLsf = False,
+    really: Annotated[
+        bool,
+        typer.Option(
+            "--really", help="Also run the loop on by each method: what its plan really becomes."
+        ),
+    ] = False,
     format: FormatOption = "text",
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
@@ -47,6 +55,7 @@ def compare(
             effort=effort,
             workers=workers,
             as_lsf=as_lsf,
+            really=really,
             cancel=cancel,
             on_progress=report,
         )

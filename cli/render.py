@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..model.allocation import allocation_text
 from ..model.time_text import clock_text, duration_text
@@ -67,48 +67,64 @@ def _summary(plan: Plan) -> str:
         text += f", value {plan.value:.15g}"
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
-    ended = [_ENDED_EARLY] if plan.status == "feasible" and not plan.rounded else []
+    ended = [_ENDED_EARLY] if _may_improve(plan) else []
     return "\n".join([text, *ended, *plan.notes]) + "\n"
 
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
     """A comparison in one of the output formats, with a final newline."""
-    from ..solver.rules.shortage import counted
-
-    records = comparison.to_records()
     if format == "json":
-        record: dict[str, Any] = {"jobs": records, "status": comparison.optimal.status}
-        if comparison.optimal.notes:
-            record["notes"] = list(comparison.optimal.notes)
-        return json.dumps(record, indent=2) + "\n"
+        return json.dumps(comparison.to_dict(), indent=2) + "\n"
     if format == "csv":
-        from ..solver.advice.compare import ComparedJob
+        records = comparison.to_records()
+        names = [field.name for field in fields(comparison.jobs[0])] if comparison.jobs else []
+        return csv_text(list(records[0]) if records else names, records)
+    return _comparison_text(instance, comparison)
 
-        return csv_text([field.name for field in fields(ComparedJob)], records)
-    table = new_table("JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", "OPTIMAL", "GAIN")
+
+def _comparison_text(instance: Instance, comparison: Comparison) -> str:
+    real = comparison.really
+    columns = ["JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", *(["REALLY"] if real else [])]
+    table = new_table(*columns, "OPTIMAL", *(["REALLY"] if real else []), "GAIN")
     for title in ("PROVED", "WHERE", "WAITS FOR"):
         table.add_column(title)
     for row in comparison:
-        times = [row.greedy_estimate, row.greedy_start, row.time_based, row.optimal]
-        cells = [_since(time) for time in times]
+
+        def clock(time: int | None, missing: str = "never") -> str:
+            return missing if time is None else clock_text(instance, time).removeprefix("+")
+
+        cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]
+        cells += [clock(row.time_based), *([clock(row.time_based_start)] if real else [])]
+        cells += [clock(row.optimal), *([clock(row.optimal_start)] if real else [])]
         proved = "yes" if row.proved else "no" if row.optimal is not None else ""
         gain = "" if row.gain is None else duration_text(row.gain)
         where = allocation_text(row.allocation)
         note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
-        table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note)
+        if row.needs_backfill:
+            note += f" (needs BACKFILL in queue {row.needs_backfill})"
+        table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note.strip())
+    ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
+    notes = "".join(f"{note}\n" for note in [*ended, *comparison.notes()])
+    return table_text(table) + _footer(instance, comparison) + notes
+
+
+def _footer(instance: Instance, comparison: Comparison) -> str:
+    from ..solver.shortage import counted
+
     gains = [row.gain for row in comparison if row.gain is not None]
     proved = counted(sum(row.proved for row in comparison), "start")
-    total = (
-        f"{len(comparison.jobs)} pending; {proved} proved the earliest; "
-        f"against greedy as it really runs: {duration_text(sum(gains))} of waiting saved in all.\n"
-        "Times count from now. GREEDY is LSF's estimate (no sooner than), REALLY what greedy "
-        "reservation gives in the end.\n"
+    lending = sum(queue.backfill for queue in instance.queues)
+    queues = counted(len(instance.queues), "queue")
+    return (
+        f"{len(comparison.jobs)} pending; {proved} proved the earliest; against greedy as this "
+        f"cluster is configured (BACKFILL in {lending} of {queues}): "
+        f"{duration_text(sum(gains))} of waiting saved in all.\n"
+        f"{'Times count from now. ' if instance.origin is None else ''}"
+        "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "
+        "loop runs on.\n"
     )
-    optimal = comparison.optimal
-    ended = [_ENDED_EARLY] if optimal.status == "feasible" and not optimal.rounded else []
-    notes = [*ended, *optimal.notes]
-    return table_text(table) + total + "".join(f"{note}\n" for note in notes)
 
 
-def _since(time: int | None) -> str:
-    return "never" if time is None else "now" if time == 0 else duration_text(time)
+def _may_improve(plan: Plan) -> bool:
+    """Whether a longer search may prove more: nothing but its end kept it from that."""
+    return plan.status == "feasible" and not plan.left_out and not plan.rounded

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from .objective import ObjectiveName
+from .time_text import with_stamps
 
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
@@ -23,7 +24,8 @@ class PlannedJob:
     reserved: slots held now for the job (greedy). bound: no start before this is possible given the
     starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
     a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
-    alternative used.
+    alternative used. needs_backfill: the queue that would have to have BACKFILL for the loop to
+    give the job this start, "" for none.
     """
 
     job: str
@@ -38,31 +40,31 @@ class PlannedJob:
     estimate: int | None = None
     reserved: Mapping[str, int] = field(default_factory=dict)
     alternative: int = 0
+    needs_backfill: str = ""
 
-    def to_dict(self, now: int) -> dict[str, Any]:
-        """Plain data, times in seconds from `now`."""
-
-        def since(time: int | None) -> int | None:
-            return None if time is None else time - now
-
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Plain data, times in seconds from the instance's origin; ISO stamps where it has one."""
         record: dict[str, Any] = {
             "job": self.job,
-            "start": since(self.start),
-            "finish": since(self.finish),
+            "start": self.start,
+            "finish": self.finish,
             "allocation": dict(self.allocation),
             "method": self.method,
-            "bound": since(self.bound),
+            "bound": self.bound,
             "proved": self.proved,
             "waits_for": self.waits_for,
         }
         if self.start is None:
-            record["estimate"] = since(self.estimate)
+            record["estimate"] = self.estimate
+        if self.start is None or self.reserved:
             record["reserved"] = dict(self.reserved)
         if self.fallback:
             record["fallback"] = self.fallback
         if self.alternative:
             record["alternative"] = self.alternative
-        return record
+        if self.needs_backfill:
+            record["needs_backfill"] = self.needs_backfill
+        return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,11 @@ class Plan:
 
     status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
     (greedy, time-based: no claim), "infeasible" (some job cannot be placed at all).
-    value, bound: of the objective, in its own unit. rounded: the plan could not be proved because
-    the weights have more digits than the models hold; a longer limit does not help.
+    value, bound: of the objective, in its own unit, times counted from now. now: seconds from the
+    origin, the ISO date of second 0 (None: it has none). rounded: the plan could not be proved
+    because the weights have more digits than the models hold; a longer limit does not help. notes:
+    what else is to be known, among it the rules that were not considered. left_out: those of them
+    that keep something from being proved.
     """
 
     method: Method
@@ -93,6 +98,8 @@ class Plan:
     bound: float | None = None
     notes: tuple[str, ...] = ()
     rounded: bool = False
+    origin: str | None = None
+    left_out: tuple[str, ...] = ()
 
     def __getitem__(self, job: str) -> PlannedJob:
         for reservation in self.reservations:
@@ -111,14 +118,19 @@ class Plan:
         return iter(self.reservations)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, fit for JSON: times in seconds from the instance's now, None for none."""
+        """Plain data, fit for JSON: times in seconds from the instance's origin, None for none.
+
+        Value and bound count from now. Where the origin is a date, ISO stamps stand beside times.
+        """
         record: dict[str, Any] = {
+            "now": self.now,
+            "origin": self.origin,
             "method": self.method,
             "objective": self.objective,
             "status": self.status,
             "value": self.value,
             "bound": self.bound,
-            "reservations": [item.to_dict(self.now) for item in self.reservations],
+            "reservations": [item.to_dict(self.origin) for item in self.reservations],
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
         }
         if self.notes:

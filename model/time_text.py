@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -20,6 +20,30 @@ def duration_text(seconds: int) -> str:
     first = next((index for index, (count, _) in enumerate(parts) if count), len(parts) - 1)
     shown = [f"{count}{unit}" for count, unit in parts[first : first + 2] if count]
     return " ".join(shown) or "0s"
+
+
+def iso_time(origin: str | None, time: int | None) -> str | None:
+    """A time in seconds from the origin as an ISO 8601 stamp; None where either is unknown."""
+    if origin is None or time is None:
+        return None
+    return (datetime.fromisoformat(origin) + timedelta(seconds=time)).isoformat()
+
+
+def with_stamps(
+    record: dict[str, Any], origin: str | None, names: tuple[str, ...]
+) -> dict[str, Any]:
+    """A record with an ISO stamp, `NAME_time`, behind each of its times, if there is an origin.
+
+    names: the keys of times in seconds from the origin.
+    """
+    if origin is None:
+        return record
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        found[key] = value
+        if key in names:
+            found[f"{key}_time"] = iso_time(origin, value)
+    return found
 
 
 def clock_text(instance: Instance, time: int | None) -> str:

@@ -6,11 +6,12 @@ import math
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 from ..model.errors import InputError
 from ..model.instance import Instance
-from ..model.objective import ObjectiveName, objective_named
+from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.plan import Method, Plan
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem
@@ -53,8 +54,27 @@ def plan(
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
+    found = _plan(
+        instance, method, aim, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
+    )
+    return replace(found, origin=instance.origin)
+
+
+def _plan(
+    instance: Instance,
+    method: Method,
+    objective: Objective,
+    time_limit: float | None,
+    effort: float | None,
+    workers: int | None,
+    jobs: int | None,
+    as_lsf: bool,
+    cancel: threading.Event | None,
+    on_progress: Callable[[Any], None] | None,
+) -> Plan:
     if method in ("greedy", "time-based"):
         return plan_next_cycle(instance, method, jobs=jobs)
+    from .exact import plan_exact
     from .optimal.budget import Budget
 
     if time_limit is None and effort is None:
@@ -67,13 +87,7 @@ def plan(
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)
-    if method == "milp":
-        from .milp import plan_milp
-
-        return plan_milp(problem, budget, aim, on_progress=on_progress)
-    from .optimal import plan_optimal
-
-    return plan_optimal(problem, budget, objective=aim, on_progress=on_progress)
+    return plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -15,13 +15,16 @@ from .availability.profile import Profile, close_reserved_slots
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver
+from .rules.rule_book import LeftOut, RuleBook
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
     """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
 
-    finishes: running jobs by their expected finish, None where that is unknown.
+    finishes: running jobs by their expected finish, None where that is unknown. left_out: rules
+    that the demands do not heed. as_lsf: windows and advance reservations are left out, and what
+    is held is out of reach for queues without BACKFILL.
     """
 
     instance: Instance
@@ -29,6 +32,8 @@ class PlanningProblem:
     demands: tuple[Demand, ...]
     base: Profile
     finishes: dict[int | None, list[RunningJob]] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+    as_lsf: bool = False
 
     @classmethod
     def of(cls, instance: Instance, *, as_lsf: bool = True) -> PlanningProblem:
@@ -41,8 +46,10 @@ class PlanningProblem:
         base = resolver.profile()
         if not as_lsf:
             close_reserved_slots(instance, base)
-        demands = tuple(resolver.demand(job) for job in priority_order(instance))
-        return cls(instance, resolver, demands, base, _finishes(instance))
+        rules = RuleBook(instance, resolver)
+        demands = rules.apply([resolver.demand(job) for job in priority_order(instance)])
+        left_out = rules.left_out()
+        return cls(instance, resolver, demands, base, _finishes(instance), left_out, as_lsf)
 
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:

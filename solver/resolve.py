@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,8 +21,9 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
+from ..model.resreq.evaluate import named
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
-from .availability.arrays import Allocation, BoolArray, IntArray
+from .availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand
 from .availability.profile import Profile
@@ -30,6 +31,10 @@ from .availability.resources import ResourceTable
 from .availability.uses import Alternative
 from .placement.compound_limits import counted_once
 
+#: Resources whose value depends on what runs: a selection that names one holds for a moment.
+BY_LOAD = frozenset(
+    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
+)
 #: Load indices that jobs may reserve and no table of amounts has (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 
@@ -87,7 +92,7 @@ class Resolver:
         took their slots in the order of the allocation.
         """
         job = running.job
-        requirement = self._requirement(job)
+        requirement = self.requirement(job)
         if not isinstance(requirement, Compound):
             return [(self._running_use(running, requirement, 0), allocation)]
         rest = job.slots - sum(term.count or 0 for term in requirement.terms)
@@ -132,7 +137,38 @@ class Resolver:
         found = self._loads[key]
         return found[alternative] if alternative < len(found) else ()
 
-    def _requirement(self, job: Job) -> Requirement:
+    def depends_on_load(self, job: Job) -> bool:
+        """Whether the candidates of a job, or their order, depend on what runs and is reported."""
+        return self._names_load(job, order=True)
+
+    def selects_by_load(self, job: Job) -> bool:
+        """Whether it depends on what runs and is reported which hosts a job selects."""
+        return self._names_load(job, order=False)
+
+    def _names_load(self, job: Job, *, order: bool) -> bool:
+        requirement = self.requirement(job)
+        if isinstance(requirement, Simple):
+            simples = [requirement]
+        else:
+            simples = [term.requirement for term in requirement.terms]
+        for simple in simples:
+            names = set(named(simple.select, self.hosts))
+            if order:
+                names |= {key.resource for key in simple.order or ()}
+            if names & BY_LOAD:
+                return True
+        return False
+
+    def with_values(self, values: Mapping[str, FloatArray]) -> Resolver:
+        """The same with other columns for selections and orders: what hosts have at a moment."""
+        hosts = HostTable(
+            self.instance.cluster,
+            by_slot=self.instance.params.parallel_sched_by_slot,
+            values=dict(values),
+        )
+        return Resolver(self.instance, self.table, hosts, self.reserving, self.honour_windows)
+
+    def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
         key = (job.res_req, job.queue, job.application, job.slots, job.most_slots)
         if key not in self._requirements:
@@ -141,7 +177,7 @@ class Resolver:
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
-        requirement = self._requirement(job)
+        requirement = self.requirement(job)
         if isinstance(requirement, Compound) or requirement.cu is None or not requirement.cu.excl:
             return set()
         unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))

@@ -172,8 +172,8 @@ def test_the_exact_method_places_the_others_anew() -> None:
 
 def test_plain_data() -> None:
     answer = sw.ask(example("headline"), LINE, explore=True)
-    record = answer.to_dict(0)
+    record = answer.to_dict()
     assert record["line"]["start"] == record["line"]["wait"] == 4 * HOUR
     assert record["line"]["finish"] == 6 * HOUR
-    assert record["alternatives"][0]["start"] == 0
+    assert record["alternatives"][0]["start"] == 2 * HOUR
     assert record["alternatives"][0]["changed"]

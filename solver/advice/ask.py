@@ -16,6 +16,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
+from ...model.time_text import with_stamps
 from .job_edits import (
     is_compound,
     limit_text,
@@ -64,12 +65,17 @@ class Answer:
     tried: int
     explored: bool = False
 
-    def to_dict(self, now: int) -> dict[str, Any]:
-        """Plain data, times in seconds from `now`."""
+    now: int = 0
+    origin: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
         return {
+            "now": self.now,
+            "origin": self.origin,
             "method": self.method,
-            "line": _record(self.line, now),
-            "alternatives": [_record(item, now) for item in self.alternatives],
+            "line": _record(self.line, self.now, self.origin),
+            "alternatives": [_record(item, self.now, self.origin) for item in self.alternatives],
             "tried": self.tried,
         }
 
@@ -137,7 +143,15 @@ def ask(
     if explore:
         bench.explore()
     shown = bench.ranked() if choices is not None else bench.without_repeats()
-    return Answer(asked, tuple(shown), method, len(bench.found), explore)
+    return Answer(
+        asked,
+        tuple(shown),
+        method,
+        len(bench.found),
+        explore,
+        now=instance.now,
+        origin=instance.origin,
+    )
 
 
 # --- one bench of trials --------------------------------------------------------------------------
@@ -339,16 +353,16 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _record(item: Choice, now: int) -> dict[str, Any]:
+def _record(item: Choice, now: int, origin: str | None) -> dict[str, Any]:
     outlook = item.outlook
-    start = None if outlook.start is None else outlook.start - now
-    return {
+    found = {
         **item.shown,
         "changed": dict(item.changed),
-        "start": start,
-        "wait": start,
-        "finish": None if outlook.finish is None else outlook.finish - now,
+        "start": outlook.start,
+        "wait": None if outlook.start is None else outlook.start - now,
+        "finish": outlook.finish,
         "allocation": dict(outlook.allocation),
         "proved": outlook.proved,
         "waits_for": outlook.waits_for,
     }
+    return with_stamps(found, origin, ("start", "finish"))

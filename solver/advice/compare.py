@@ -10,20 +10,35 @@ from typing import TYPE_CHECKING, Any
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
 from ...model.plan import Plan
+from ...model.time_text import with_stamps
+from ..fairshare.priority_order import priority_order
 from ..loop.run_on import run_on
 from ..planning import plan
-from ..problem import PlanningProblem
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: The times of a compared job.
+TIMES = (
+    "greedy_estimate",
+    "greedy_start",
+    "time_based",
+    "time_based_start",
+    "optimal",
+    "optimal_start",
+    "bound",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
-    """One job under every method; times in seconds from the instance's now, None for no start.
+    """One job under every method; times in seconds from the instance's origin.
 
-    greedy_estimate: "no sooner than" (GRD-04). greedy_start: the start it would really get if the
-    scheduler ran on with greedy reservations. gain: greedy_start - optimal.
+    greedy_estimate: "no sooner than" (GRD-04), None where greedy has no estimate. greedy_start: the
+    start it really gets when the loop runs on with greedy reservations, None for never. time_based,
+    optimal: what these plans say. time_based_start, optimal_start: what the loop really gives by
+    these methods, None where nobody asked. gain: greedy_start - optimal. needs_backfill: the queue
+    without BACKFILL in which the loop would not give it the optimal start, "" for none.
     """
 
     job: str
@@ -38,27 +53,60 @@ class ComparedJob:
     allocation: Mapping[str, int]
     waits_for: str
     fallback: str = ""
+    time_based_start: int | None = None
+    optimal_start: int | None = None
+    needs_backfill: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every pending job in priority order, and the three plans behind the rows."""
+    """Every pending job in priority order, and the three plans behind the rows.
+
+    really: whether the starts that the loop gives by each method were asked for. now: seconds from
+    the origin, the ISO date of second 0 (None: it has none).
+    """
 
     jobs: tuple[ComparedJob, ...]
     greedy: Plan
     time_based: Plan
     optimal: Plan
+    really: bool = False
+    now: int = 0
+    origin: str | None = None
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Plain data, one dictionary a job."""
-        return [
-            {name: getattr(row, name) for name in ComparedJob.__slots__}
-            | {"allocation": dict(row.allocation)}
-            for row in self.jobs
-        ]
+        """Plain data, one dictionary a job; ISO stamps beside times where there is an origin."""
+        records = []
+        for row in self.jobs:
+            record = {name: getattr(row, name) for name in ComparedJob.__slots__}
+            if not self.really:
+                del record["time_based_start"], record["optimal_start"]
+            record["allocation"] = dict(row.allocation)
+            records.append(with_stamps(record, self.origin, TIMES))
+        return records
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        return {
+            "now": self.now,
+            "origin": self.origin,
+            "status": self.optimal.status,
+            "jobs": self.to_records(),
+            "notes": list(self.notes()),
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """What else is to be known of the plans, each sentence once."""
+        named = (("greedy", self.greedy), ("time-based", self.time_based))
+        estimates: dict[str, list[str]] = {}
+        for name, found in named:
+            for note in found.notes:
+                estimates.setdefault(note, []).append(name)
+        of_estimates = [f"{' and '.join(names)}: {note}" for note, names in estimates.items()]
+        return (*of_estimates, *self.optimal.notes)
 
     def to_frame(self) -> DataFrame:
         """A pandas data frame (pandas comes with OR-tools)."""
@@ -75,10 +123,14 @@ def compare(
     effort: float | None = None,
     workers: int | None = None,
     as_lsf: bool = False,
+    really: bool = False,
     cancel: threading.Event | None = None,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Comparison:
-    """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`."""
+    """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
+
+    really: run the loop on by time-based and optimal reservation too, for what they really give.
+    """
     greedy = plan(instance, "greedy")
     time_based = plan(instance, "time-based")
     optimal = plan(
@@ -92,58 +144,50 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    problem = PlanningProblem.of(instance)
-    real = run_on(instance, "greedy", cancel=cancel)
+    real = {
+        method: run_on(instance, method, cancel=cancel)
+        for method in (("greedy", "time-based", "optimal") if really else ("greedy",))
+    }
     rows = tuple(
-        _row(
-            instance,
-            demand.job.id,
-            demand.slots or demand.job.slots,
-            greedy,
-            time_based,
-            optimal,
-            real,
-        )
-        for demand in problem.demands
+        _row(job.id, job.slots, greedy, time_based, optimal, real)
+        for job in priority_order(instance)
     )
-    return Comparison(rows, greedy, time_based, optimal)
+    return Comparison(
+        rows, greedy, time_based, optimal, really, now=instance.now, origin=instance.origin
+    )
 
 
 def _row(
-    instance: Instance,
     job: str,
     slots: int,
     greedy: Plan,
     time_based: Plan,
     optimal: Plan,
-    real: Mapping[str, int],
+    real: Mapping[str, Mapping[str, int]],
 ) -> ComparedJob:
-    now = instance.now
     estimated = greedy.get(job)
     estimate = None
     if estimated is not None:
         estimate = estimated.start if estimated.estimate is None else estimated.estimate
+    started = real["greedy"].get(job)
     timed = time_based.get(job)
     best = optimal.get(job)
-    started = real.get(job)
     reasons = {item.job: item.reason for item in optimal.unplaced}
-
-    def since(time: int | None) -> int | None:
-        return None if time is None else time - now
-
+    known = best is not None and best.start is not None and started is not None
     return ComparedJob(
         job=job,
         slots=slots,
-        greedy_estimate=since(estimate),
-        greedy_start=since(started),
-        time_based=since(timed.start if timed else None),
-        optimal=since(best.start if best else None),
-        bound=since(best.bound if best else None),
+        greedy_estimate=estimate,
+        greedy_start=started,
+        time_based=timed.start if timed else None,
+        optimal=best.start if best else None,
+        bound=best.bound if best else None,
         proved=best.proved if best else False,
-        gain=started - best.start
-        if best and best.start is not None and started is not None
-        else None,
+        gain=started - best.start if known else None,  # type: ignore[union-attr,operator]
         allocation=best.allocation if best else {},
         waits_for=best.waits_for if best else reasons.get(job, ""),
         fallback=best.fallback if best else "",
+        time_based_start=real.get("time-based", {}).get(job),
+        optimal_start=real.get("optimal", {}).get(job),
+        needs_backfill=best.needs_backfill if best else "",
     )

@@ -11,10 +11,11 @@ from typing import Any
 from ...model.errors import InputError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.time_text import with_stamps
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..placement.earliest import can_start
-from ..rules.shortage import Reason, amounts_short, find_shortage, over
+from ..shortage import Reason, amounts_short, find_shortage, over
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Asker, Method, Outlook, PlanView
 
@@ -36,7 +37,8 @@ class Obstacle:
 class Explanation:
     """One pending job: its start as planned, what stands before it, what would bring it forward.
 
-    tried: how many changes were tried for the suggestions, the best of which come first.
+    tried: how many changes were tried for the suggestions, the best of which come first. now:
+    seconds from the origin, the ISO date of second 0 (None: it has none).
     """
 
     outlook: Outlook
@@ -45,35 +47,45 @@ class Explanation:
     suggestions: tuple[Suggestion, ...]
     tried: int
 
-    def to_dict(self, now: int) -> dict[str, Any]:
-        """Plain data, times in seconds from `now`."""
+    now: int = 0
+    origin: str | None = None
 
-        def since(time: int | None) -> int | None:
-            return None if time is None else time - now
-
-        return {
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
+        found = {
+            "now": self.now,
+            "origin": self.origin,
             "job": self.outlook.job.id,
             "method": self.method,
-            "start": since(self.outlook.start),
-            "finish": since(self.outlook.finish),
+            "start": self.outlook.start,
+            "finish": self.outlook.finish,
             "allocation": dict(self.outlook.allocation),
             "proved": self.outlook.proved,
             "waits_for": self.outlook.waits_for,
             "obstacles": [
-                {"from": since(o.first), "until": since(o.until), "reason": o.reason}
+                with_stamps(
+                    {"from": o.first, "until": o.until, "reason": o.reason},
+                    self.origin,
+                    ("from", "until"),
+                )
                 for o in self.obstacles
             ],
             "suggestions": [
-                {
-                    "change": s.change,
-                    "start": since(s.start),
-                    "gain": s.gain,
-                    "allocation": s.allocation,
-                }
+                with_stamps(
+                    {
+                        "change": s.change,
+                        "start": s.start,
+                        "gain": s.gain,
+                        "allocation": s.allocation,
+                    },
+                    self.origin,
+                    ("start",),
+                )
                 for s in self.suggestions
             ],
             "tried": self.tried,
         }
+        return with_stamps(found, self.origin, ("start", "finish"))
 
 
 def explain(
@@ -101,9 +113,19 @@ def explain(
     else:
         obstacles = tuple(_obstacles(view, demand, outlook.start, method))
     if outlook.start == instance.now:
-        return Explanation(outlook, method, obstacles, (), 0)
+        return Explanation(
+            outlook, method, obstacles, (), 0, now=instance.now, origin=instance.origin
+        )
     suggestions, tried = suggest(forecast, view, demand, outlook)
-    return Explanation(outlook, method, obstacles, suggestions, tried)
+    return Explanation(
+        outlook,
+        method,
+        obstacles,
+        suggestions,
+        tried,
+        now=instance.now,
+        origin=instance.origin,
+    )
 
 
 def _pending(instance: Instance, job: str) -> Job:

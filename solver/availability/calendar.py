@@ -42,11 +42,13 @@ class Calendar:
 
     dispatch: it starts inside them. run: it runs wholly inside one of them.
     hosts: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
+    closed_until: (hosts [H], second) pairs; those hosts take no job before it.
     """
 
     dispatch: Windows | None = None
     run: Windows | None = None
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
+    closed_until: tuple[tuple[BoolArray, int], ...] = ()
 
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
@@ -77,6 +79,7 @@ class Calendar:
     def closed_hosts(self, start: int) -> BoolArray | None:
         """Hosts that take no job at `start`, [H]; None where all are open."""
         closed = [mask for mask, windows in self.hosts if not windows.is_open(start)]
+        closed += [mask for mask, until in self.closed_until if start < until]
         return np.logical_or.reduce(closed) if closed else None
 
     def openings(self, time: int) -> set[int]:
@@ -86,7 +89,8 @@ class Calendar:
         """
         all_windows = [w for w in (self.dispatch, self.run) if w is not None]
         all_windows += [windows for _, windows in self.hosts]
-        return {opening for windows in all_windows for opening in windows.openings(time)}
+        found = {opening for windows in all_windows for opening in windows.openings(time)}
+        return found | {until for _, until in self.closed_until if until >= time}
 
 
 def _windows(text: str, instance: Instance) -> Windows:

@@ -58,6 +58,14 @@ class TermDemand:
 
 
 @dataclass(frozen=True, slots=True)
+class Floor:
+    """A host takes the job only while `least` [H] of a host resource is free at its start."""
+
+    index: int
+    least: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """A pending job, resolved.
 
@@ -65,6 +73,7 @@ class Demand:
     before this second (-b, now). impossible: why no start can exist at all, "" if one may.
     calendar: windows that bind it, None for none. together: places the terms of a compound
     requirement jointly where they do not fit one after another; None: only in order (REQ-14).
+    floors: amounts that must be free on a host before the job starts there (loadSched).
     """
 
     job: Job
@@ -77,6 +86,7 @@ class Demand:
     calendar: Calendar | None = None
     notes: tuple[str, ...] = field(default=())
     together: TermPlacer | None = None
+    floors: tuple[Floor, ...] = ()
 
     @property
     def slots(self) -> int:

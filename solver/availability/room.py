@@ -45,6 +45,8 @@ def find_room(
     closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
     if closed is not None:
         whole[closed] = 0
+    for floor in demand.floors:
+        whole[availability.free(floor.index, points[0]) + SLACK < floor.least] = 0
     groups: list[GroupCap] = []
     for use in alternative.pool_uses:
         times = _pool_times(availability, use, points)

@@ -20,6 +20,7 @@ from ..methods.registry import METHODS
 from ..methods.reserving import may_reserve
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility
+from ..rules.preempting import preempting_pairs
 from ..world.cycle_state import CycleRecord, CycleState
 from ..world.held import Held
 from ..world.job_state import JobState
@@ -38,8 +39,9 @@ class Cycle:
         self.method = METHODS[settings.reservation]
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
-        self.preempts = preemption.possible(queues) and not settings.planning
+        self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         self._last: tuple[object, ...] = ()
+        self._later: list[tuple[JobState, Offer]] = []
 
     @property
     def record(self) -> CycleRecord:
@@ -59,6 +61,11 @@ class Cycle:
         self._allocate()
         if self.backfills and state.reservations:
             backfill.run(state)
+        for job, offer in self._later:
+            found = self.decide(job, offer)
+            assert not isinstance(found, Start)
+            if found is not None:
+                state.keep(found)
         if self.preempts:
             preemption.run(state)
         if not self.settings.planning:
@@ -69,6 +76,7 @@ class Cycle:
     def _allocate(self) -> None:
         order, state = self.world.order, self.state
         order.begin(self.world.now, self.world.waiting(), state.open_slots())
+        self._later.clear()
         self.method.before(state)
         by_id = self.world.by_id
         while (offer := order.next()) is not None:
@@ -104,6 +112,10 @@ class Cycle:
         state = self.state
         if offer.withheld:
             state.withheld[job.number] = offer.withheld
+        if self.settings.planning and self._waits_for_the_clock(job, offer):
+            # It does not count for the others before its time has come.
+            self._later.append((job, offer))
+            return False
         found = self.decide(job, offer)
         if isinstance(found, Start):
             held = state.holds(job)
@@ -124,7 +136,7 @@ class Cycle:
         shape = state.shape(job)
         if reason := state.barred(job, offer):
             state.note(job, reason)
-            if self.settings.planning and not state.shut_out(job, offer):
+            if self.settings.planning and self._waits_for_the_clock(job, offer):
                 return self._foresee(job, offer)
             return None
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
@@ -141,6 +153,11 @@ class Cycle:
         if not may_reserve(state, job):
             return None
         return self.method.reserve(state, job, self._closed_for_estimates(job, offer))
+
+    def _waits_for_the_clock(self, job: JobState, offer: Offer) -> bool:
+        """Whether nothing but its begin time or a window keeps a job from being considered."""
+        state = self.state
+        return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19)."""

@@ -19,12 +19,12 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
+from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from ..rules.left_out import left_out_of_estimates
-from ..rules.pending_reasons import reason_unplaced
-from ..rules.shortage import counted
-from ..world.held import Held
+from ..shortage import counted
+from ..world.held import Held, takes_only_slots
 from ..world.job_state import JobState
 from . import backfill
 from .simulation import Session
@@ -50,7 +50,7 @@ def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = No
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=left_out_of_estimates(instance),
+        notes=left_out_of_estimates(instance, cycle.problem.resolver, cycle.unforeseen()),
     )
 
 
@@ -84,7 +84,7 @@ class NextCycle:
             settings = replace(settings, reservation=Greedy.name)
         session = Session(self.instance, replace(settings, planning=True, every_queue=True))
         session.begin()
-        session.advance()
+        session.settle()
         self.world = session.world
         self.cycle = session.cycle
         self.problem = PlanningProblem.of(self.instance)
@@ -100,6 +100,38 @@ class NextCycle:
         if held is not None and held.start is not None:
             return self._foreseen(state, held)
         return self._without_a_place(state, held, self._demands[job])
+
+    def unforeseen(self) -> list[str]:
+        """What may move the places of this cycle in the cycles after it, as a list of names."""
+        found: list[str] = []
+        if self.cycle.state.placeless:
+            found.append("that jobs without a place in the future hold what comes free")
+        if any(self._runs_out(held) for held in self.cycle.reservations):
+            found.append("that reservations run out after MAX_RESERVE_TIME")
+        later = [held for held in self.cycle.reservations if held.start is not None]
+        if any(
+            held.demand is not None
+            and held.start is not None
+            and not takes_only_slots(held.demand, held.start)
+            for held in later
+        ):
+            found.append("that limits, licences and memory decide what a reservation may hold")
+        if any(
+            (before.estimate or 0) > (held.estimate or 0)
+            and set(before.allocation) & set(held.allocation)
+            for at, held in enumerate(later)
+            for before in later[:at]
+        ):
+            found.append("that a job which will backfill holds nothing of its place until then")
+        return found
+
+    def _runs_out(self, held: Held) -> bool:
+        """Whether a reservation would have to last longer than its queue lets it."""
+        cycles = self.cycle.state.queues[held.state.job.queue].reserve_cycles
+        if cycles is None or held.estimate is None:
+            return cycles is not None
+        length = cycles * self.instance.params.mbd_sleep_time
+        return held.estimate - self.instance.now > length
 
     def would_say_of(self, job: Job) -> PlannedJob | Unplaced:
         """What the cycle would say of one more job, behind all others; nothing changes.

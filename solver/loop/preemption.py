@@ -7,18 +7,11 @@ memory and its other resources; only its slots go. Jobs of a BACKFILL queue are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...model.queue import Queue
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
+from ..rules.preempting import may_preempt
 from ..world.cycle_state import CycleState
 from ..world.job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
-
-
-def possible(queues: Sequence[Queue]) -> bool:
-    """Whether some queue may preempt another, by its own word or the other's."""
-    return any(queue.preemptive is not None or queue.preemptable is not None for queue in queues)
 
 
 def resume(cycle: CycleState) -> None:
@@ -69,11 +62,9 @@ def run(cycle: CycleState) -> None:
 
 
 def _may_preempt(cycle: CycleState, queue: str) -> bool:
-    """Whether the queue is preemptive, or named by one that it may preempt."""
-    return cycle.queues[queue].preemptive is not None or any(
-        other.preemptable is not None and ("*" in other.preemptable or queue in other.preemptable)
-        for other in cycle.queues.values()
-    )
+    """Whether there is a queue that this one may preempt."""
+    own = cycle.queues[queue]
+    return any(may_preempt(own, other) for other in cycle.queues.values())
 
 
 def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
@@ -119,18 +110,11 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
 def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
     """Running jobs that the job may preempt: lowest queue first, then the latest started."""
     own = cycle.queues[state.job.queue]
-    named = own.preemptive or ()
-    found: list[JobState] = []
-    for other in cycle.world.running.values():
-        queue = cycle.queues[other.job.queue]
-        if other.status != RUNNING or queue.priority >= own.priority or queue.backfill:
-            continue
-        by_us = "*" in named or queue.name in named
-        by_them = queue.preemptable is not None and (
-            "*" in queue.preemptable or own.name in queue.preemptable
-        )
-        if by_us or by_them:
-            found.append(other)
+    found = [
+        other
+        for other in cycle.world.running.values()
+        if other.status == RUNNING and may_preempt(own, cycle.queues[other.job.queue])
+    ]
     return sorted(
         found,
         key=lambda s: (cycle.queues[s.job.queue].priority, -(s.start or 0), -s.number),

@@ -142,6 +142,17 @@ class Session:
             self.recorder(record, self.world)
         return True
 
+    def settle(self) -> None:
+        """The first cycle, and again at the same instant until no more job starts.
+
+        A job that backfills late in a cycle moves what was reserved before it: the next cycle says
+        so, and here it is at once.
+        """
+        if not self.advance():
+            return
+        while self.cycle.record.started:
+            self.cycle.run()
+
     def _happen(self, time: int) -> bool:
         """Everything up to `time`, each at its own time; whether anything happened."""
         world = self.world

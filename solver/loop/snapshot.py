@@ -91,7 +91,7 @@ def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) ->
     session = Session(instance, settings_for(instance))
     session.begin()
     if after_cycle:
-        session.advance()
+        session.settle()
         instance = _after(session, instance)
     order = session.world.order
     reservations = session.cycle.reservations

@@ -13,8 +13,8 @@ from ...model.plan import PlannedJob
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
+from ..pending_reasons import what_it_waits_for
 from ..placement.earliest import Start, earliest_start
-from ..rules.pending_reasons import what_it_waits_for
 from ..world.cycle_state import CycleState
 from ..world.held import Held, hold_future
 from ..world.job_state import JobState

@@ -14,7 +14,6 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan
 from ..optimal.budget import Budget
-from ..optimal.ranges import fill_ranges
 from ..problem import PlanningProblem
 
 __all__ = ["plan_milp"]
@@ -36,9 +35,7 @@ def plan_milp(
     if objective.in_order:
         from .lexicographic import plan_lexicographic
 
-        found = plan_lexicographic(problem, budget, on_progress=on_progress)
-        return fill_ranges(problem, found)
+        return plan_lexicographic(problem, budget, on_progress=on_progress)
     from .joint import plan_joint
 
-    found = plan_joint(problem, budget, objective, on_progress=on_progress)
-    return fill_ranges(problem, found)
+    return plan_joint(problem, budget, objective, on_progress=on_progress)

@@ -14,9 +14,9 @@ from ..optimal.budget import Budget
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import Progress
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel, alternatives
 from .starts import TooMany, closure
 

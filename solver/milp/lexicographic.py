@@ -11,9 +11,9 @@ from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..optimal.budget import Budget
 from ..optimal.lexicographic import Progress
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .model import PlacementModel
 from .starts import instants
 

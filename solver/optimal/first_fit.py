@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 
 
 def plan_first_fit(problem: PlanningProblem) -> Plan:

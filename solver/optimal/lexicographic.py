@@ -19,9 +19,9 @@ from ..availability.arrays import Allocation
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
 
 #: Above this many (job, host) pairs a joint placement model frees only some of the jobs.

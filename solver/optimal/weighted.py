@@ -15,9 +15,9 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
+from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
 from ..problem import PlanningProblem
-from ..rules.pending_reasons import reason_unplaced, what_it_waits_for
 from .budget import Budget
 from .costs import DIGITS, Costs
 from .lexicographic import Progress, warm_starts

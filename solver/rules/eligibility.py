@@ -133,13 +133,16 @@ class Eligibility:
         found = np.zeros(len(hosts), dtype=bool)
         names = set(thresholds.sched) | {n for host in hosts for n in host.thresholds.sched}
         for name in sorted(names):
-            available = self.available(name)
-            for limit in (
-                np.full(len(hosts), thresholds.sched.get(name, np.nan)),
-                np.array([host.thresholds.sched.get(name, np.nan) for host in hosts]),
-            ):
-                found |= _past(name, available, limit)
+            found |= self.beyond_one(thresholds, name)
         return found
+
+    def beyond_one(self, thresholds: Thresholds, name: str) -> BoolArray:
+        """Hosts beyond loadSched of one index, of the queue or their own, [H]."""
+        hosts = self.situation.instance.cluster.hosts
+        available = self.available(name)
+        own = np.array([host.thresholds.sched.get(name, np.nan) for host in hosts])
+        of_queue = np.full(len(hosts), thresholds.sched.get(name, np.nan))
+        return _past(name, available, of_queue) | _past(name, available, own)
 
     def beyond_stop(self, queue: str, host: int) -> str:
         """The index by which a host is beyond loadStop for a queue's jobs, "" if by none."""

@@ -19,11 +19,11 @@ from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import Profile
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
+from ..pending_reasons import shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
-from ..rules.pending_reasons import shortage
 from .held import Held, Loans, hold_back
 from .job_state import JobState
 from .requests import Shape, without_hosts

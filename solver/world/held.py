@@ -15,10 +15,10 @@ from ..availability.arrays import Allocation, FloatArray, IntArray
 from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS, flat
 from ..availability.room import SLACK
-from ..availability.uses import Alternative, Per, Use
+from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start
+from ..placement.holding import counts_slots, hold_slots, whole_place
 from .job_state import JobState
 
 #: Instants for which it is reckoned what a reservation with limits of its own will hold.
@@ -71,14 +71,14 @@ class Held:
         table, size = beside.table, beside.hosts
         if not totals_only:
             for use in alternative.host_uses:
-                if _of_slots(use):
+                if counts_slots(use):
                     for host, slots in self.slots.items():
                         held.add_host(use.index, host, float(slots), size)
                 elif table.host_resources[use.index].name == "mem":
                     for host, amount in self.memory.items():
                         held.add_host(use.index, host, amount, size)
         for use in alternative.pool_uses:
-            if _of_slots(use):
+            if counts_slots(use):
                 mask = table.pools[use.index].mask
                 total = sum(n for h, n in self.reserved.items() if mask[h])
                 held.add_pool(use.index, float(total))
@@ -97,11 +97,6 @@ class Held:
             if part < count:
                 self.lent[host] = self.lent.get(host, 0) + count - part
         self.slots = kept
-
-
-def _of_slots(use: Use) -> bool:
-    """Whether a use counts job slots: the slots themselves, and limits on them."""
-    return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
 
 
 # --- what a future allocation holds ---------------------------------------------------------------
@@ -159,10 +154,10 @@ def slot_room(alternative: Alternative, beside: Availability, time: int) -> tupl
     free = np.full(beside.hosts, np.inf)
     most = FOREVER
     for use in alternative.host_uses:
-        if _of_slots(use):
+        if counts_slots(use):
             free = np.minimum(free, beside.free(use.index, time))
     for use in alternative.pool_uses:
-        if _of_slots(use):
+        if counts_slots(use):
             most = min(most, int(beside.free_in_pool(use.index, time)))
     return np.floor(np.maximum(free, 0)), most
 
@@ -176,11 +171,11 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
     """
     until = held.estimate if held.estimate is not None else FOREVER
     if held.start is None or held.demand is None:
-        _hold(profile, held.alternative, held.slots, held.memory, now, until)
-    elif _only_slots(held.demand, held.start):
-        wanted = _whole_place(held.demand, held.start, plain)
+        hold_slots(profile, held.alternative, held.slots, held.memory, now, until)
+    elif takes_only_slots(held.demand, held.start):
+        wanted = whole_place(held.demand, held.start, plain)
         alternative = held.demand.terms[0].alternatives[held.start.alternative]
-        _hold(profile, alternative, wanted, held.memory, now, until)
+        hold_slots(profile, alternative, wanted, held.memory, now, until)
     else:
         memory = bool(held.memory) or held.alternative is None
         times = [t for t in plain.candidate_times(now) if t < until]
@@ -195,54 +190,16 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
                 method=held.method,
                 memory=memory,
             )
-            _hold(profile, step.alternative, step.slots, step.memory, begin, end)
+            hold_slots(profile, step.alternative, step.slots, step.memory, begin, end)
 
 
-def _only_slots(demand: Demand, start: Start) -> bool:
+def takes_only_slots(demand: Demand, start: Start) -> bool:
     """Whether a job takes nothing but job slots, without any limit."""
     return all(
         len(term.alternatives[start.alternative].host_uses) == 1
         and not term.alternatives[start.alternative].pool_uses
         for term in demand.terms
     )
-
-
-def _whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
-    """All slots of a place: of whole hosts or units where the job shares them with nobody."""
-    capacity = plain.table.host_resources[SLOTS].capacity
-    place = dict(start.allocation)
-    for term, allocation in zip(demand.terms, start.terms, strict=True):
-        if term.unit is not None and term.unit.excl:
-            used = sorted({int(term.unit.unit_of[host]) for host in allocation})
-            members = np.flatnonzero(np.isin(term.unit.unit_of, used))
-            place |= {int(host): int(capacity[host]) for host in members}
-        elif term.alternatives[start.alternative].host_uses[0].per is Per.WHOLE:
-            place |= {host: int(capacity[host]) for host in allocation}
-    return place
-
-
-def _hold(
-    profile: Profile,
-    alternative: Alternative | None,
-    slots: Mapping[int, int],
-    memory: Mapping[int, float],
-    begin: int,
-    end: int,
-) -> None:
-    """Take held slots, and what limits count of them, and memory over [begin, end)."""
-    if alternative is None or begin >= end or not (slots or memory):
-        return
-    one = flat("slots", 1.0)
-    uses = tuple(Use(use.index, Per.SLOT, one) for use in alternative.host_uses if _of_slots(use))
-    pools = tuple(Use(use.index, Per.SLOT, one) for use in alternative.pool_uses if _of_slots(use))
-    finish = None if end >= FOREVER else end
-    if slots:
-        profile.hold(Alternative(uses, pools), dict(slots), begin, finish)
-    for use in alternative.host_uses:
-        if memory and profile.table.host_resources[use.index].name == "mem":
-            hosts = np.fromiter(memory, np.int64, len(memory))
-            amounts = np.fromiter(memory.values(), float, len(memory))
-            profile.hold_amounts(use.index, hosts, amounts, begin, end)
 
 
 def memory_to_hold(

@@ -8,18 +8,12 @@ from dataclasses import dataclass, replace
 from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.resreq import HostTable, Simple, effective_requirement
-from ...model.resreq.evaluate import named
+from ...model.resreq import HostTable
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..placement.earliest import can_start
 from ..resolve import Resolver
-
-#: Resources whose value depends on what runs: a selection that names one is evaluated each cycle.
-BY_LOAD = frozenset(
-    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
-)
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +92,7 @@ class Requests:
         if not never and not self._ever_fits(demand):
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
-        dynamic = not never and self._depends_on_load(job)
+        dynamic = not never and self.resolver.depends_on_load(job)
         return Shape(len(self._shapes), job, demand, reserving, never, dynamic)
 
     def _ever_fits(self, demand: Demand) -> bool:
@@ -108,20 +102,6 @@ class Requests:
         """
         alone = [replace(demand, terms=(term,)) for term in demand.terms]
         return all(can_start(self.empty(), one, self.instance.now) for one in alone)
-
-    def _depends_on_load(self, job: Job) -> bool:
-        requirement = effective_requirement(self.instance, job).requirement
-        if isinstance(requirement, Simple):
-            simples = [requirement]
-        else:
-            simples = [term.requirement for term in requirement.terms]
-        for simple in simples:
-            names = set(named(simple.select, self.resolver.hosts)) | {
-                key.resource for key in simple.order or ()
-            }
-            if names & BY_LOAD:
-                return True
-        return False
 
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""

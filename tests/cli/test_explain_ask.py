@@ -62,7 +62,7 @@ def test_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_explain_as_json() -> None:
     record = json.loads(output("explain", "--example", "headline", "job5", "--format", "json"))
     found = sw.explain(sw.load(sw.example("headline")), "job5")
-    assert record == found.to_dict(0)
+    assert record == found.to_dict()
     assert record["suggestions"][0] == {
         "change": "with -n 1",
         "start": 0,

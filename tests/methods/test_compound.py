@@ -77,8 +77,9 @@ def test_terms_that_never_fit_one_after_another_are_no_obstacle_to_the_optimum()
     instance = problem(
         job("j", 5, ONE_AND_FOUR_BIG), cluster=Cluster((host("A", booleans=BIG), host("B")))
     )
-    (literal,) = plan(instance, "time-based").unplaced
-    assert "its terms together" in literal.reason
+    fallback = plan(instance, "time-based")["j"]
+    assert (fallback.method, fallback.start) == ("greedy", None)
+    assert "its terms together" in fallback.fallback
     found = plan(instance, "optimal", effort=10)
     assert (found.status, found["j"].start) == ("optimal", 0)
     assert validate(instance, found) == []

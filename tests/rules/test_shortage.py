@@ -6,7 +6,7 @@ import slotwise as sw
 from loop_lab import host, instance, job, running
 from slotwise.model.limits import Limit
 from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.rules.shortage import Reason, find_shortage, over
+from slotwise.solver.shortage import Reason, find_shortage, over
 
 
 def test_reasons_of_one_kind_differ_in_numbers_alone() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.plan import PlannedJob
-from ..availability.demand import Availability, Demand
-from ..availability.profile import Profile
-from ..placement.earliest import Start, earliest_start
-from ..problem import PlanningProblem
+from ..model.plan import PlannedJob
+from .availability.demand import Availability, Demand
+from .availability.profile import Profile
+from .placement.earliest import Start, earliest_start
+from .problem import PlanningProblem
 from .shortage import find_shortage
 
 

@@ -7,13 +7,13 @@ from itertools import chain
 
 import numpy as np
 
-from ..availability.demand import Availability, Demand, Room, TermDemand
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK, UNBOUND
-from ..availability.uses import Alternative, Per
-from ..placement import fits
-from ..placement.supply import busy_units
-from ..problem import PlanningProblem
+from .availability.demand import Availability, Demand, Room, TermDemand
+from .availability.resources import SLOTS
+from .availability.room import SLACK, UNBOUND
+from .availability.uses import Alternative, Per
+from .placement import fits
+from .placement.supply import busy_units
+from .problem import PlanningProblem
 
 
 class Reason:

@@ -1,0 +1,68 @@
+"""What a reservation keeps from other jobs until its start, as entries of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS, flat
+from ..availability.uses import Alternative, Per, Use
+from .earliest import Start
+
+
+def counts_slots(use: Use) -> bool:
+    """Whether a use counts job slots: the slots themselves, and limits on them."""
+    return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
+
+
+def whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
+    """All slots of a place: of whole hosts or units where the job shares them with nobody."""
+    capacity = plain.table.host_resources[SLOTS].capacity
+    place = dict(start.allocation)
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        if term.unit is not None and term.unit.excl:
+            used = sorted({int(term.unit.unit_of[host]) for host in allocation})
+            members = np.flatnonzero(np.isin(term.unit.unit_of, used))
+            place |= {int(host): int(capacity[host]) for host in members}
+        elif term.alternatives[start.alternative].host_uses[0].per is Per.WHOLE:
+            place |= {host: int(capacity[host]) for host in allocation}
+    return place
+
+
+def hold_slots(
+    profile: Profile,
+    alternative: Alternative | None,
+    slots: Mapping[int, int],
+    memory: Mapping[int, float],
+    begin: int,
+    end: int,
+) -> None:
+    """Take held slots, and what limits count of them, and memory over [begin, end)."""
+    if alternative is None or begin >= end or not (slots or memory):
+        return
+    one = flat("slots", 1.0)
+    uses = tuple(
+        Use(use.index, Per.SLOT, one) for use in alternative.host_uses if counts_slots(use)
+    )
+    pools = tuple(
+        Use(use.index, Per.SLOT, one) for use in alternative.pool_uses if counts_slots(use)
+    )
+    finish = None if end >= FOREVER else end
+    if slots:
+        profile.hold(Alternative(uses, pools), dict(slots), begin, finish)
+    for use in alternative.host_uses:
+        if memory and profile.table.host_resources[use.index].name == "mem":
+            hosts = np.fromiter(memory, np.int64, len(memory))
+            amounts = np.fromiter(memory.values(), float, len(memory))
+            profile.hold_amounts(use.index, hosts, amounts, begin, end)
+
+
+def hold_place(profile: Profile, demand: Demand, start: Start, now: int) -> None:
+    """Keep the slots of a future place from others from now until its start."""
+    alternative = demand.terms[0].alternatives[start.alternative]
+    slots = whole_place(demand, start, profile)
+    hold_slots(profile, alternative, slots, {}, now, start.time)

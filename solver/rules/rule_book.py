@@ -1,0 +1,265 @@
+"""The rule book for plans: what a demand has to heed of a moment's rules, and what is left out.
+
+The loop asks :mod:`.eligibility` in every cycle. A plan looks ahead, so each rule becomes part of
+the demand: hosts that are no candidates, hosts that are closed for a while, host sets of which one
+is used. What no demand can say is named instead, and nothing that it touches is called proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...model.cluster import BUILTIN_AMOUNTS
+from ...model.instance import Instance
+from ...model.queue import Queue
+from ..availability.arrays import BoolArray, IntArray
+from ..availability.calendar import Calendar
+from ..availability.demand import Demand, Floor, TermDemand
+from ..fairshare.admission import Admission, admissions
+from ..resolve import Resolver
+from .eligibility import Eligibility
+from .preempting import preempting_pairs
+from .situation import StandingCluster
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A rule that a plan does not consider, and the jobs that it touches.
+
+    may_help: it can only let a job start sooner, so that a start at now is the earliest all the
+    same.
+    """
+
+    rule: str
+    jobs: frozenset[str]
+    may_help: bool = False
+
+    def __str__(self) -> str:
+        shown = ", ".join(sorted(self.jobs)[:3])
+        more = f" and {len(self.jobs) - 3} more" if len(self.jobs) > 3 else ""
+        return f"not considered: {self.rule} (touches {shown}{more})"
+
+
+class RuleBook:
+    """The rules of an instance at its now, for the demands of its pending jobs."""
+
+    def __init__(self, instance: Instance, resolver: Resolver) -> None:
+        self.instance = instance
+        self.resolver = resolver
+        self.situation = StandingCluster(instance, resolver)
+        self.eligibility = Eligibility(
+            self.situation, [host.status for host in instance.cluster.hosts]
+        )
+        self.admissions = admissions(instance)
+        self._left_out: dict[tuple[str, bool], set[str]] = {}
+        self._values = self.eligibility.values() if self._loads_matter() else None
+
+    def _loads_matter(self) -> bool:
+        hosts = self.instance.cluster.hosts
+        limits = [
+            *(queue.thresholds for queue in self.instance.queues),
+            *(host.thresholds for host in hosts),
+        ]
+        return any(host.load for host in hosts) or any(item.sched or item.stop for item in limits)
+
+    def apply(self, demands: Sequence[Demand]) -> tuple[Demand, ...]:
+        """The demands with everything that they have to heed."""
+        found = tuple(self._heed(demand) for demand in demands)
+        for rule, jobs in self._always_left_out(found):
+            self._leave_out(rule, jobs)
+        return found
+
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What was left out, after :meth:`apply`."""
+        return tuple(
+            LeftOut(rule, frozenset(jobs), may_help)
+            for (rule, may_help), jobs in self._left_out.items()
+            if jobs
+        )
+
+    def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
+        self._left_out.setdefault((rule, may_help), set()).update(jobs)
+
+    # --- one job --------------------------------------------------------------------------------
+
+    def _heed(self, demand: Demand) -> Demand:
+        if demand.impossible:
+            return demand
+        demand = self._admitted(demand, self.admissions.get(demand.job.id, Admission()))
+        demand = self._loaded(demand)
+        demand = self._accepting(demand)
+        return self._selected_now(demand)
+
+    def _admitted(self, demand: Demand, admission: Admission) -> Demand:
+        """Shares and host partitions: one of several sets of hosts, or none at all."""
+        if admission.refused:
+            return replace(demand, impossible=admission.refused)
+        if admission.pooled:
+            self._leave_out("what slot pools let a queue have", [demand.job.id])
+        if admission.hosts is None:
+            return demand
+        names = self.situation.names
+        label = np.full(len(names), -1, dtype=np.int64)
+        for number, hosts in enumerate(admission.hosts):
+            label[[name in hosts for name in names]] = number
+        if len(admission.hosts) > 1 and len(demand.terms) > 1:
+            self._leave_out(
+                "host partitions, for the terms of a compound requirement", [demand.job.id]
+            )
+        terms = tuple(_in_one_set(term, label) for term in demand.terms)
+        return _or_impossible(
+            replace(demand, terms=terms), "does not fit on the hosts of its partitions"
+        )
+
+    def _loaded(self, demand: Demand) -> Demand:
+        """loadSched: closed while the load is as reported; amounts are looked at when it starts."""
+        limits = [demand.queue.thresholds, *(h.thresholds for h in self.instance.cluster.hosts)]
+        names = {name for item in limits for name in item.sched}
+        closed = np.zeros(len(self.situation.names), dtype=bool)
+        floors: list[Floor] = []
+        for name in sorted(names):
+            floor = self._floor(demand.queue, name)
+            if floor is not None:
+                floors.append(floor)
+                continue
+            beyond = self.eligibility.beyond_one(demand.queue.thresholds, name)
+            if (beyond & (self.situation.reserved_load(name) != 0)).any():
+                self._leave_out(
+                    f"that {name} falls when running jobs end", [demand.job.id], may_help=True
+                )
+            closed |= beyond
+        if floors:
+            self._leave_out("loadSched of memory beside other planned jobs", [demand.job.id])
+            demand = replace(demand, floors=tuple(floors))
+        if not closed.any():
+            return demand
+        touched = any(closed[term.candidates].any() for term in demand.terms)
+        if touched:
+            self._leave_out("that loads may fall", [demand.job.id], may_help=True)
+        terms = tuple(_without(term, closed) for term in demand.terms)
+        return _or_impossible(
+            replace(demand, terms=terms),
+            f"{self.eligibility.why_load(demand.queue.name)}: no start from load is known",
+        )
+
+    def _floor(self, queue: Queue, name: str) -> Floor | None:
+        """loadSched of an amount as the least that is free at a start, None for a load index."""
+        if name not in BUILTIN_AMOUNTS:
+            return None
+        for index, resource in enumerate(self.situation.table.host_resources):
+            if resource.name == name:
+                own = [h.thresholds.sched.get(name, 0.0) for h in self.instance.cluster.hosts]
+                least = np.maximum(np.array(own), queue.thresholds.sched.get(name, 0.0))
+                return Floor(index, least)
+        return None
+
+    def _accepting(self, demand: Demand) -> Demand:
+        """JOB_ACCEPT_INTERVAL of hosts that have just taken a job."""
+        interval = self.eligibility.interval(demand.queue)
+        if not interval:
+            return demand
+        until = self.situation.last_accepted + interval
+        closed = [
+            (until == time, int(time))
+            for time in np.unique(until[until > self.situation.now]).tolist()
+        ]
+        if len(self.instance.pending) > 1:
+            self._leave_out("JOB_ACCEPT_INTERVAL between planned jobs", [demand.job.id])
+        return _closed_until(demand, closed)
+
+    def _selected_now(self, demand: Demand) -> Demand:
+        """A selection by what is free: what it says now holds now; later it may say otherwise."""
+        if not self.resolver.selects_by_load(demand.job):
+            return demand
+        if self._values is None:
+            self._values = self.eligibility.values()
+        now = self.resolver.with_values(self._values).demand(demand.job)
+        said = self.resolver.with_values(self._reported()).demand(demand.job)
+        self._leave_out(
+            "selections by what is free, after now", [demand.job.id], may_help=not said.impossible
+        )
+        hosts = len(self.situation.names)
+        closed = ~_candidates(now, hosts) & _candidates(demand, hosts)
+        gone = ~_candidates(said, hosts)
+        if gone.any():
+            terms = tuple(_without(term, gone) for term in demand.terms)
+            demand = _or_impossible(
+                replace(demand, terms=terms), said.impossible or "no host meets its requirement"
+            )
+        return _closed_until(demand, [(closed, self.situation.now + 1)])
+
+    def _reported(self) -> dict[str, np.ndarray]:
+        """What hosts would have available without any job, as they report it."""
+        found = dict(self._values or {})
+        for index, resource in enumerate(self.situation.table.host_resources):
+            if resource.name in (*BUILTIN_AMOUNTS, "slots"):
+                amounts = self.situation.free_now.reported(index)
+                found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
+        return found
+
+    # --- the whole instance ---------------------------------------------------------------------
+
+    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[tuple[str, list[str]]]:
+        """Rules that change what runs, which no plan of starts can say."""
+        pairs = preempting_pairs(self.instance)
+        queues = {name for pair in pairs for name in pair}
+        yield "preemption", [d.job.id for d in demands if d.queue.name in queues]
+        stopped = any(
+            self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
+            for run in self.instance.running
+            for host in run.allocation
+            if self.eligibility.watches_load
+        )
+        if stopped:
+            yield "loadStop, which would suspend running jobs", [d.job.id for d in demands]
+
+
+def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
+    """The term on hosts of one label, beside what same[] asks."""
+    inside = label[term.candidates] >= 0
+    term = replace(term, candidates=term.candidates[inside])
+    if len(np.unique(label[term.candidates])) <= 1:
+        return term
+    ways = term.same or (np.zeros(len(label), dtype=np.int64),)
+    width = int(label.max()) + 1
+    both = tuple(np.where((way >= 0) & (label >= 0), way * width + label, -1) for way in ways)
+    return replace(term, same=both)
+
+
+def _without(term: TermDemand, closed: BoolArray) -> TermDemand:
+    return replace(term, candidates=term.candidates[~closed[term.candidates]])
+
+
+def _or_impossible(demand: Demand, reason: str) -> Demand:
+    if all(term.candidates.size for term in demand.terms):
+        return demand
+    return replace(demand, impossible=reason)
+
+
+def _candidates(demand: Demand, hosts: int) -> BoolArray:
+    mask = np.zeros(hosts, dtype=bool)
+    for term in demand.terms:
+        mask[term.candidates] = True
+    return mask
+
+
+def _closed_until(demand: Demand, closed: Sequence[tuple[BoolArray, int]]) -> Demand:
+    closed = [(mask, until) for mask, until in closed if mask.any()]
+    if not closed:
+        return demand
+    calendar = demand.calendar or Calendar()
+    return replace(
+        demand, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed))
+    )
+
+
+def by_job(left_out: Iterable[LeftOut]) -> Mapping[str, list[LeftOut]]:
+    """What was left out, by the job that it touches."""
+    found: dict[str, list[LeftOut]] = {}
+    for item in left_out:
+        for job in item.jobs:
+            found.setdefault(job, []).append(item)
+    return found
