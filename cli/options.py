@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EBADF
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -74,12 +76,23 @@ def read_source(source: Path) -> Instance:
     from ..model.formats import load_with_warnings, loads_with_warnings
 
     if str(source) == "-":
-        instance, warnings = loads_with_warnings(sys.stdin.buffer.read(), "<stdin>")
+        instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
     for warning in warnings:
         typer.echo(f"slotwise: warning: {warning}", err=True)
     return instance
+
+
+def _standard_input() -> bytes:
+    """All of standard input; InputError if it is closed or cannot be read."""
+    try:
+        if sys.stdin is None:
+            raise OSError(EBADF, os.strerror(EBADF))
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
+        raise InputError([problem]) from error
 
 
 @contextmanager

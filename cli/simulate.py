@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .atomic import check_output, whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import Example, Format, FormatOption
@@ -126,6 +127,8 @@ def simulate(
         return
     if jobs is not None:
         check_path(jobs)
+    if checkpoint is not None:
+        check_output(checkpoint)
     with stop_on_signal() as stopped:
         workload = _read(log, keep_going)
         if resume is None:
@@ -216,8 +219,6 @@ def _load(path: Path, **options: Any) -> Checkpoint:
 
 def _stop(session: Replay, checkpoint: Path | None) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
-    from .atomic import whole_file
-
     done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
     if checkpoint is None:
         _tell(f"{done} ended; nothing was written (no --checkpoint)")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .atomic import whole_file
+from .atomic import check_output, whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
 from .replay_progress import progress_bar
@@ -62,7 +62,7 @@ def wants_loop(path: Path, options: LoopOptions) -> bool:
     return path.suffix.lower() in INSTANCE_SUFFIXES or options.given or is_acct(path)
 
 
-def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
+def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
     """Simulate and write what was asked for; name: of the input in the output, None for its path.
 
     Raises InputError for input or options that make no sense.
@@ -72,11 +72,12 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
 
     if options.jobs is not None:
         check_path(options.jobs)
-    if options.log is not None and not options.log.parent.is_dir():
-        check_path(options.log, suffixes=())
+    for path in (options.log, options.checkpoint):
+        if path is not None:
+            check_output(path)
     series = _series(options)
     with stop_on_signal() as stopped:
-        instance = _instance(path, options)
+        instance = _instance(source, options)
         session = _session(instance, options)
         if series is not None:
             _only_with_policies(instance)
@@ -98,7 +99,7 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
-    typer.echo(_render(name or str(path), result, metrics, options.format))
+    typer.echo(_render(name or str(source), result, metrics, options.format))
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
