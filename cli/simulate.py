@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .atomic import check_output, whole_file
+from .checkpointing import CheckpointEvery, Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import Example, Format, FormatOption
@@ -58,6 +58,7 @@ def simulate(
         Path | None,
         typer.Option(help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False),
     ] = None,
+    checkpoint_every: CheckpointEvery = None,
     resume: Annotated[
         Path | None, typer.Option(help="Go on from a checkpoint.", show_default=False)
     ] = None,
@@ -119,6 +120,7 @@ def simulate(
         format=format,
         keep_going=keep_going,
         checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
         resume=resume,
     )
     if wants_loop(log, options):
@@ -127,8 +129,7 @@ def simulate(
         return
     if jobs is not None:
         check_path(jobs)
-    if checkpoint is not None:
-        check_output(checkpoint)
+    checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     with stop_on_signal() as stopped:
         workload = _read(log, keep_going)
         if resume is None:
@@ -139,10 +140,11 @@ def simulate(
         _tell_left_out(session.workload.left_out)
         with _progress(session) as show:
             while not stopped() and session.advance():
+                checkpoints.when_due(lambda: session.checkpoint().to_json())
                 show()
         result = session.result()
         if not result.complete:
-            _stop(session, checkpoint)
+            _stop(session, checkpoints)
         metrics = measure(result)
         if jobs is not None:
             write_records(_records(result), jobs)
@@ -197,14 +199,10 @@ def _tell(text: str) -> None:
 def _load(path: Path, **options: Any) -> Checkpoint:
     """The checkpoint, which no option given beside it may contradict."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.checkpoint import read_checkpoint
     from ..solver.replay import Checkpoint
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-    saved = Checkpoint.from_json(text, str(path))
+    saved = Checkpoint.from_json(read_checkpoint(path), str(path))
     problems = [
         Problem(
             f"made with --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path)
@@ -217,15 +215,14 @@ def _load(path: Path, **options: Any) -> Checkpoint:
     return saved
 
 
-def _stop(session: Replay, checkpoint: Path | None) -> None:
+def _stop(session: Replay, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
-    if checkpoint is None:
+    if checkpoints.path is None:
         _tell(f"{done} ended; nothing was written (no --checkpoint)")
     else:
-        with whole_file(checkpoint) as file:
-            file.write(session.checkpoint().to_json().encode())
-        _tell(f"{done} ended; go on with --resume {checkpoint}")
+        checkpoints.write(session.checkpoint().to_json())
+        _tell(f"{done} ended; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .atomic import check_output, whole_file
+from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
 from .replay_progress import progress_bar
@@ -41,6 +42,7 @@ class LoopOptions:
     format: str = "text"
     keep_going: bool = False
     checkpoint: Path | None = None
+    checkpoint_every: str | None = None
     resume: Path | None = None
 
     @property
@@ -67,14 +69,15 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
     Raises InputError for input or options that make no sense.
     """
+    from ..solver.loop.checkpoints import save
     from ..solver.loop.metrics import measure
     from .stopping import stop_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
-    for path in (options.log, options.checkpoint):
-        if path is not None:
-            check_output(path)
+    if options.log is not None:
+        check_output(options.log)
+    checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
     with stop_on_signal() as stopped:
         instance = _instance(source, options)
@@ -84,10 +87,11 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
             session.recorder = lambda record, world: series.record(world.order, record.time)
         with _progress(session) as show:
             while not stopped() and session.advance():
+                checkpoints.when_due(lambda: save(session))
                 show()
         result = session.result()
         if not result.complete:
-            _stop(session, options.checkpoint)
+            _stop(session, checkpoints)
     for note in result.notes:
         _tell(note)
     if options.jobs is not None:
@@ -153,12 +157,13 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 
 
 def _session(instance: Instance, options: LoopOptions) -> Session:
+    from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
     from ..solver.methods.settings import Settings
 
     if options.resume is not None:
-        session = load(_text(options.resume), instance, source=str(options.resume))
+        session = load(read_checkpoint(options.resume), instance, source=str(options.resume))
         _no_contradiction(session, options)
         return session
     settings = Settings.of(
@@ -202,27 +207,16 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
-def _text(path: Path) -> str:
-    from ..model.errors import InputError, Problem
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-
-
-def _stop(session: Session, checkpoint: Path | None) -> None:
+def _stop(session: Session, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.loop.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.started} jobs started"
-    if checkpoint is None:
+    if checkpoints.path is None:
         _tell(f"{done}; nothing was written (no --checkpoint)")
     else:
-        with whole_file(checkpoint) as file:
-            file.write(save(session).encode())
-        _tell(f"{done}; go on with --resume {checkpoint}")
+        checkpoints.write(save(session))
+        _tell(f"{done}; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 
