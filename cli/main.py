@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,6 +24,7 @@ from .resreq import resreq
 from .show import show
 from .simulate import simulate
 from .solve import solve
+from .streams import guarded_streams
 
 app = typer.Typer(
     name="slotwise",
@@ -58,6 +60,16 @@ def _global(
 def main() -> None:
     """Run the command line; every error a user can cause ends in a message and an exit code."""
     try:
+        with guarded_streams():
+            _run()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _complain(f"{place}{error.strerror or error}")
+        sys.exit(Exit.BAD_INPUT)
+
+
+def _run() -> None:
+    try:
         app()
     except InputError as error:
         _complain(str(error))
@@ -72,10 +84,6 @@ def main() -> None:
         if leaving.code == Exit.INTERRUPTED:
             _interrupted()
         raise
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing more to say to it.
-        sys.stderr.close()
-        sys.exit(Exit.DONE)
 
 
 def _interrupted() -> NoReturn:
@@ -85,5 +93,6 @@ def _interrupted() -> NoReturn:
 
 
 def _complain(text: str) -> None:
-    for line in text.splitlines():
-        typer.echo(f"slotwise: {line}", err=True)
+    with suppress(OSError):  # nowhere to say it: the exit code still does
+        for line in text.splitlines():
+            typer.echo(f"slotwise: {line}", err=True)

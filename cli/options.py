@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EBADF
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -78,15 +80,6 @@ def tell(text: str) -> None:
     typer.echo(f"slotwise: {text}", err=True)
 
 
-def read_text(path: Path) -> str:
-    """A text file that the command line names; InputError if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-
-
 def read_instance(file: Path | None, example: str | None) -> Instance:
     """The instance of a file, of standard input or of a shipped example; warnings go to stderr.
 
@@ -109,12 +102,23 @@ def read_source(source: Path) -> Instance:
     from ..model.formats import load_with_warnings, loads_with_warnings
 
     if str(source) == "-":
-        instance, warnings = loads_with_warnings(sys.stdin.buffer.read(), "<stdin>")
+        instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
     for warning in warnings:
         typer.echo(f"slotwise: warning: {warning}", err=True)
     return instance
+
+
+def _standard_input() -> bytes:
+    """All of standard input; InputError if it is closed or cannot be read."""
+    try:
+        if sys.stdin is None:
+            raise OSError(EBADF, os.strerror(EBADF))
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
+        raise InputError([problem]) from error
 
 
 @contextmanager

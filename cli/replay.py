@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .atomic import whole_file
+from .checkpointing import CheckpointEvery, Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import (
@@ -20,7 +20,6 @@ from .options import (
     JobsFile,
     KeepGoing,
     ResumeFile,
-    read_text,
     tell,
 )
 from .replay_progress import progress_bar
@@ -52,6 +51,7 @@ def replay(
     schedule_after: ScheduleAfterOption = None,
     keep_going: KeepGoing = False,
     checkpoint: CheckpointFile = None,
+    checkpoint_every: CheckpointEvery = None,
     resume: ResumeFile = None,
 ) -> None:
     """Replay an SWF log on one pool of processors under a policy; print the metrics.
@@ -66,6 +66,7 @@ def replay(
     _only_swf(log)
     if jobs is not None:
         check_path(jobs)
+    checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     with stop_on_signal() as stopped:
         workload = _read(log, keep_going)
         if resume is None:
@@ -76,10 +77,11 @@ def replay(
         _tell_left_out(session.workload)
         with _progress(session) as show:
             while not stopped() and session.advance():
+                checkpoints.when_due(lambda: session.checkpoint().to_json())
                 show()
         result = session.result()
         if not result.complete:
-            _stop(session, checkpoint)
+            _stop(session, checkpoints)
         metrics = measure(result)
         if jobs is not None:
             write_records(_records(result), jobs)
@@ -115,9 +117,10 @@ def _tell_left_out(workload: Workload) -> None:
 def _load(path: Path, **options: Any) -> Checkpoint:
     """The checkpoint, which no option given beside it may contradict."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.checkpoint import read_checkpoint
     from ..solver.replay import Checkpoint
 
-    saved = Checkpoint.from_json(read_text(path), str(path))
+    saved = Checkpoint.from_json(read_checkpoint(path), str(path))
     problems = [
         Problem(
             f"made with --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path)
@@ -130,15 +133,14 @@ def _load(path: Path, **options: Any) -> Checkpoint:
     return saved
 
 
-def _stop(session: Replay, checkpoint: Path | None) -> None:
+def _stop(session: Replay, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
-    if checkpoint is None:
+    if checkpoints.path is None:
         tell(f"{done} ended; nothing was written (no --checkpoint)")
     else:
-        with whole_file(checkpoint) as file:
-            file.write(session.checkpoint().to_json().encode())
-        tell(f"{done} ended; go on with --resume {checkpoint}")
+        checkpoints.write(session.checkpoint().to_json())
+        tell(f"{done} ended; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .checkpointing import CheckpointEvery
 from .options import (
     CheckpointFile,
     Example,
@@ -78,6 +79,7 @@ def simulate(
     format: FormatOption = "text",
     keep_going: KeepGoing = False,
     checkpoint: CheckpointFile = None,
+    checkpoint_every: CheckpointEvery = None,
     resume: ResumeFile = None,
     policy: Moved = None,
     procs: Moved = None,
@@ -104,6 +106,7 @@ def simulate(
         format=format,
         keep_going=keep_going,
         checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
         resume=resume,
     )
     run_loop(source, options, example)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .atomic import whole_file
+from .atomic import check_output, whole_file
+from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
-from .options import read_instance, read_text, tell
+from .options import read_instance, tell
 from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -40,34 +41,38 @@ class LoopOptions:
     format: str = "text"
     keep_going: bool = False
     checkpoint: Path | None = None
+    checkpoint_every: str | None = None
     resume: Path | None = None
 
 
-def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
+def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
     """Simulate and write what was asked for; name: of the input in the output, None for its path.
 
     Raises InputError for input or options that make no sense.
     """
+    from ..solver.loop.checkpoints import save
     from ..solver.loop.metrics import measure
     from .stopping import stop_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
-    if options.log is not None and not options.log.parent.is_dir():
-        check_path(options.log, suffixes=())
+    if options.log is not None:
+        check_output(options.log)
+    checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
     with stop_on_signal() as stopped:
-        instance = _instance(path, options)
+        instance = _instance(source, options)
         session = _session(instance, options)
         if series is not None:
             _only_with_policies(instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
         with _progress(session) as show:
             while not stopped() and session.advance():
+                checkpoints.when_due(lambda: save(session))
                 show()
         result = session.result()
         if not result.complete:
-            _stop(session, options.checkpoint)
+            _stop(session, checkpoints)
     for note in result.notes:
         tell(note)
     if options.jobs is not None:
@@ -79,7 +84,7 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
-    typer.echo(_render(name or str(path), result, metrics, options.format))
+    typer.echo(_render(name or str(source), result, metrics, options.format))
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
@@ -122,12 +127,13 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
 
 
 def _session(instance: Instance, options: LoopOptions) -> Session:
+    from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
     from ..solver.methods.registry import settings_for
 
     if options.resume is not None:
-        session = load(read_text(options.resume), instance, source=str(options.resume))
+        session = load(read_checkpoint(options.resume), instance, source=str(options.resume))
         _no_contradiction(session, options)
         return session
     settings = settings_for(
@@ -171,17 +177,16 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
-def _stop(session: Session, checkpoint: Path | None) -> None:
+def _stop(session: Session, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.loop.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.started} jobs started"
-    if checkpoint is None:
+    if checkpoints.path is None:
         tell(f"{done}; nothing was written (no --checkpoint)")
     else:
-        with whole_file(checkpoint) as file:
-            file.write(save(session).encode())
-        tell(f"{done}; go on with --resume {checkpoint}")
+        checkpoints.write(save(session))
+        tell(f"{done}; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 

@@ -35,7 +35,6 @@ def _names(instance: Instance) -> Iterator[Finding]:
     cluster = instance.cluster
     sections: dict[str, Iterable[str]] = {
         "resources": [item.name for item in cluster.resources],
-        "shared_resources": [item.name for item in cluster.shared],
         "queues": [queue.name for queue in instance.queues],
         "applications": [profile.name for profile in instance.applications],
         "users": [user.name for user in instance.users],
@@ -49,6 +48,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
             if name in seen:
                 yield Finding((section, index, "name"), f"{name} is already defined")
             seen.add(name)
+    yield from _locations(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:
@@ -63,6 +63,19 @@ def _names(instance: Instance) -> Iterator[Finding]:
             hint = nearest(user.name[:-1], shares)
             message = f"unknown user group {user.name[:-1]!r}{hint}"
             yield Finding(("users", index, "name"), message, undefined=True)
+
+
+def _locations(instance: Instance) -> Iterator[Finding]:
+    """A shared resource may have several locations, but no host reaches two of them (RSV-10)."""
+    every = frozenset(host.name for host in instance.cluster.hosts)
+    reached: dict[str, set[str]] = {}
+    for index, item in enumerate(instance.cluster.shared):
+        hosts = every if item.hosts is None else item.hosts
+        before = reached.setdefault(item.name, set())
+        if twice := sorted(hosts & before):
+            message = f"{item.name} is already defined for {twice[0]}: a host reaches one location"
+            yield Finding(("shared_resources", index, "hosts"), message)
+        before |= hosts
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
