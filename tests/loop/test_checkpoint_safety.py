@@ -22,7 +22,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.workload import Workload
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.settings import Settings
+from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.replay import POLICIES, Checkpoint, Replay
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -44,7 +44,7 @@ def some_log(count: int = 12, seed: int = 1) -> Workload:
 @cache
 def loop_text() -> str:
     instance = sw.load(sw.example("headline"))
-    session = Session(instance, Settings.of(instance, reservation="time-based"), keep_log=True)
+    session = Session(instance, settings_for(instance, reservation="time-based"), keep_log=True)
     session.begin()
     for _ in range(3):
         session.advance()
@@ -159,7 +159,7 @@ def test_content_that_was_sealed_but_makes_no_sense_is_refused_or_goes_on(
 @quick
 @given(workloads(), st.integers(0, 5))
 def test_sealing_loses_nothing(instance: Instance, steps: int) -> None:
-    session = Session(instance, Settings.of(instance), keep_log=True)
+    session = Session(instance, settings_for(instance), keep_log=True)
     session.begin()
     for _ in range(steps):
         session.advance()
