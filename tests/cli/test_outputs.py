@@ -35,7 +35,7 @@ def log(tmp_path: Path) -> str:
 #: Every option that names a file to write: the command, and what the file then has to begin with.
 WRITERS: dict[str, tuple[Callable[[str], list[str]], bytes]] = {
     "generate": (lambda _: ["generate", "--hosts", "3", "--running", "2", "-o"], b"format: "),
-    "replay --jobs": (lambda log: ["simulate", log, "--jobs"], b"job,submit"),
+    "replay --jobs": (lambda log: ["replay", log, "--jobs"], b"job,submit"),
     "loop --jobs": (lambda _: ["simulate", HEADLINE, "--jobs"], b"job,"),
     "loop --cycle-log": (lambda _: ["simulate", HEADLINE, "--cycle-log"], b"{"),
 }
@@ -164,7 +164,7 @@ def test_what_is_our_own_standard_output_is_not_replaced(tmp_path: Path, log: st
     target = tmp_path / "all.csv"
     with target.open("ab") as file:
         subprocess.run(
-            [*RUN, "simulate", log, "--jobs", str(target)], stdout=file, check=True, timeout=60
+            [*RUN, "replay", log, "--jobs", str(target)], stdout=file, check=True, timeout=60
         )
     text = target.read_text()
     assert text.startswith("job,submit")
@@ -278,7 +278,7 @@ def test_messages_that_nobody_can_read_do_not_spoil_the_answer(
     log = tmp_path / "two.swf"
     log.write_text(SWF + "nonsense\n")
     out = tmp_path / "out.csv"
-    arguments = ["simulate", str(log), "--keep-going", "--jobs", str(out)]
+    arguments = ["replay", str(log), "--keep-going", "--jobs", str(out)]
     if how == "closed":
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" 2>&-', "sh", *RUN, *arguments],
