@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 from slotwise.model.formats.pool import load_pool
+from slotwise.model.objective import objective_named
 from slotwise.solver.optimal.aggregate import pool_of
-from slotwise.solver.optimal.objectives import Objective
+from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.orders import rule_order
@@ -64,9 +65,10 @@ def main() -> None:
 def _pool(problem: PlanningProblem) -> PoolProblem:
     now = problem.instance.now
     alone = {demand.job.id: now for demand in problem.demands}
-    found = pool_of(problem, problem.demands, Objective("total-start", now), alone)
+    costs = Costs.of(objective_named("total-start"), problem.demands, now)
+    found = pool_of(problem, problem.demands, costs, alone)
     assert found is not None
-    return found[0]
+    return found.pool
 
 
 def _blocks(pool: PoolProblem, end: int) -> list[tuple[int, int, int]]:

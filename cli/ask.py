@@ -21,6 +21,8 @@ SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
 
 Listed = list[str] | None
+User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
+FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
 
 
 def ask(
@@ -41,12 +43,8 @@ def ask(
     explore: Annotated[
         bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
     ] = False,
-    user: Annotated[
-        str, typer.Option(help="Who submits: limits and queues depend on it.")
-    ] = "user",
-    from_host: Annotated[
-        str, typer.Option("--from", help="Submission host, for type==local.")
-    ] = "",
+    user: User = "user",
+    from_host: FromHost = "",
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,

@@ -1,41 +1,196 @@
-"""Output files that are whole or not there at all."""
+"""The one way in which commands write files: whole or not at all, and what was there stays itself.
+
+A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What is
+no regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a file
+that is this process's own standard output.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
+import signal
+import stat
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from types import FrameType
+from typing import BinaryIO, NoReturn, cast
 
 from ..model.errors import InputError, Problem
+from .exits import Exit
+
+#: Bytes of an output that is written in place that are kept in memory before they go to disk.
+_SPOOLED = 2**24
+_STDOUT, _STDERR = 1, 2
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that replaces `path` when the block ends well, and vanishes when it does not.
+    """A binary file that takes the place of `path` when the block ends well, else it vanishes.
 
     Raises InputError if the file cannot be written.
     """
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
+    with _complaints(path), _terminable():
+        there = _status(path)
+        if there is not None and (stream := _own_stream(there)) is not None:
+            with os.fdopen(os.dup(stream), "wb") as file:
                 yield file
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            with suppress(FileNotFoundError):  # an interrupt may come once it has its place
-                os.unlink(name)
-            raise
-    except OSError as error:
-        reason = f"cannot be written: {error.strerror or error}"
-        raise InputError([Problem(reason, str(path))]) from error
+        elif there is not None and not stat.S_ISREG(there.st_mode):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), "wb") as file:
+                yield file
+        else:
+            target = os.path.realpath(path)
+            if there is not None and not os.access(target, os.W_OK):
+                raise PermissionError(13, "Permission denied")
+            replaced = _replacing(target, there) if _may_replace(target, there) else None
+            with replaced or _in_place(target) as file:
+                yield file
 
 
-def _umask() -> int:
-    """The process's mask; it can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def check_output(path: Path) -> None:
+    """Raise InputError where no file can be written, before any work is done for it."""
+    with _complaints(path):
+        there = _status(path)
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise IsADirectoryError(21, "Is a directory")
+        if there is None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+            raise FileNotFoundError(2, "no such folder")
+
+
+def is_special(path: Path) -> bool:
+    """Whether something stands there that is neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def _complaints(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError([Problem(f"cannot be written: {reason}", str(path))]) from error
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Of what the path leads to; None where there is nothing yet."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _own_stream(there: os.stat_result) -> int | None:
+    """Standard output or error if that is where the path leads: replacing it would lose text."""
+    for stream in (_STDOUT, _STDERR):
+        with suppress(OSError):
+            mine = os.fstat(stream)
+            if stat.S_ISREG(mine.st_mode) and os.path.samestat(mine, there):
+                return stream
+    return None
+
+
+def _may_replace(target: str, there: os.stat_result | None) -> bool:
+    """Whether a new file can be all that the present one is."""
+    if there is None:
+        return True
+    own = there.st_uid == os.geteuid() and there.st_gid in (os.getegid(), *os.getgroups())
+    return (
+        there.st_nlink == 1
+        and (own or os.geteuid() == 0)
+        and os.access(os.path.dirname(target), os.W_OK | os.X_OK)
+    )
+
+
+@contextmanager
+def _replacing(target: str, there: os.stat_result | None) -> Iterator[BinaryIO]:
+    """A new file beside `target` that is renamed to it once it is safely on disk."""
+    folder = os.path.dirname(target)
+    name = os.path.join(folder, f".slotwise-{secrets.token_hex(8)}.tmp")
+    mode = 0o666 if there is None else 0o600
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            if there is not None:
+                if (there.st_uid, there.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(handle, there.st_uid, there.st_gid)
+                os.fchmod(handle, stat.S_IMODE(there.st_mode))
+            os.fsync(handle)
+        os.replace(name, target)
+    except BaseException:
+        with suppress(FileNotFoundError):  # an interrupt may come once it has its place
+            os.unlink(name)
+        raise
+    _keep_name(folder)
+
+
+def _keep_name(folder: str) -> None:
+    """Bring the folder's list of names to disk, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _in_place(target: str) -> Iterator[BinaryIO]:
+    """Content for an existing file that keeps its identity; written once all of it is there.
+
+    The room on disk is taken first, so that a full disk leaves the file as it was.
+    """
+    with tempfile.SpooledTemporaryFile(_SPOOLED) as content:
+        yield cast("BinaryIO", content)
+        size = content.tell()
+        content.seek(0)
+        with _undisturbed(), open(target, "r+b") as file:
+            before = os.fstat(file.fileno()).st_size
+            try:
+                if size > before:
+                    os.posix_fallocate(file.fileno(), 0, size)
+            except OSError:
+                file.truncate(before)
+                raise
+            shutil.copyfileobj(content, file)
+            file.truncate(size)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait for the end of the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl-C, so that no half-written file stays."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def leave(_number: int, _frame: FrameType | None) -> NoReturn:
+        sys.exit(Exit.TERMINATED)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -11,7 +11,6 @@ import typer
 
 from .exits import Exit
 from .options import read_source
-from .output import capped
 
 
 def check(
@@ -26,7 +25,7 @@ def check(
 
     Exit codes: 0 all are right, 2 some are not.
     """
-    from ..model.errors import InputError
+    from ..model.errors import InputError, report
 
     wrong = False
     for file in files:
@@ -34,7 +33,7 @@ def check(
             instance = read_source(file)
         except InputError as error:
             wrong = True
-            for line in capped([str(problem) for problem in error.problems]):
+            for line in report(error.problems):
                 typer.echo(f"slotwise: {line}", err=True)
             continue
         cluster = instance.cluster

@@ -9,7 +9,8 @@ class Exit(IntEnum):
     """What a command's exit code says.
 
     DONE. FAILED: a check failed, or infeasible under --strict. BAD_INPUT. STOPPED: early, with a
-    partial answer. INTERRUPTED: by Ctrl-C before there was any answer (128 + SIGINT, as shells do).
+    partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before there was any answer (128
+    and the number of the signal, as shells do).
     """
 
     DONE = 0
@@ -17,3 +18,4 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     STOPPED = 3
     INTERRUPTED = 130
+    TERMINATED = 143

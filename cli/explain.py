@@ -80,7 +80,7 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(instance: Instance, found: Explanation) -> str:
     from ..model.time_text import clock_text, duration_text
-    from ..solver.pending_reasons import counted
+    from ..solver.shortage import counted
     from .tables import hosts_text, new_table, table_text
 
     lines = [placed_text(instance, found.outlook.job.id, found.outlook, found.method)]

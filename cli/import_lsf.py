@@ -9,7 +9,33 @@ from typing import Annotated
 import typer
 
 from ..model.errors import InputError
+from .import_snapshot import Output
 from .output import write_instance
+
+At = Annotated[
+    str | None,
+    typer.Option(
+        help="Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
+        "Default: the present time, for conditions only.",
+        show_default=False,
+    ),
+]
+Hosts = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `lshosts -w` printed: processors and memory of hosts. "
+        "Default: CONFDIR/lshosts if it is there.",
+        show_default=False,
+    ),
+]
+Processors = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
+        show_default=False,
+        metavar="[HOST=]N",
+    ),
+]
 
 
 def lsf(
@@ -26,37 +52,11 @@ def lsf(
     cluster: Annotated[
         str, typer.Option(help="Cluster, where the directory has several.", show_default=False)
     ] = "",
-    at: Annotated[
-        str | None,
-        typer.Option(
-            help="Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
-            "Default: the present time, for conditions only.",
-            show_default=False,
-        ),
-    ] = None,
+    at: At = None,
     user: Annotated[str, typer.Option(help="User for #if user(…).", show_default=False)] = "",
-    lshosts: Annotated[
-        Path | None,
-        typer.Option(
-            help="What `lshosts -w` printed: processors and memory of hosts. "
-            "Default: CONFDIR/lshosts if it is there.",
-            show_default=False,
-        ),
-    ] = None,
-    ncpus: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
-            show_default=False,
-            metavar="[HOST=]N",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."
-        ),
-    ] = None,
+    lshosts: Hosts = None,
+    ncpus: Processors = None,
+    output: Output = None,
 ) -> None:
     """Turn a directory of LSF configuration into an instance (docs/import.md).
 

@@ -128,7 +128,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.lsf_state.bjobs import read_bjobs
     from ..model.lsf_state.bqueues import read_bqueues
     from ..model.lsf_state.share_tables import read_bhpart
-    from ..model.lsf_state.values import Calendar
+    from ..model.lsf_state.values import PrintedTimes
 
     problems: list[Problem] = []
 
@@ -141,7 +141,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
                 problems.extend(error.problems)
         return found if texts else None
 
-    calendar = Calendar(reference)
+    calendar = PrintedTimes(reference)
     jobs = read(lambda text: read_bjobs(text, calendar), printed.bjobs) or []
     hosts = read(read_bhosts, printed.bhosts)
     queues = read(read_bqueues, printed.bqueues)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .atomic import whole_file
+from .atomic import check_output, is_special, whole_file
 
 SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 
@@ -18,15 +18,15 @@ SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Whether a file of records can be written there, before any work is done.
 
+    A FIFO, terminal or device may have any name; it gets CSV unless its name says otherwise.
     Raises InputError for an unknown suffix, a missing folder, or Parquet without pyarrow.
     """
     from ..model.errors import InputError, Problem
 
-    if suffixes and not path.name.endswith(tuple(suffixes)):
+    if suffixes and not path.name.endswith(tuple(suffixes)) and not is_special(path):
         known = ", ".join(suffixes)
         raise InputError([Problem(f"takes a name that ends in one of {known}", str(path))])
-    if not path.parent.is_dir():
-        raise InputError([Problem("cannot be written: no such folder", str(path))])
+    check_output(path)
     if path.name.endswith(".parquet"):
         try:
             import pyarrow  # noqa: F401

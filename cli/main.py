@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -17,13 +18,14 @@ from .exits import Exit
 from .explain import explain
 from .generate import generate
 from .importer import app as importers
-from .output import capped
+from .replay import replay
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .show import show
 from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
+from .streams import guarded_streams
 
 app = typer.Typer(
     name="slotwise",
@@ -33,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, explain, simulate, show, check, generate, examples, schema):
+for command in (solve, compare, explain, simulate, replay, show, check, generate, examples, schema):
     app.command()(command)
 app.command()(snapshot)
 app.command(context_settings=ASK_SETTINGS)(ask)
@@ -60,6 +62,16 @@ def _global(
 def main() -> None:
     """Run the command line; every error a user can cause ends in a message and an exit code."""
     try:
+        with guarded_streams():
+            _run()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _complain(f"{place}{error.strerror or error}")
+        sys.exit(Exit.BAD_INPUT)
+
+
+def _run() -> None:
+    try:
         app()
     except InputError as error:
         _complain(str(error))
@@ -74,10 +86,6 @@ def main() -> None:
         if leaving.code == Exit.INTERRUPTED:
             _interrupted()
         raise
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing more to say to it.
-        sys.stderr.close()
-        sys.exit(Exit.DONE)
 
 
 def _interrupted() -> NoReturn:
@@ -87,5 +95,6 @@ def _interrupted() -> NoReturn:
 
 
 def _complain(text: str) -> None:
-    for line in capped(text.splitlines()):
-        typer.echo(f"slotwise: {line}", err=True)
+    with suppress(OSError):  # nowhere to say it: the exit code still does
+        for line in text.splitlines():
+            typer.echo(f"slotwise: {line}", err=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import EBADF
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, Problem
+from ..model.objective import ObjectiveName
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
 
 Format = Literal["text", "json", "csv"]
-Objective = Literal["lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness"]
 
 InstanceFile = Annotated[
     Path | None,
@@ -27,7 +29,7 @@ Example = Annotated[
     typer.Option("--example", help="A shipped example instead of a file; see `slotwise examples`."),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
-ObjectiveOption = Annotated[Objective, typer.Option(help="What the optimum minimises.")]
+ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What the optimum minimises.")]
 TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),
@@ -50,6 +52,32 @@ AsLsf = Annotated[
         "--as-lsf", help="Leave out windows and advance reservations, as LSF's estimate does."
     ),
 ]
+
+JobsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--jobs",
+        help="Write one record a job: .csv, .json (both also .gz) or .parquet.",
+        show_default=False,
+    ),
+]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Report malformed records and go on with the rest.")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint", help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False
+    ),
+]
+ResumeFile = Annotated[
+    Path | None, typer.Option("--resume", help="Go on from a checkpoint.", show_default=False)
+]
+
+
+def tell(text: str) -> None:
+    """A line on stderr."""
+    typer.echo(f"slotwise: {text}", err=True)
 
 
 def read_instance(file: Path | None, example: str | None) -> Instance:
@@ -74,12 +102,23 @@ def read_source(source: Path) -> Instance:
     from ..model.formats import load_with_warnings, loads_with_warnings
 
     if str(source) == "-":
-        instance, warnings = loads_with_warnings(sys.stdin.buffer.read(), "<stdin>")
+        instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
     for warning in warnings:
         typer.echo(f"slotwise: warning: {warning}", err=True)
     return instance
+
+
+def _standard_input() -> bytes:
+    """All of standard input; InputError if it is closed or cannot be read."""
+    try:
+        if sys.stdin is None:
+            raise OSError(EBADF, os.strerror(EBADF))
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
+        raise InputError([problem]) from error
 
 
 @contextmanager

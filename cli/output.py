@@ -1,8 +1,7 @@
-"""Instances as output of a command, and lists of what is wrong."""
+"""Instances as output of a command."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-
-#: Lines of one report of errors before the rest becomes a number.
-MOST_LINES = 50
-
-
-def capped(lines: Sequence[str]) -> list[str]:
-    """The lines; of a very long list the first ones and how many more there are."""
-    more = len(lines) - MOST_LINES
-    return list(lines) if more <= 0 else [*lines[:MOST_LINES], f"and {more} problems more"]
 
 
 def write_instance(instance: Instance, output: Path | None) -> None:

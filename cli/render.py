@@ -110,7 +110,7 @@ def _comparison_text(instance: Instance, comparison: Comparison) -> str:
 
 
 def _footer(instance: Instance, comparison: Comparison) -> str:
-    from ..solver.pending_reasons import counted
+    from ..solver.shortage import counted
 
     gains = [row.gain for row in comparison if row.gain is not None]
     proved = counted(sum(row.proved for row in comparison), "start")
@@ -128,4 +128,4 @@ def _footer(instance: Instance, comparison: Comparison) -> str:
 
 def _may_improve(plan: Plan) -> bool:
     """Whether a longer search may prove more: nothing but its end kept it from that."""
-    return plan.status == "feasible" and not plan.left_out
+    return plan.status == "feasible" and not plan.left_out and not plan.rounded

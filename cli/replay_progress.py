@@ -1,4 +1,4 @@
-"""The progress bar of ``slotwise simulate``: jobs, jobs/s and simulated time."""
+"""The progress bar of ``slotwise replay`` and ``simulate``: jobs, jobs/s and simulated time."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ResreqAnswer:
     """What the command found. trials: one a term (a simple requirement is one); None: no hosts."""
 
     valid: bool
@@ -78,7 +78,7 @@ def resreq(
         if output == "text":
             typer.echo(f"slotwise: {error}", err=True)
             raise typer.Exit(Exit.BAD_INPUT) from None
-        answer = Reading(False, error.message, error.position, None, None)
+        answer = ResreqAnswer(False, error.message, error.position, None, None)
     if output == "json":
         typer.echo(json.dumps(_record(answer), ensure_ascii=False))
     else:
@@ -90,14 +90,14 @@ def _check_select(text: str, output: Format) -> int:
     from ..model.resreq.check import check_select
 
     valid, sentence = check_select(text)
-    record = _record(Reading(valid, sentence, None, None, None))
+    record = _record(ResreqAnswer(valid, sentence, None, None, None))
     typer.echo(sentence if output == "text" else json.dumps(record))
     return 0 if valid else 255
 
 
 def _answer(
     text: str, instance: Instance | None, strict: bool, lenient: bool, submitted_from: str | None
-) -> Reading:
+) -> ResreqAnswer:
     from ..model.resreq import (
         Compound,
         Options,
@@ -124,7 +124,7 @@ def _answer(
         )
         trials = tuple(_trial(part, instance, submitted_from) for part in parts)
     normal = print_requirement(requirement, options.unit)
-    return Reading(True, "; ".join(parsed.notes), None, normal, trials, compound)
+    return ResreqAnswer(True, "; ".join(parsed.notes), None, normal, trials, compound)
 
 
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
@@ -176,7 +176,7 @@ def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
     return [[] if host.name in inside else [why] for host in cluster.hosts]
 
 
-def _record(answer: Reading) -> dict[str, object]:
+def _record(answer: ResreqAnswer) -> dict[str, object]:
     hosts: object = None
     if answer.trials is not None:
         lists = [list(trial.hosts) for trial in answer.trials]
@@ -190,7 +190,7 @@ def _record(answer: Reading) -> dict[str, object]:
     }
 
 
-def _report(answer: Reading) -> str:
+def _report(answer: ResreqAnswer) -> str:
     lines = [answer.normal or "(no requirement)"]
     if answer.message:
         lines.append(f"note: {answer.message}")

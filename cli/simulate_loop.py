@@ -1,4 +1,4 @@
-"""``slotwise simulate`` over hosts: the scheduler loop on an instance, an SWF log or lsb.acct."""
+"""What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded workload."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .atomic import whole_file
+from .atomic import check_output, whole_file
+from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
+from .options import read_instance, tell
 from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from ..solver.fairshare.series import ShareSeries
     from ..solver.loop.records import Simulation
     from ..solver.loop.simulation import Session
-
-INSTANCE_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,54 +41,40 @@ class LoopOptions:
     format: str = "text"
     keep_going: bool = False
     checkpoint: Path | None = None
+    checkpoint_every: str | None = None
     resume: Path | None = None
 
-    @property
-    def given(self) -> bool:
-        """Whether something was asked for that only the loop has."""
-        values = (self.reservation, self.top, self.cycle, self.until, self.cluster, self.hosts)
-        return any(value is not None for value in (*values, self.log, self.shares))
 
-
-def is_acct(path: Path) -> bool:
-    """Whether a file is named as LSF names its accounting records, or begins as they do."""
-    from ..model.formats.acct import looks_like_acct
-
-    return path.name.startswith("lsb.acct") or looks_like_acct(path)
-
-
-def wants_loop(path: Path, options: LoopOptions) -> bool:
-    """Whether a workload is for the loop over hosts and not for the pool of processors."""
-    return path.suffix.lower() in INSTANCE_SUFFIXES or options.given or is_acct(path)
-
-
-def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
+def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
     """Simulate and write what was asked for; name: of the input in the output, None for its path.
 
     Raises InputError for input or options that make no sense.
     """
+    from ..solver.loop.checkpoints import save
     from ..solver.loop.metrics import measure
     from .stopping import stop_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
-    if options.log is not None and not options.log.parent.is_dir():
-        check_path(options.log, suffixes=())
+    if options.log is not None:
+        check_output(options.log)
+    checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
     with stop_on_signal() as stopped:
-        instance = _instance(path, options)
+        instance = _instance(source, options)
         session = _session(instance, options)
         if series is not None:
             _only_with_policies(instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
         with _progress(session) as show:
             while not stopped() and session.advance():
+                checkpoints.when_due(lambda: save(session))
                 show()
         result = session.result()
         if not result.complete:
-            _stop(session, options.checkpoint)
+            _stop(session, checkpoints)
     for note in result.notes:
-        _tell(note)
+        tell(note)
     if options.jobs is not None:
         write_records([record.to_dict() for record in result.jobs], options.jobs)
     if options.log is not None:
@@ -98,7 +84,7 @@ def run_loop(path: Path, options: LoopOptions, name: str | None = None) -> None:
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
     metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
-    typer.echo(_render(name or str(path), result, metrics, options.format))
+    typer.echo(_render(name or str(source), result, metrics, options.format))
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
@@ -116,49 +102,38 @@ def _series(options: LoopOptions) -> ShareSeries | None:
 
 def _only_with_policies(instance: Instance) -> None:
     from ..model.errors import InputError
-    from ..solver.fairshare.priority_order import has_policy
+    from ..solver.fairshare.queue_order import has_policy
 
     if not has_policy(instance):
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
 
 
 def _instance(path: Path, options: LoopOptions) -> Instance:
-    from ..model.errors import report
-    from ..model.formats.trace import from_acct, from_swf, left_out_of_swf
-    from .options import read_instance
+    from ..model.errors import InputError
+    from ..model.formats.file_format import ReadOptions
+    from ..model.formats.registry import format_of
 
-    if path.suffix.lower() in INSTANCE_SUFFIXES:
-        return read_instance(path, None)
+    found = format_of(path)
+    asked = {"hosts": options.hosts, "cluster": options.cluster, "keep_going": options.keep_going}
+    idle = [name for name, value in asked.items() if value and name not in found.takes]
+    if idle:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise InputError(f"{names}: means nothing for {found.kind}, which {path} is")
     cluster = None if options.cluster is None else read_instance(options.cluster, None)
-    if is_acct(path):
-        from ..model.formats.acct import read_acct
-
-        log = read_acct(path, keep_going=options.keep_going)
-        for line in report(log.problems):
-            _tell(f"warning: {line}")
-        for kind, count in log.passed_over.items():
-            _tell(f"passed over {count} {kind} records")
-        instance, left_out = from_acct(log.jobs, cluster=cluster)
-    else:
-        from ..model.formats.swf import read_swf
-
-        found = read_swf(path, keep_going=options.keep_going)
-        for line in report(found.problems):
-            _tell(f"warning: {line}")
-        instance = from_swf(found.workload, hosts=options.hosts, cluster=cluster)
-        left_out = left_out_of_swf(found.workload, instance)
-    for reason, count in left_out.items():
-        _tell(f"left out {count} × {reason}")
-    return instance
+    reading = found.read(path, ReadOptions(options.hosts, cluster, options.keep_going))
+    for remark in reading.remarks:
+        tell(remark)
+    return reading.instance
 
 
 def _session(instance: Instance, options: LoopOptions) -> Session:
+    from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
     from ..solver.methods.registry import settings_for
 
     if options.resume is not None:
-        session = load(_text(options.resume), instance, source=str(options.resume))
+        session = load(read_checkpoint(options.resume), instance, source=str(options.resume))
         _no_contradiction(session, options)
         return session
     settings = settings_for(
@@ -202,27 +177,16 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
-def _text(path: Path) -> str:
-    from ..model.errors import InputError, Problem
-
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a text file"
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
-
-
-def _stop(session: Session, checkpoint: Path | None) -> None:
+def _stop(session: Session, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.loop.checkpoints import save
 
     done = f"stopped at {session.world.now} s with {session.started} jobs started"
-    if checkpoint is None:
-        _tell(f"{done}; nothing was written (no --checkpoint)")
+    if checkpoints.path is None:
+        tell(f"{done}; nothing was written (no --checkpoint)")
     else:
-        with whole_file(checkpoint) as file:
-            file.write(save(session).encode())
-        _tell(f"{done}; go on with --resume {checkpoint}")
+        checkpoints.write(save(session))
+        tell(f"{done}; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 
@@ -265,7 +229,3 @@ def _plain(name: str, value: object) -> str:
     if not isinstance(value, float):
         return str(value)
     return f"{value:.3f} s" if name.endswith(("wait", "error")) else f"{value:.4f}"
-
-
-def _tell(text: str) -> None:
-    typer.echo(f"slotwise: {text}", err=True)

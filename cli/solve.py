@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.plan import Method
 from .exits import Exit
 from .job_records import check_path
 from .options import (
@@ -24,8 +25,6 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
-
-Method = Literal["greedy", "time-based", "optimal", "milp"]
 
 
 def solve(

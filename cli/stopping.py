@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 
@@ -28,7 +28,8 @@ def cancel_on_signal() -> Iterator[threading.Event]:
     def ask(number: int, _frame: FrameType | None) -> None:
         cancel.set()
         # Not through sys.stderr: the signal may have come in the middle of a write to it.
-        os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
+        with suppress(OSError):
+            os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
         signal.signal(number, before[signal.Signals(number)])
 
     if threading.current_thread() is not threading.main_thread():

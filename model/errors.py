@@ -19,12 +19,16 @@ class Problem:
     source: file name, or "" for input that has none.
     line: line number from 1, or None.
     path: path into the document such as ``hosts[1].slots``, or "".
+    undefined: it says that a name has no definition.
+    undecided: it rests on the value of a key in another entry.
     """
 
     message: str
     source: str = ""
     line: int | None = None
     path: str = ""
+    undefined: bool = False
+    undecided: bool = False
 
     def __str__(self) -> str:
         place = self.source
@@ -34,7 +38,7 @@ class Problem:
 
 
 #: Problems that one report spells out.
-MOST_SHOWN = 25
+MOST_SHOWN = 50
 
 
 class InputError(SlotwiseError):

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from .objective import ObjectiveName
 from .time_text import with_stamps
+
+#: Ways of planning, as users write them.
+Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
+#: What a plan claims of itself; see :class:`Plan`.
+Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +86,22 @@ class Plan:
     status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
     (greedy, time-based: no claim), "infeasible" (some job cannot be placed at all).
     value, bound: of the objective, in its own unit, times counted from now. now: seconds from the
-    origin, the ISO date of second 0 (None: it has none). notes: what else is to be known, among it
-    the rules that were not considered. left_out: those of them that keep something from being
-    proved.
+    origin, the ISO date of second 0 (None: it has none). rounded: the plan could not be proved
+    because the weights have more digits than the models hold; a longer limit does not help. notes:
+    what else is to be known, among it the rules that were not considered. left_out: those of them
+    that keep something from being proved.
     """
 
-    method: str
-    objective: str
-    status: str
+    method: Method
+    objective: ObjectiveName
+    status: Status
     now: int
     reservations: tuple[PlannedJob, ...]
     unplaced: tuple[Unplaced, ...] = ()
     value: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    rounded: bool = False
     origin: str | None = None
     left_out: tuple[str, ...] = ()
 

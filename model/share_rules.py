@@ -169,7 +169,8 @@ def _assignment_problems(
         bare = name.removesuffix("@")
         if name != bare and bare not in groups:
             hint = nearest(bare, groups.by_name)
-            yield Problem(f"'{name}' needs a user group '{bare}'{hint}", path=path)
+            message = f"'{name}' needs a user group '{bare}'{hint}"
+            yield Problem(message, path=path, undefined=True)
         elif (
             members is not None
             and EVERYONE not in members
@@ -197,6 +198,7 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"group '{member}' must be defined before '{group.name}', which has it "
                     "as a member",
                     path=f"{path}.members",
+                    undefined=True,
                 )
         defined.add(group.name)
         yield from _assignment_problems(
@@ -241,10 +243,12 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 f"queue {master.name} has FAIRSHARE_QUEUES but no FAIRSHARE: "
                 "the master queue defines the shares",
                 path=path,
+                undecided=True,
             )
         for name in (master.name, *master.fairshare_queues):
             if name not in by_name:
-                yield Problem(f"unknown queue '{name}'{nearest(name, by_name)}", path=path)
+                message = f"unknown queue '{name}'{nearest(name, by_name)}"
+                yield Problem(message, path=path, undefined=True)
             elif name in set_of:
                 yield Problem(
                     f"queue {name} is in the cross-queue set of {set_of[name]} already: "
@@ -268,6 +272,7 @@ def _range_problems(instance: Instance, master: Queue, path: str) -> Iterator[Pr
                 f"range of the cross-queue set of {master.name}: move it outside or set "
                 "DISPATCH_ORDER=QUEUE",
                 path=path,
+                undecided=True,
             )
 
 
@@ -286,7 +291,8 @@ def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]
                 known = [host.name for host in instance.cluster.hosts]
                 known += [group.name for group in instance.cluster.groups]
                 hint = nearest(name.removeprefix("~"), known)
-                yield Problem(f"unknown host or host group '{name}'{hint}", path=f"{path}.HOSTS")
+                message = f"unknown host or host group '{name}'{hint}"
+                yield Problem(message, path=f"{path}.HOSTS", undefined=True)
         for host in partition_hosts(instance.cluster, partition):
             if host in owner:
                 yield Problem(
@@ -343,6 +349,7 @@ def _pool_problems(instance: Instance) -> Iterator[Problem]:
                     f"host {host.name} of slot pool {pool.name} has no slot limit: "
                     "set MXJ, or SLOTS in a Limit section",
                     path="queues",
+                    undecided=True,
                 )
 
 
@@ -399,7 +406,8 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"add [{job.group or job.user}, number_shares]"
                 )
         if wrong:
-            yield Problem(wrong, path=path)
+            undefined = bool(job.group) and job.group not in groups
+            yield Problem(wrong, path=path, undefined=undefined)
 
 
 def _jobs(instance: Instance) -> Iterator[tuple[str, Job]]:

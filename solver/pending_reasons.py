@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..model.plan import PlannedJob
-from .availability.demand import Alternative, Demand, Per, Room, TermDemand
-from .availability.profile import SLACK, UNBOUND, Profile
-from .availability.resources import SLOTS
-from .placement import fits
+from .availability.demand import Availability, Demand
+from .availability.profile import Profile
 from .placement.earliest import Start, earliest_start
-from .placement.supply import busy_units
 from .problem import PlanningProblem
+from .shortage import find_shortage
 
 #: Of a job that may not start before its -b.
 BEGIN_TIME = "its begin time (-b)"
@@ -119,185 +117,15 @@ def _givers(
     return list(dict.fromkeys(falling))
 
 
-def counted(number: int, noun: str, more: str = "") -> str:
-    """``1 slot``, ``2 slots``; more: words behind the noun."""
-    text = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-    return f"{text} {more}" if more else text
-
-
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def shortage(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
+def shortage(
+    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+) -> str:
     """The first constraint that fails at `instant`, as numbers (LOP-01)."""
-    for term in demand.terms:
-        reasons = [
-            _term_shortage(problem, demand, term, profile, instant, number)
-            for number in range(len(term.alternatives))
-        ]
-        if all(reasons):
-            return reasons[0]
-    if len(demand.terms) > 1:
-        return "its terms together: each fits alone, not all at once"
-    return "the plan as a whole: an earlier start would delay other jobs or gain nothing"
-
-
-def _term_shortage(
-    problem: PlanningProblem,
-    demand: Demand,
-    term: TermDemand,
-    profile: Profile,
-    instant: int,
-    number: int,
-) -> str:
-    alternative = term.alternatives[number]
-    if alternative.missing:
-        return alternative.missing
-    room = profile.room(demand, term, alternative, instant)
-    if fits(term, room):
-        return ""
-    for group in room.groups:
-        inside = np.zeros_like(room.caps)
-        inside[group.mask] = room.caps[group.mask]
-        if (
-            group.slots is not None
-            and group.slots < term.slots
-            and not (room.caps[~group.mask].any())
-        ):
-            return (
-                f"needs {counted(term.slots, 'slot')} under {group.reason}, "
-                f"which leaves {group.slots}"
-            )
-    for use in alternative.pool_uses:
-        pool = problem.resolver.table.pools[use.index]
-        free = max(0.0, profile.free_in_pool(use.index, instant))
-        if free + SLACK < use.reservation.initial:
-            slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            needed = use.reservation.initial * slots
-            return f"{pool.reason}: needs {needed:.10g}, has {free:.10g}"
-    return _host_shortage(problem, term, profile, room, instant, number)
-
-
-def _host_shortage(
-    problem: PlanningProblem,
-    term: TermDemand,
-    profile: Profile,
-    room: Room,
-    instant: int,
-    number: int,
-) -> str:
-    free = np.maximum(profile.free(SLOTS, instant), 0)
-    alternative = term.alternatives[number]
-    lacking = _binding_beside_slots(problem, term, alternative, profile, instant)
-    also = " ".join(lacking)
-    wanted = counted(term.slots, "free slot", also)
-    if term.one_host:
-        best = int(room.caps.max(initial=0))
-        return f"needs one host with {wanted}, the best has {best}"
-    if alternative.host_uses[0].per is Per.WHOLE:
-        idle = int((room.caps > 0).sum())
-        return f"needs hosts without any other job, has {idle}"
-    if term.ptile is not None and term.candidates.size:
-        text = _tile_shortage(term, room, also)
-        if text:
-            return text
-    total = int(np.minimum(room.caps, UNBOUND).sum())
-    if total < term.slots:
-        open_slots = int(free[term.candidates].sum()) if lacking else total
-        extra = f" (free slots: {open_slots})" if open_slots > total else ""
-        return f"needs {wanted}, has {total}{extra}"
-    if term.unit is not None:
-        return _unit_shortage(term, room)
-    if term.same:
-        return f"needs {wanted} on hosts that agree in same[]"
-    return f"needs {wanted} in the shape it asks for"
-
-
-def _tile_shortage(term: TermDemand, room: Room, also: str) -> str:
-    """Too few hosts with a whole block of span[ptile], or none for the rest; "" if there are."""
-    assert term.ptile is not None
-    tile = min(int(term.ptile[term.candidates].max()), term.slots)
-    blocks, rest = divmod(term.slots, tile)
-    caps = room.caps[term.candidates]
-    have = int((caps >= tile).sum())
-    text = f"needs {counted(blocks, 'host')} with {counted(tile, 'free slot', also)}"
-    if rest:
-        text += f" and one with {rest}"
-    if have < blocks:
-        return f"{text}, has {have}"
-    lone = rest and int((caps >= rest).sum()) == blocks
-    return f"{text}, has no other for the {rest}" if lone else ""
-
-
-def _binding_beside_slots(
-    problem: PlanningProblem,
-    term: TermDemand,
-    alternative: Alternative,
-    profile: Profile,
-    instant: int,
-) -> list[str]:
-    """What leaves fewer slots than are free on some candidate: amounts and limits on a host."""
-    wanted = np.minimum(profile.free(SLOTS, instant), term.slots)[term.candidates]
-    found: list[str] = []
-    for use in alternative.host_uses[1:]:
-        held = use.reservation.initial
-        if held <= 0:
-            continue
-        times = (profile.free(use.index, instant)[term.candidates] + SLACK) / held
-        if use.per is not Per.SLOT:
-            times = np.where(times >= 1, np.inf, 0)
-        if (np.floor(times) < wanted).any():
-            resource = problem.resolver.table.host_resources[use.index]
-            is_amount = resource.reason == f"{resource.name} available"
-            found.append(f"{'and' if is_amount else 'under'} {resource.reason}")
-    return found
-
-
-def _unit_shortage(term: TermDemand, room: Room) -> str:
-    unit = term.unit
-    assert unit is not None
-    wishes = [
-        text
-        for text, asked in (
-            (f"maxcus={unit.maxcus}", unit.maxcus is not None),
-            ("balance", unit.balance),
-            (f"usablecuslots={unit.usablecuslots}", unit.usablecuslots is not None),
-            ("excl", unit.excl),
-        )
-        if asked
-    ]
-    owned = unit.unit_of >= 0
-    totals = np.bincount(unit.unit_of[owned], weights=room.caps[owned], minlength=len(unit.names))
-    text = f"needs {counted(term.slots, 'slot')} under cu[{':'.join(wishes)}]; "
-    if unit.excl and room.idle is not None:
-        alone = ~busy_units(unit, room.idle)
-        slots = f", with {counted(int(totals[alone].sum()), 'slot')}" if alone.any() else ""
-        return text + f"{alone.sum()} of {len(alone)} units are without other jobs{slots}"
-    most = unit.maxcus or 1
-    best = np.argsort(-totals, kind="stable")[:most]
-    have = int(totals[best].sum())
-    short = unit.maxcus is not None and have < term.slots
-    lacks = f" and lack{'s' * (most == 1)} {term.slots - have}" if short else ""
-    if most > 1:
-        return text + f"the {most} fullest have {have}{lacks}"
-    return text + f"the fullest choice, {unit.names[best[0]]}, has {have}{lacks}"
-
-
-def amounts_short(problem: PlanningProblem, demand: Demand, profile: Profile, instant: int) -> str:
-    """Memory and the like that no candidate with a free slot has enough of, "" if none."""
-    found: list[str] = []
-    for term in demand.terms:
-        open_hosts = term.candidates[profile.free(SLOTS, instant)[term.candidates] >= 1]
-        for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
-            resource = problem.resolver.table.host_resources[use.index]
-            asked = use.reservation.initial
-            most = float(profile.free(use.index, instant)[open_hosts].max())
-            if resource.reason == f"{resource.name} available" and most + SLACK < asked:
-                found.append(
-                    f"of {resource.name} it asks for {asked:g}, no host has more than {most:g}"
-                )
-    return "; ".join(dict.fromkeys(found))
+    return str(find_shortage(problem, demand, availability, instant))
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:

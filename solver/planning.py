@@ -7,17 +7,18 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from ..model.errors import InputError
 from ..model.instance import Instance
-from ..model.plan import Plan
+from ..model.objective import Objective, ObjectiveName, objective_named
+from ..model.plan import Method, Plan
 from .certify import certified
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem
 
-METHODS = ("greedy", "time-based", "optimal", "milp")
-OBJECTIVES = ("lexicographic", "weighted", "total-start", "makespan", "slowdown", "tardiness")
+METHODS = get_args(Method)
+OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.
@@ -26,9 +27,9 @@ SEARCH_SHARE = 0.92
 
 def plan(
     instance: Instance,
-    method: str = "optimal",
+    method: Method = "optimal",
     *,
-    objective: str = "lexicographic",
+    objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
     workers: int | None = None,
@@ -52,12 +53,11 @@ def plan(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
-    if objective not in OBJECTIVES:
-        raise InputError(f"unknown objective {objective!r}: use one of {', '.join(OBJECTIVES)}")
+    aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     found = _plan(
-        instance, method, objective, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
+        instance, method, aim, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
     )
     estimates = method in ("greedy", "time-based")
     found = certified(instance, found, as_lsf=as_lsf or estimates)
@@ -66,8 +66,8 @@ def plan(
 
 def _plan(
     instance: Instance,
-    method: str,
-    objective: str,
+    method: Method,
+    objective: Objective,
     time_limit: float | None,
     effort: float | None,
     workers: int | None,
@@ -78,7 +78,7 @@ def _plan(
 ) -> Plan:
     if method in ("greedy", "time-based"):
         return plan_next_cycle(instance, method, jobs=jobs)
-    from .optimal import plan_optimal
+    from .exact import plan_exact
     from .optimal.budget import Budget
 
     if time_limit is None and effort is None:
@@ -91,9 +91,7 @@ def _plan(
         cancel=cancel or threading.Event(),
     )
     problem = PlanningProblem.of(instance, as_lsf=as_lsf)
-    return plan_optimal(
-        problem, budget, method=method, objective=objective, on_progress=on_progress
-    )
+    return plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
 
 
 def _check(least: int, **numbers: float | None) -> None:

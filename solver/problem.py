@@ -10,9 +10,9 @@ from ..model.instance import Instance
 from ..model.job import RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.plan import PlannedJob
-from .availability.calendar import close_reserved_slots
-from .availability.demand import Allocation, Demand, TermPlacer
-from .availability.profile import Profile
+from .availability.arrays import Allocation
+from .availability.demand import Demand, TermPlacer
+from .availability.profile import Profile, close_reserved_slots
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver

@@ -23,18 +23,12 @@ from ..model.resreq import (
 )
 from ..model.resreq.evaluate import named
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
+from .availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from .availability.calendar import Calendar
-from .availability.demand import (
-    Allocation,
-    Alternative,
-    BoolArray,
-    Demand,
-    IntArray,
-    TermDemand,
-    UnitDemand,
-)
+from .availability.demand import Demand, TermDemand, UnitDemand
 from .availability.profile import Profile
-from .availability.resources import FloatArray, ResourceTable
+from .availability.resources import ResourceTable
+from .availability.uses import Alternative
 from .placement.compound_limits import held_by_terms
 from .placement.term_split import split_over_terms
 

@@ -25,6 +25,22 @@ AMOUNT = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
 SECONDS = st.integers(1, 10**6)
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf")), max_size=12)
 NAME = st.from_regex(r"[A-Za-z0-9._-]{1,8}", fullmatch=True)
+#: Seconds from the origin; eight digits with or without a unit look like a date.
+INSTANT = (
+    st.integers(-(10**6), 10**6)
+    | st.integers(-(10**11), 10**11)
+    | st.sampled_from([12345678, 20260301, -20260301, 3600 * 20260301, 99991231])
+)
+ORIGINS = (
+    None,
+    "2026-01-05T08:00:00+01:00",
+    "2026-01-05T07:00:00Z",
+    "2026-01-05 07:00:00+00:00",
+    "20260105T070000Z",
+    "2026-01-05T07:00:00-11:59:30",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-12:00",
+)
 MAYBE_SECONDS = st.none() | SECONDS
 WINDOW = st.sampled_from(["", "(19:00-7:00)", "5:19:00-1:8:30", "8-18 20-22"])
 INDICES = st.dictionaries(st.sampled_from(["r1m", "ut", "mem"]), st.floats(0, 1e6), max_size=2)
@@ -90,7 +106,11 @@ def clusters(draw: Any) -> Cluster:
         default_unit_type=draw(st.sampled_from(["enclosure", "rack"])) if units else None,
         units=units,
         resources=(ResourceDefinition("unit", release=draw(st.booleans())),),
-        shared=tuple(shared),
+        shared=(
+            *shared,
+            SharedResource("token", draw(AMOUNT), frozenset(names[:half])),
+            SharedResource("token", draw(AMOUNT), frozenset(names[half:])),
+        ),
     )
 
 
@@ -133,12 +153,14 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         max_slots=draw(st.none() | st.integers(least, 20)),
         user=draw(NAME),
         queue="main",
-        res_req=draw(st.sampled_from([(), ("span[ptile=2]",), ("rusage[mem=1]", "order[-mem]")])),
+        res_req=draw(
+            st.sampled_from([(), ("",), ("span[ptile=2]",), ("rusage[mem=1]", "order[-mem]")])
+        ),
         run_limit=draw(MAYBE_SECONDS),
         cpu_limit=draw(MAYBE_SECONDS),
         run_time=draw(MAYBE_SECONDS),
         cpu_time=draw(st.none() | AMOUNT),
-        submit=draw(st.integers(-(10**6), 10**6)),
+        submit=draw(INSTANT),
         begin=draw(st.none() | st.integers(-100, 100)),
         deadline=draw(st.none() | st.integers(101, 10**6)),
         priority=draw(st.integers(0, 100)),
@@ -156,7 +178,7 @@ def instances(draw: Any) -> Instance:
     """A valid instance with a little of everything."""
     cluster = draw(clusters())
     names = [host.name for host in cluster.hosts]
-    now = draw(st.integers(-(10**5), 10**5))
+    now = draw(INSTANT)
     running = []
     for index, name in enumerate(names[:4]):
         job = draw(jobs(f"r{index}", names))
@@ -191,7 +213,7 @@ def instances(draw: Any) -> Instance:
             modules=draw(st.none() | st.just(("schmod_default", "schmod_limit"))),
         ),
         now=now,
-        origin=draw(st.none() | st.just("2026-01-05T08:00:00+01:00")),
+        origin=draw(st.sampled_from(ORIGINS)),
         name=draw(TEXT),
         description=draw(TEXT),
     )

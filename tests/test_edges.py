@@ -20,8 +20,8 @@ from slotwise.model.job import Job
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.queue import Queue
 from slotwise.model.reservation import Phase, Reservation
-from slotwise.solver.availability.demand import Per, Use
 from slotwise.solver.availability.usage import Usage
+from slotwise.solver.availability.uses import Per, Use
 from slotwise.solver.placement import place
 from slotwise.solver.placement.choose import Rules, first_fit_choice
 from slotwise.solver.placement.reference import valid

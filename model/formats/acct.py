@@ -74,15 +74,6 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
     return log
 
 
-def looks_like_acct(path: Path) -> bool:
-    """Whether a file that can be read begins with a quoted record type, as no SWF log does."""
-    try:
-        first = next((line for line in read_lines(path) if line.strip()), "")
-    except InputError:
-        return False
-    return re.match(r'\s*"[A-Z_]+"\s', first) is not None
-
-
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     """The same for lines at hand, with ``keep_going``."""
     problems: list[Problem] = []

@@ -89,11 +89,11 @@ def _in_line(document: d.Document, finding: Finding) -> Finding:
 
 def _clock(document: d.Document) -> tuple[Clock, str | None]:
     now = document.now
-    origin = document.origin
-    if origin is None and isinstance(now, datetime):
-        origin = now
+    text = document.origin
+    if text is None and isinstance(now, datetime):
+        text = now.isoformat()
+    origin = None if text is None else datetime.fromisoformat(text)
     clock = Clock(origin)
-    text = None if origin is None else origin.isoformat()
     return Clock(origin, clock.seconds(now)), text
 
 

@@ -25,7 +25,7 @@ from ..queue import Queue
 from ..user import UserGroup
 from . import text
 from .names import compress
-from .units import format_duration, format_size
+from .units import format_duration, format_size, size_text
 
 Plain = dict[str, Any]
 
@@ -311,7 +311,12 @@ def _queue(queue: Queue) -> Plain:
 
 def _bounds(limits: Mapping[str, tuple[float, float]]) -> str | None:
     pairs = ((name, *limits[name]) for name in sorted(limits))
-    return " ".join(f"[{n}={_number(low)},{_number(high)}]" for n, low, high in pairs) or None
+    return " ".join(f"[{n}={_bound(low)},{_bound(high)}]" for n, low, high in pairs) or None
+
+
+def _bound(megabytes: float) -> str:
+    whole = megabytes == int(megabytes) and megabytes < 1e15
+    return str(int(megabytes)) if whole else size_text(megabytes)
 
 
 def _run_limit(queue: Queue) -> str | None:
@@ -367,12 +372,17 @@ def _limit(limit: Limit, params: Params) -> Plain:
     entry |= {name.upper(): _number(value) for name, value in counted.items()}
     entry["SLOTS_PER_PROCESSOR"] = _number(limit.slots_per_processor)
     # With its unit where LSF_UNIT_FOR_LIMITS gives a bare number another one.
-    unit = "" if params.unit_for_limits == "MB" else "M"
+    bare = params.unit_for_limits == "MB"
     for name, size in sizes.items():
-        plain = _number(size)
-        entry[name.upper()] = f"{plain}{unit}" if unit and plain is not None else plain
+        entry[name.upper()] = None if size is None else _size(size, bare=bare)
     entry["RESOURCE"] = _numbers(amounts)
     return _kept(entry)
+
+
+def _size(megabytes: float, *, bare: bool) -> str | int | float:
+    if bare and megabytes < 1e15:
+        return int(megabytes) if megabytes == int(megabytes) else megabytes
+    return size_text(megabytes)
 
 
 def _reservation(item: AdvanceReservation) -> Plain:
@@ -431,7 +441,7 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "slots": None if slots == held else slots,
             "user": _unless(job.user, "user"),
             "queue": _unless(job.queue, params.default_queue),
-            "res_req": (job.res_req[0] if len(job.res_req) == 1 else list(job.res_req)) or None,
+            "res_req": _requirements(job.res_req),
             "run_limit": job.run_limit,
             "cpu_limit": job.cpu_limit,
             "run_time": job.run_time,
@@ -450,6 +460,11 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "from_host": _some(job.from_host),
         }
     )
+
+
+def _requirements(texts: tuple[str, ...]) -> str | list[str] | None:
+    """One text as it is, empty or not."""
+    return texts[0] if len(texts) == 1 else list(texts) or None
 
 
 def _running(item: RunningJob, params: Params) -> Plain:

@@ -91,6 +91,11 @@ def _minutes(value: object) -> int:
     return text.positive_duration(value, units.MINUTE)
 
 
+def _stamp(value: object) -> str:
+    stamp = units.parse_stamp(value)
+    return value.strip() if isinstance(value, str) else stamp.isoformat()
+
+
 def _slots(value: object) -> tuple[int, int | None]:
     """``6`` or ``6,12`` (bsub -n)."""
     if type(value) is int:
@@ -197,9 +202,8 @@ Minutes: TypeAlias = Annotated[int, PlainValidator(_minutes), WithJsonSchema(_DU
 Instant: TypeAlias = Annotated[
     int | datetime, PlainValidator(units.parse_instant), WithJsonSchema(_DURATION)
 ]
-Stamp: TypeAlias = Annotated[
-    datetime, PlainValidator(units.parse_stamp), WithJsonSchema({"type": "string"})
-]
+#: An ISO 8601 stamp with a zone, kept in the words it was given in.
+Stamp: TypeAlias = Annotated[str, PlainValidator(_stamp), WithJsonSchema({"type": "string"})]
 Size: TypeAlias = Annotated[
     float, PlainValidator(_size), WithJsonSchema({"type": ["number", "string"]})
 ]

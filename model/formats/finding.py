@@ -14,11 +14,22 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong at `place`; a warning does not stop the reader."""
+    """One thing that is wrong at `place`; a warning does not stop the reader.
+
+    undefined: it says that a name has no definition, so it proves nothing where the definitions
+    themselves cannot be read. undecided: the same of the value of a key in another entry.
+    """
 
     place: Location
     message: str
     warning: bool = False
+    undefined: bool = False
+    undecided: bool = False
+
+    @property
+    def rests_on_others(self) -> bool:
+        """Whether it proves nothing where entries that define something cannot be read."""
+        return self.undefined or self.undecided
 
 
 def path_text(place: Location) -> str:

@@ -131,8 +131,8 @@ class HostBuilder:
                 self._problem((*place[:2], "static"), message)
         return tuple(places)
 
-    def _problem(self, place: Location, message: str) -> None:
-        self._findings.append(Finding(place, message))
+    def _problem(self, place: Location, message: str, *, undefined: bool = False) -> None:
+        self._findings.append(Finding(place, message, undefined=undefined))
 
     def _add_hosts(self, index: int, entry: d.HostEntry) -> None:
         found = entry.name
@@ -205,7 +205,8 @@ class HostBuilder:
         if name in self._units:
             return self._units[name]
         known = [*self._hosts, *self._document.host_groups, *self._units]
-        self._problem(place, f"unknown host or host group {name!r}{nearest(name, known)}")
+        message = f"unknown host or host group {name!r}{nearest(name, known)}"
+        self._problem(place, message, undefined=True)
         return ()
 
     def _group(self, name: str, path: tuple[str, ...]) -> tuple[str, ...]:
@@ -246,7 +247,7 @@ class HostBuilder:
             place: Location = ("compute_units", index, "members")
             if entry.type not in types:
                 kind: Location = ("compute_units", index, "type")
-                self._problem(kind, unknown_unit_type(entry.type, types))
+                self._problem(kind, unknown_unit_type(entry.type, types), undefined=True)
             inner = [name for name in entry.members if name in entries]
             if entry.name in cyclic:
                 self._units[entry.name] = ()
@@ -285,7 +286,8 @@ class HostBuilder:
         hosts: dict[str, None] = {}
         for name in entry.members:
             if name not in entries:
-                self._problem(place, f"mixes units and hosts: {name} is no compute unit")
+                message = f"mixes units and hosts: {name} is no compute unit"
+                self._problem(place, message, undefined=True)
                 continue
             inner = entries[name][1]
             if entry.type in types and _rank(types, inner.type) >= _rank(types, entry.type):

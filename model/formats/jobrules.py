@@ -55,22 +55,23 @@ class _References:
         queue = self.queues.get(job.queue)
         if queue is None:
             hint = nearest(job.queue, self.queues)
-            yield Finding((*place, "queue"), f"unknown queue {job.queue!r}{hint}")
+            message = f"unknown queue {job.queue!r}{hint}"
+            yield Finding((*place, "queue"), message, undefined=True)
         elif queue.users and not self._admits(queue.users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
         if job.application and job.application not in self._applications:
             hint = nearest(job.application, self._applications)
             message = f"unknown application {job.application!r}{hint}"
-            yield Finding((*place, "application"), message)
+            yield Finding((*place, "application"), message, undefined=True)
         if job.from_host and job.from_host not in self._machines:
             hint = nearest(job.from_host, self._machines)
             message = f"unknown submission host {job.from_host!r}{hint}"
-            yield Finding((*place, "from_host"), message)
+            yield Finding((*place, "from_host"), message, undefined=True)
         for request in job.hosts:
             if request.name not in self._hosts:
                 hint = nearest(request.name, self._hosts)
                 message = f"unknown host or host group {request.name!r}{hint}"
-                yield Finding((*place, "hosts"), message)
+                yield Finding((*place, "hosts"), message, undefined=True)
 
     def _admits(self, users: tuple[str, ...], user: str) -> bool:
         wanted = [name for name in users if not name.startswith("~")]
@@ -128,7 +129,8 @@ def _running(instance: Instance) -> Iterator[Finding]:
             yield Finding(place, "holds no slots: name hosts such as 2*hostA")
         for host, count in item.allocation.items():
             if host not in slots:
-                yield Finding(place, f"unknown host {host!r}{nearest(host, slots)}")
+                message = f"unknown host {host!r}{nearest(host, slots)}"
+                yield Finding(place, message, undefined=True)
             elif not item.suspended:
                 held[host] += count
                 last[host] = index

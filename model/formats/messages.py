@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -25,27 +24,8 @@ _DEFINING = frozenset(
 _NEEDED = frozenset(
     {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
 ) | frozenset({"start", "end", "allocation"})
-#: Complaints that a name has no definition.
-_UNDEFINED = re.compile(
-    r"unknown |gives shares to unknown|no resource is called|nobody is called|mixes units and hosts"
-    r"|cu\[\] needs compute units|group .* must be defined|.* needs a user group"
-)
-#: Complaints that rest on the value of a key elsewhere.
-_UNDECIDED = re.compile(
-    r".* has no slot limit|priority .* falls inside|.* has FAIRSHARE_QUEUES but no FAIRSHARE"
-)
 #: Keys whose value decides over other entries.
 _DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
-
-
-def rests_on_definitions(finding: Finding) -> bool:
-    """Whether it says that a name is not defined: no proof where a definition cannot be read."""
-    return _UNDEFINED.match(finding.message) is not None or rests_on_values(finding)
-
-
-def rests_on_values(finding: Finding) -> bool:
-    """Whether it rests on a value of another entry: no proof where such a value cannot be read."""
-    return _UNDECIDED.match(finding.message) is not None
 
 
 def explain(error: ValidationError) -> list[Finding]:

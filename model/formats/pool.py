@@ -9,6 +9,7 @@ that cannot be told apart are one host with that many slots: this is exact, as a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
 from . import raw
+from .file_format import Contents, ReadOptions
 from .sniff import kind_of, refuse_other
 
 #: Name of the one host.
@@ -103,6 +105,23 @@ def _description(data: Mapping[str, Any], processors: int, running: int, pending
         f"A real queue of {data.get('log', 'a log')}{moment}: {pending} jobs wait behind {running} "
         f"running ones on {processors} processors, any of which will do."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSnapshot:
+    """The format, for the registry."""
+
+    name: str = "pool"
+    kind: str = "a queue snapshot of a pool of identical processors, JSON"
+    takes: frozenset[str] = frozenset()
+
+    def recognises(self, path: Path) -> bool:
+        """A JSON object that says its processors and no format."""
+        return kind_of(path) == "pool"
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The processors as one host with as many slots."""
+        return Contents(load_pool(path))
 
 
 class _PoolReader:

@@ -20,7 +20,7 @@ def check_queues(instance: Instance) -> Iterator[Finding]:
     if instance.params.default_queue not in names:
         message = f"unknown queue {instance.params.default_queue!r}"
         hint = nearest(instance.params.default_queue, names)
-        yield Finding(("params", "DEFAULT_QUEUE"), message + hint)
+        yield Finding(("params", "DEFAULT_QUEUE"), message + hint, undefined=True)
     users = _known_users(instance)
     for index, queue in enumerate(instance.queues):
         place: Location = ("queues", index)
@@ -38,15 +38,15 @@ def _references(
     cluster = instance.cluster
     for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
         if name != OTHERS and cluster.expand(name) is None:
-            yield Finding((*place, "HOSTS"), unknown_host(cluster, name))
+            yield Finding((*place, "HOSTS"), unknown_host(cluster, name), undefined=True)
     for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
         if name != "*" and name not in names:
             message = f"unknown queue {name!r}{nearest(name, names)}"
-            yield Finding((*place, "PREEMPTION"), message)
+            yield Finding((*place, "PREEMPTION"), message, undefined=True)
     unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
     if queue.exclusive.startswith("CU") and unit_type not in cluster.unit_types:
         message = unknown_unit_type(unit_type, cluster.unit_types)
-        yield Finding((*place, "EXCLUSIVE"), message)
+        yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
 
 
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
         name = word.removeprefix("~").removesuffix("/")
         if users and name not in users and name != "all":
             message = f"nobody is called {name!r} here{nearest(name, users)}"
-            yield Finding((*place, "USERS"), message, warning=True)
+            yield Finding((*place, "USERS"), message, warning=True, undefined=True)
 
 
 def _known_users(instance: Instance) -> set[str]:
@@ -110,4 +110,4 @@ def _shares(instance: Instance, users: set[str]) -> Iterator[Finding]:
         for name, _ in shares:
             if name not in users | SHARE_KEYWORDS and not name.endswith("@"):
                 message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
-                yield Finding(place, message, warning=True)
+                yield Finding(place, message, warning=True, undefined=True)

@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, Problem
 from ..instance import Instance
+from .examine import examine
+from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
-from .sniff import refuse_other
+from .sniff import kind_of, refuse_other
 
+#: Suffixes of instance files.
+SUFFIXES = (".yaml", ".yml", ".json")
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceFile:
+    """The format, for the registry."""
+
+    name: str = "instance"
+    kind: str = "an instance file, YAML or JSON"
+    takes: frozenset[str] = frozenset()
+
+    def recognises(self, path: Path) -> bool:
+        """By its suffix, or by its first lines."""
+        return path.suffix.lower() in SUFFIXES or kind_of(path) == "instance"
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The instance, its warnings as remarks."""
+        instance, warnings = load_with_warnings(path)
+        return Contents(instance, tuple(f"warning: {warning}" for warning in warnings))
 
 
 def load(source: str | Path) -> Instance:
@@ -118,52 +141,5 @@ def _with_config(
     return instance, located
 
 
-def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
-    """The instance of plain data, None where an error was found, and everything found."""
-    from pydantic import ValidationError
-
-    from .build import build
-    from .document import Document
-    from .messages import explain, rest, rests_on_definitions, rests_on_values
-    from .raw import strange_values
-
-    context = _context(data)
-    strange = list(strange_values(data))
-    try:
-        instance, found = build(Document.model_validate(data, context=context))
-    except ValidationError as error:
-        found = explain(error)
-        remainder = rest(data, error)
-        with suppress(ValidationError):
-            others = build(Document.model_validate(remainder.data, context=context))[1]
-            if remainder.defining:
-                others = [finding for finding in others if not rests_on_definitions(finding)]
-            if remainder.deciding:
-                others = [finding for finding in others if not rests_on_values(finding)]
-            others = [remainder.original(finding) for finding in others]
-            # A complaint about a whole entry may only be due to the part that was left out.
-            broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
-            found += [finding for finding in others if finding.place not in broken]
-        return None, _with_strange(strange, found)
-    found = _with_strange(strange, found)
-    return None if any(not finding.warning for finding in found) else instance, found
-
-
-def _with_strange(strange: list[Finding], found: list[Finding]) -> list[Finding]:
-    """Both; of a text with strange characters nothing else is said."""
-    places = {finding.place for finding in strange}
-    return strange + [finding for finding in found if finding.place not in places]
-
-
 def _located(findings: list[Finding], source: str, lines: _Lines) -> tuple[Problem, ...]:
     return problems(findings, source, lines([finding.place for finding in findings]))
-
-
-def _context(data: Any) -> dict[str, float]:
-    """How plain sizes are read: `base` M in a G, `unit` MB where LSF_UNIT_FOR_LIMITS counts."""
-    given = data if isinstance(data, dict) else {}
-    base = 1000 if given.get("size_base") == 1000 else 1024
-    params = given.get("params")
-    unit = params.get("LSF_UNIT_FOR_LIMITS") if isinstance(params, dict) else None
-    powers = {"KB": -1, "MB": 0, "GB": 1, "TB": 2, "PB": 3}
-    return {"base": base, "unit": float(base) ** powers.get(str(unit), 0)}

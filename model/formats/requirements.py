@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..errors import InputError
+from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
 from ..queue import Queue
@@ -48,22 +49,22 @@ class _RequirementReader:
         self._profiles = {profile.name for profile in instance.applications}
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
-        self._read: dict[str, tuple[str, bool]] = {}
-        self._accepted: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
+        self._read: dict[str, Finding | None] = {}
+        self._accepted: dict[tuple[object, ...], list[Finding]] = {}
 
     def read(self, place: Location, text: str) -> list[Finding]:
         """What is wrong with one string; what LSF would ignore is a warning."""
         if text not in self._read:
             self._read[text] = self._judge(text)
-        message, warning = self._read[text]
-        return [Finding(place, message, warning)] if message else []
+        found = self._read[text]
+        return [] if found is None else [replace(found, place=place)]
 
-    def _judge(self, text: str) -> tuple[str, bool]:
+    def _judge(self, text: str) -> Finding | None:
         try:
             notes = parse_with_notes(text, self._options).notes
         except InputError as error:
-            return error.problems[0].message, False
-        return "; ".join(notes), True
+            return _refusal(error.problems[0])
+        return Finding((), "; ".join(notes), warning=True) if notes else None
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
         """What is wrong with the strings of a job."""
@@ -77,45 +78,42 @@ class _RequirementReader:
         key = (job.res_req, job.queue, job.application, job.slots, job.max_slots, job.resizable)
         if key not in self._accepted:
             self._accepted[key] = list(self._refusals(job, queue))
-        return [
-            Finding((*place, "res_req"), message, warning)
-            for message, warning in self._accepted[key]
-        ]
+        return [replace(found, place=(*place, "res_req")) for found in self._accepted[key]]
 
-    def _refusals(self, job: Job, queue: Queue) -> Iterator[tuple[str, bool]]:
+    def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
+        """Findings that have no place yet."""
         try:
             merged = effective_requirement(self._instance, job)
         except InputError as error:
-            for problem in error.problems:
-                yield problem.message, False
+            yield from map(_refusal, error.problems)
             return
         for warning in merged.warnings:
-            yield warning, True
+            yield Finding((), warning, warning=True)
         if isinstance(merged.requirement, Compound):
             total = sum(term.count or 0 for term in merged.requirement.terms)
             if total != job.most_slots:
                 asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
-                yield f"{asked}: they must agree", False
-        for message in self._units(merged.requirement, job, queue):
-            yield message, False
+                yield Finding((), f"{asked}: they must agree")
+        yield from self._units(merged.requirement, job, queue)
 
-    def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[str]:
+    def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
         """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
         compound = isinstance(requirement, Compound)
         cu = None if isinstance(requirement, Compound) else requirement.cu
         if job.resizable and (compound or cu is not None):
             asked = "compound requirement" if compound else "cu[]"
-            yield f"a resizable job (-ar) takes no {asked}"
+            yield Finding((), f"a resizable job (-ar) takes no {asked}")
         if cu is None:
             return
         types = self._instance.cluster.unit_types
         wanted = cu.type or self._instance.cluster.default_unit_type
         if wanted is None:
-            yield "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
+            message = "cu[] needs compute units: COMPUTE_UNIT_TYPES is not set"
+            yield Finding((), message, undefined=True)
         elif wanted not in types:
-            yield unknown_unit_type(wanted, types)
+            yield Finding((), unknown_unit_type(wanted, types), undefined=True)
         else:
-            yield from self._exclusive(cu, wanted, types, queue)
+            yield from (Finding((), text) for text in self._exclusive(cu, wanted, types, queue))
 
     def _exclusive(
         self, cu: Cu, wanted: str, types: tuple[str, ...], queue: Queue
@@ -130,3 +128,7 @@ class _RequirementReader:
                 f"cu[excl] of type {wanted} is coarser than queue {queue.name} allows: "
                 f"EXCLUSIVE is CU[{allowed}]"
             )
+
+
+def _refusal(problem: Problem) -> Finding:
+    return Finding((), problem.message, undefined=problem.undefined)

@@ -48,7 +48,6 @@ def _names(instance: Instance) -> Iterator[Finding]:
             if name in seen:
                 yield Finding((section, index, "name"), f"{name} is already defined")
             seen.add(name)
-    yield from _shared_instances(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:
@@ -61,21 +60,8 @@ def _names(instance: Instance) -> Iterator[Finding]:
     for index, user in enumerate(instance.users):
         if user.name.removesuffix("@") != user.name and user.name[:-1] not in shares:
             hint = nearest(user.name[:-1], shares)
-            yield Finding(("users", index, "name"), f"unknown user group {user.name[:-1]!r}{hint}")
-
-
-def _shared_instances(instance: Instance) -> Iterator[Finding]:
-    """A shared resource may have several amounts, each for hosts of its own (ResourceMap)."""
-    everybody = frozenset(host.name for host in instance.cluster.hosts)
-    taken: dict[str, set[str]] = {}
-    for index, shared in enumerate(instance.cluster.shared):
-        hosts = everybody if shared.hosts is None else shared.hosts
-        before = taken.setdefault(shared.name, set())
-        if both := sorted(before & hosts):
-            more = f" and {len(both) - 1} more" if len(both) > 1 else ""
-            message = f"{shared.name} is already defined for {both[0]}{more}"
-            yield Finding(("shared_resources", index, "name"), message)
-        before |= hosts
+            message = f"unknown user group {user.name[:-1]!r}{hint}"
+            yield Finding(("users", index, "name"), message, undefined=True)
 
 
 def _units(instance: Instance) -> Iterator[Finding]:
@@ -132,7 +118,7 @@ def _limits(instance: Instance) -> Iterator[Finding]:
         for name in limit.amounts:
             if name not in known:
                 message = f"unknown resource {name!r}{nearest(name, known)}"
-                yield Finding((*place, "RESOURCE"), message)
+                yield Finding((*place, "RESOURCE"), message, undefined=True)
         per_host = limit.hosts is not None and limit.hosts.each
         if limit.slots_per_processor is not None and not per_host:
             yield Finding((*place, "SLOTS_PER_PROCESSOR"), "needs PER_HOST")
@@ -140,12 +126,14 @@ def _limits(instance: Instance) -> Iterator[Finding]:
             for name in (*limit.queues.names, *limit.queues.excluded):
                 if name != "all" and name not in queues:
                     key = "PER_QUEUE" if limit.queues.each else "QUEUES"
-                    yield Finding((*place, key), f"unknown queue {name!r}{nearest(name, queues)}")
+                    message = f"unknown queue {name!r}{nearest(name, queues)}"
+                    yield Finding((*place, key), message, undefined=True)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
                 if instance.cluster.expand(name) is None:
                     key = "PER_HOST" if limit.hosts.each else "HOSTS"
-                    yield Finding((*place, key), unknown_host(instance.cluster, name))
+                    message = unknown_host(instance.cluster, name)
+                    yield Finding((*place, key), message, undefined=True)
 
 
 def _usage(instance: Instance) -> Iterator[Finding]:
@@ -158,7 +146,7 @@ def _usage(instance: Instance) -> Iterator[Finding]:
             yield Finding(place, message)
         elif usage.resource not in known:
             message = f"unknown numeric resource {usage.resource!r}{nearest(usage.resource, known)}"
-            yield Finding(place, message)
+            yield Finding(place, message, undefined=True)
 
 
 def _reservations(instance: Instance) -> Iterator[Finding]:
@@ -170,7 +158,7 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
         for host, count in item.slots.items():
             if host not in slots:
                 message = f"unknown host {host!r}{nearest(host, slots)}"
-                yield Finding((*place, "allocation"), message)
+                yield Finding((*place, "allocation"), message, undefined=True)
             elif count > slots[host]:
                 message = f"{host} has {slots[host]} slots, not {count}"
                 yield Finding((*place, "allocation"), message)
@@ -187,7 +175,9 @@ def _shares(instance: Instance) -> Iterator[Finding]:
 
     places = _job_places(instance)
     for problem in share_problems(instance):
-        yield Finding(_place(problem, places), problem.message)
+        place = _place(problem, places)
+        flags = {"undefined": problem.undefined, "undecided": problem.undecided}
+        yield Finding(place, problem.message, **flags)
     for problem in share_warnings(instance):
         yield Finding(_place(problem, places), problem.message, warning=True)
 

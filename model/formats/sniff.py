@@ -94,7 +94,7 @@ def _kind_of_json(start: str) -> str:
         return "instance"
     if '"NUM_PLANS"' in start or '"PLANS"' in start:
         return "plan"
-    return "pool" if re.search(r'"procs"\s*:', start) and '"queue"' in start else ""
+    return "pool" if re.search(r'"procs"\s*:', start) and '"format"' not in start else ""
 
 
 def kind_of(path: str | Path) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..cluster import Cluster, Host
 from ..errors import InputError
@@ -12,7 +13,65 @@ from ..job import Job
 from ..params import Params
 from ..queue import Queue
 from ..workload import Workload, canonical
-from .acct import FinishedJob
+from .acct import FinishedJob, read_acct
+from .file_format import Contents, ReadOptions
+from .sniff import kind_of, refuse_other
+from .swf import read_swf
+
+NO_HOSTS = (
+    "an SWF log has no hosts: give --cluster FILE, or --hosts N where it states its processors "
+    "(MaxProcs); `slotwise replay LOG` replays it on one pool of processors"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SwfLogFile:
+    """SWF on hosts, for the registry."""
+
+    name: str = "swf"
+    kind: str = "an SWF log, plain or gzipped"
+    takes: frozenset[str] = frozenset({"hosts", "cluster", "keep_going"})
+
+    def recognises(self, path: Path) -> bool:
+        """By its name, or by its first lines."""
+        return path.name.endswith((".swf", ".swf.gz")) or kind_of(path) == "swf"
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The records as jobs to come, on the hosts that the options say."""
+        refuse_other(path, "swf")
+        if options.hosts is None and options.cluster is None:
+            raise InputError(NO_HOSTS)
+        log = read_swf(path, keep_going=options.keep_going)
+        instance = from_swf(log.workload, hosts=options.hosts, cluster=options.cluster)
+        remarks = [f"warning: {problem}" for problem in log.problems]
+        return Contents(instance, (*remarks, *_left_out(left_out_of_swf(log.workload, instance))))
+
+
+@dataclass(frozen=True, slots=True)
+class AcctLogFile:
+    """lsb.acct, for the registry."""
+
+    name: str = "acct"
+    kind: str = "lsb.acct, plain or gzipped"
+    takes: frozenset[str] = frozenset({"cluster", "keep_going"})
+
+    def recognises(self, path: Path) -> bool:
+        """As LSF names its accounting records, or as they begin."""
+        return path.name.startswith("lsb.acct") or kind_of(path) == "acct"
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The finished jobs as jobs to come, on the cluster given or on the hosts they ran on."""
+        log = read_acct(path, keep_going=options.keep_going)
+        instance, left_out = from_acct(log.jobs, cluster=options.cluster)
+        remarks = [f"warning: {problem}" for problem in log.problems]
+        remarks += [
+            f"passed over {count} {kind} records" for kind, count in log.passed_over.items()
+        ]
+        return Contents(instance, (*remarks, *_left_out(left_out)))
+
+
+def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
+    return (f"left out {count} × {reason}" for reason, count in counts.items())
 
 
 def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:
@@ -72,9 +131,7 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     Raises InputError where one is missing, or there are more hosts than processors.
     """
     if hosts is None or procs is None:
-        raise InputError(
-            "give --cluster FILE, or --hosts N for a log that states its processors (MaxProcs)"
-        )
+        raise InputError(NO_HOSTS)
     if hosts < 1 or hosts > procs:
         raise InputError(f"--hosts {hosts}: must be 1 to {procs}, the processors of the log")
     each, more = divmod(procs, hosts)
@@ -110,6 +167,8 @@ def from_acct(
     unknown = sorted({job.queue for job in kept} - queues)
     if unknown:
         base = replace(base, queues=(*base.queues, *(Queue(name) for name in unknown)))
+    if not queues and unknown:
+        base = replace(base, params=replace(base.params, default_queue=unknown[0]))
     future = tuple(_job(job, zero, asks=cluster is not None) for job in kept)
     if cluster is None and any(job.res_req for job in kept):
         count = sum(bool(job.res_req) for job in kept)

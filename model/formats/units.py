@@ -21,6 +21,8 @@ _PART = re.compile(r"([\d.]+)([smhdw])", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,20})?(?:e[+-]?\d{1,3})?)\s*([KMGTP])B?", re.IGNORECASE)
 _STAMP = re.compile(r"\d{4}-?\d\d-?\d\d")
+#: Sizes from here on are no plain numbers any more (MB).
+_LARGEST = 1e15
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
 
 
@@ -86,10 +88,19 @@ def parse_size(value: object, unit: float = 1.0, base: int = 1024) -> float:
 
 
 def format_size(megabytes: float) -> str | int | float:
-    """``64G`` where it is exact, otherwise the number of MB."""
+    """``64G`` where it is exact, otherwise the number of MB; a text where that is very large."""
+    if megabytes >= _LARGEST:
+        return size_text(megabytes)
     if megabytes and megabytes % 1024 == 0:
-        return f"{megabytes / 1024:.0f}G" if megabytes < 2**50 else megabytes
+        return f"{megabytes / 1024:.0f}G"
     return int(megabytes) if megabytes == int(megabytes) else megabytes
+
+
+def size_text(megabytes: float) -> str:
+    """Exactly this size as a text that needs no knowledge of the usual unit: ``512M``."""
+    if megabytes == int(megabytes) and megabytes < _LARGEST:
+        return f"{int(megabytes)}M"
+    return f"{megabytes!r}M" if _SIZE.fullmatch(f"{megabytes!r}M") else f"{megabytes:.16e}M"
 
 
 def parse_stamp(value: object) -> datetime:
@@ -108,9 +119,15 @@ def parse_stamp(value: object) -> datetime:
     return stamp
 
 
+def _is_stamp(text: str) -> bool:
+    """Whether a text begins as a date and is no duration such as ``12345678s``."""
+    forms = (_PARTS, _CLOCK, _NUMBER)
+    return _STAMP.match(text) is not None and not any(form.fullmatch(text) for form in forms)
+
+
 def parse_instant(value: object) -> int | datetime:
     """A point in time: seconds or a duration from the origin, or an ISO 8601 stamp."""
-    if isinstance(value, datetime) or (isinstance(value, str) and _STAMP.match(value.strip())):
+    if isinstance(value, datetime) or (isinstance(value, str) and _is_stamp(value.strip())):
         return parse_stamp(value)
     try:
         return parse_duration(value)

@@ -10,7 +10,7 @@ from itertools import takewhile
 from . import values
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
-from .values import Calendar
+from .values import PrintedTimes
 
 #: What LSF itself adds to a job that asks for nothing.
 _DEFAULTS = re.compile(
@@ -71,7 +71,7 @@ class SeenJob:
     line: int | None = None
 
 
-def read_bjobs(text: Text, calendar: Calendar) -> list[SeenJob]:
+def read_bjobs(text: Text, calendar: PrintedTimes) -> list[SeenJob]:
     """All jobs of a text; InputError with everything that is wrong with it."""
     check_kind(text, "bjobs")
     reading = Reading(text)
@@ -96,7 +96,7 @@ def requirement(text: str) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _of_json(text: Text, reading: Reading, calendar: Calendar) -> Iterator[SeenJob]:
+def _of_json(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
     for number, record in json_records(text):
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
@@ -115,7 +115,9 @@ def _id(number: str, index: str) -> str:
     return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
 
 
-def _job_of_json(id: str, record: dict[str, str], reading: Reading, calendar: Calendar) -> SeenJob:
+def _job_of_json(
+    id: str, record: dict[str, str], reading: Reading, calendar: PrintedTimes
+) -> SeenJob:
     value = reading.value
     status = pick(record, "STAT") or "?"
     if status not in STATES:
@@ -175,7 +177,7 @@ _STARTED = re.compile(
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
-def _of_text(text: Text, reading: Reading, calendar: Calendar) -> Iterator[SeenJob]:
+def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
     for line, block in _blocks(text.content):
         reading.at("", line)
         job = _job_of_text(block, reading, calendar)
@@ -202,7 +204,7 @@ def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
-def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> SeenJob | None:
+def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> SeenJob | None:
     fields: dict[str, str] = {}
     for found in _HEAD.finditer(block[0]):
         fields.setdefault(found[1], found[2])
@@ -234,7 +236,7 @@ def _job_of_text(block: list[str], reading: Reading, calendar: Calendar) -> Seen
     return job
 
 
-def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Calendar) -> None:
+def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: PrintedTimes) -> None:
     """One line with a time in front."""
     if re.match(r"Submitted\b", text):
         job.submit = reading.value("submission", stamp, calendar.past)

@@ -44,6 +44,7 @@ def _most(changes: list[tuple[int, int]]) -> int:
 
 
 def _seen(job: FinishedJob, at: int) -> SeenJob:
+    """A job that has not ended by `at`; one that runs has used its CPU time evenly."""
     runs = bool(job.start) and job.start <= at
     return SeenJob(
         id=job.id,
@@ -59,7 +60,7 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
         start=job.start if runs else None,
         run_limit=job.run_limit,
         real_run_time=job.end - job.start if job.start else None,
-        cpu_time=job.cpu_time,
+        cpu_time=job.cpu_time * (at - job.start) / (job.end - job.start) if runs else job.cpu_time,
         allocation=dict(job.hosts) if runs else {},
     )
 

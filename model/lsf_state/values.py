@@ -124,7 +124,7 @@ def allocation(text: str) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
+class PrintedTimes:
     """Turns printed times into seconds since 1970.
 
     reference: about when they were printed; the year of a time without one is taken from it.

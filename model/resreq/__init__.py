@@ -14,8 +14,9 @@ from .effective import effective_requirement, requested, requirement_options, sl
 from .errors import ResreqError
 from .evaluate import select_mask
 from .levels import merge_levels, resolve_counts
+from .options import Options
 from .ordering import order_hosts, same_classes
-from .parser import Options, Parsed, parse, parse_with_notes
+from .parser import Parsed, parse, parse_with_notes
 from .printer import print_expression, print_requirement
 from .syntax import Compound, Requirement, Simple, Term
 from .table import HostTable

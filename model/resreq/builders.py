@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import nearest
 from .errors import ResreqError
+from .options import Options
 from .selection import SelectionBuilder
 from .syntax import Amount, Cu, Expression, OrderKey, Rusage, Span, UsageString
 from .vocabulary import BUILTIN_STATIC, CHANGING, SCALED, UNITS, canonical
@@ -15,7 +16,6 @@ from .vocabulary import BUILTIN_STATIC, CHANGING, SCALED, UNITS, canonical
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from .parser import Options
 
 _RESTRICTED = re.compile(
     r"\s*-\s*[A-Za-z_]\w*\s*|\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*"
@@ -51,8 +51,13 @@ class Builder:
         name = canonical(str(token))
         vocabulary = self._options.vocabulary
         if vocabulary.complete and vocabulary.kind(name) is None:
-            hint = nearest(name, (*vocabulary.names(), *words))
-            self.fail(token, f"no resource is called '{token}'{hint}")
+            raise ResreqError(
+                f"no resource is called '{token}'{nearest(name, (*vocabulary.names(), *words))}",
+                text=self._body,
+                position=token.start_pos,
+                token=str(token),
+                undefined=True,
+            )
         return name
 
     # --- select -------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .errors import ResreqError
-from .parser import Options, parse_with_notes
+from .options import Options
+from .parser import parse_with_notes
 from .scanner import SectionText, is_compound, sections, terms, unquoted
 
 VALID = "Resource requirement string is valid."

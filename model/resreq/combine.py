@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .errors import ResreqError
-from .parser import ORDINARY, Options, check_together, parse_with_notes
+from .options import ORDINARY, Options
+from .parser import check_together, parse_with_notes
 from .rusage import combined_usages
 from .syntax import Compound, Expression, OrderKey, Requirement, Simple, joined
 

@@ -9,7 +9,7 @@ from ..job import Job
 from ..params import Params
 from .combine import Merged, combine
 from .levels import merge_levels, resolve_counts
-from .parser import Options
+from .options import Options
 from .printer import print_requirement
 from .syntax import Compound, Requirement
 from .vocabulary import Vocabulary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InputError
+from ..errors import InputError, Problem
 
 #: Longest stretch of a requirement shown around the underlined place.
 WINDOW = 90
@@ -13,6 +13,7 @@ class ResreqError(InputError):
 
     text: the whole string. position: offset of the place from 0 (None when no single place is to
     blame). token: the piece of text there. what: the complaint. expected: what would be right, "".
+    undefined: it says that a name has no definition.
     str() shows the complaint and the underlined place; `message` is the complaint on one line.
     """
 
@@ -24,12 +25,13 @@ class ResreqError(InputError):
         position: int | None = None,
         token: str = "",
         expected: str = "",
+        undefined: bool = False,
     ) -> None:
         self.text, self.position, self.token = text, position, token
-        self.what, self.expected = what, expected
+        self.what, self.expected, self.undefined = what, expected, undefined
         self.message = f"{what}; expected {expected}" if expected else what
         place = f" (column {position + 1} of {text!r})" if position is not None else ""
-        super().__init__(self.message + place)
+        super().__init__([Problem(self.message + place, undefined=undefined)])
 
     def __str__(self) -> str:
         return "\n".join(part for part in (self.message, self.underlined()) if part)
@@ -51,5 +53,10 @@ class ResreqError(InputError):
         """The same error told about `text`, in which this error's string starts at `offset`."""
         position = None if self.position is None else self.position + offset
         return ResreqError(
-            self.what, text=text, position=position, token=self.token, expected=self.expected
+            self.what,
+            text=text,
+            position=position,
+            token=self.token,
+            expected=self.expected,
+            undefined=self.undefined,
         )

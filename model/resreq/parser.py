@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..characters import strange_character
 from .complaint import complaint
 from .errors import ResreqError
+from .options import Options
 from .scanner import SectionText, is_compound, joined_selections, sections, terms, unquoted
 from .syntax import Compound, Requirement, Simple, Term, joined
 from .vocabulary import ANY, UNITS, Vocabulary
@@ -22,26 +23,6 @@ if TYPE_CHECKING:
     from lark import Lark, Tree
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a string is read.
-
-    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (PLC-08).
-    unit: LSF_UNIT_FOR_LIMITS (REQ-13). vocabulary: the resources that are known.
-    together: checks that need the whole requirement (ptile by type needs same[]) are made.
-    """
-
-    strict: bool = False
-    lenient: bool = False
-    unit: str = "MB"
-    vocabulary: Vocabulary = ANY
-    together: bool = True
-
-
-#: How a string is read unless told otherwise: LSF's ordinary syntax.
-ORDINARY = Options()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ResreqError
+from .options import Options
 from .syntax import Binary, Defined, Expression, Name, Number, String, Unary, joined
 from .vocabulary import BUILTIN_STRINGS, BUILTINS, PRODUCTS, SCALED, UNITS, canonical
 
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from .parser import Options
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 #: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...model.instance import Instance
+from ...model.objective import ObjectiveName
 from ...model.plan import Plan
 from ...model.time_text import with_stamps
 from ..fairshare.priority_order import priority_order
@@ -117,7 +118,7 @@ class Comparison:
 def compare(
     instance: Instance,
     *,
-    objective: str = "lexicographic",
+    objective: ObjectiveName = "lexicographic",
     time_limit: float | None = None,
     effort: float | None = None,
     workers: int | None = None,

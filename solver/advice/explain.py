@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from ...model.job import Job
 from ...model.time_text import with_stamps
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
-from ..pending_reasons import BEGIN_TIME, amounts_short, shortage
+from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start
+from ..shortage import Reason, amounts_short, find_shortage, over
 from .suggestions import Suggestion, job_text, suggest
 from .what_if import Asker, Method, Outlook, PlanView
 
@@ -156,42 +156,25 @@ def _obstacles(
     if demand.earliest > now:
         yield Obstacle(now, demand.earliest, BEGIN_TIME, 1)
     reasons = [(time, *_reason(view, demand, base, time)) for time in before]
-    groups = [(key, list(group)) for key, group in groupby(reasons, key=lambda item: item[1:3])]
+    alike = groupby(reasons, key=lambda item: (item[1], item[2].kind))
+    groups = [(planned, list(group)) for (planned, _), group in alike]
     ends = [*(group[0][0] for _, group in groups[1:]), start]
-    for (key, group), until in zip(groups, ends, strict=False):
-        reason = _spread([text for *_, text in group])
-        if key[0]:
+    for (planned, group), until in zip(groups, ends, strict=False):
+        reason = over([item for *_, item in group])
+        if planned:
             reason = f"{reason} ({_whose(view, demand, group[0][0])})"
         yield Obstacle(group[0][0], until, reason, len(group))
 
 
-def _reason(view: PlanView, demand: Demand, base: Profile, time: int) -> tuple[bool, str, str]:
-    """Whether only planned jobs are in the way; the kind of reason; the reason."""
+def _reason(view: PlanView, demand: Demand, base: Profile, time: int) -> tuple[bool, Reason]:
+    """Whether only planned jobs are in the way, and the reason."""
     if not base.open_for(demand, time):
-        text = "a dispatch or run window is closed or closes too soon"
-        return False, text, text
+        return False, Reason("a dispatch or run window is closed or closes too soon")
     planned = can_start(base, demand, time)
     profile = view.profile if planned else base
-    parts = [shortage(view.problem, demand, profile, time)]
-    parts += filter(None, [amounts_short(view.problem, demand, profile, time)])
-    text = "; ".join(parts)
-    return planned, _HAS.sub(r"\1 #", text), text
-
-
-#: The numbers of a reason that change from instant to instant.
-_HAS = re.compile(r"(\bhas |\blacks |more than |\bleaves |free slots: )(\d+)")
-
-
-def _spread(texts: list[str]) -> str:
-    """The first text, with the numbers that change shown as ``has 0 to 5``."""
-    numbers = [[int(number) for _, number in _HAS.findall(text)] for text in texts]
-    ranges = iter([(min(column), max(column)) for column in zip(*numbers, strict=True)])
-
-    def show(match: re.Match[str]) -> str:
-        low, high = next(ranges)
-        return f"{match[1]}{low}" if low == high else f"{match[1]}{low} to {high}"
-
-    return _HAS.sub(show, texts[0])
+    found = [find_shortage(view.problem, demand, profile, time)]
+    amounts = amounts_short(view.problem, demand, profile, time)
+    return planned, Reason.joined(found if amounts is None else [*found, amounts])
 
 
 def _whose(view: PlanView, demand: Demand, time: int) -> str:

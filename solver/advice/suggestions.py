@@ -89,36 +89,36 @@ def suggest(
 
 def _ideas(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
     job = demand.job
-    for kind, change, variant in _variants(forecast.instance, job):
-        if next(refusals(forecast.instance, variant), None) is None:
-            yield Idea(kind, change, _outlook(forecast, view, variant, limit))
+    for kind, change, edited in _job_edits(forecast.instance, job):
+        if next(refusals(forecast.instance, edited), None) is None:
+            yield Idea(kind, change, _outlook(forecast, view, edited, limit))
     yield from _backfill(view, demand, limit)
     if forecast.ahead(job):
         yield Idea("first", "if it were first in line", forecast.outlook(job, first=True))
     yield from _other_jobs(forecast, view, demand, limit)
 
 
-def _outlook(forecast: Asker, view: PlanView, variant: Job, limit: int) -> Outlook:
-    """The start of the variant; not planned again where it cannot be before `limit` even alone."""
+def _outlook(forecast: Asker, view: PlanView, edited: Job, limit: int) -> Outlook:
+    """Its start; not planned again where it cannot be before `limit` even alone."""
     if forecast.method == "optimal":
-        demand = forecast.demand(view, variant)
+        demand = forecast.demand(view, edited)
         alone = earliest_start(view.problem.base, demand) if len(demand.terms) == 1 else None
         if len(demand.terms) == 1 and (alone is None or alone.time >= limit):
-            return Outlook(variant, None)
-    return forecast.outlook(variant)
+            return Outlook(edited, None)
+    return forecast.outlook(edited)
 
 
 # --- the job asked for in another way -------------------------------------------------------------
 
 
-def _variants(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
+def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
     """(kind, what it is, the job) for every change of the job's own options."""
     if not is_compound(job):
         yield from _other_shapes(instance, job)
         for slots in fewer(job.slots):
             yield "slots", f"with -n {slots}", with_slots(job, slots)
-        for text, variant in _less_memory(job):
-            yield "memory", f"with rusage[{text}]", variant
+        for text, edited in _less_memory(job):
+            yield "memory", f"with rusage[{text}]", edited
     if job.exclusive:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:

@@ -18,7 +18,8 @@ from ...model.job import Job
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..fairshare.priority_order import has_policy, priority_order
+from ..fairshare.priority_order import priority_order
+from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start

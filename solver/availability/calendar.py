@@ -9,8 +9,7 @@ import numpy as np
 from ...model.instance import Instance
 from ...model.queue import Queue
 from ...model.windows import open_periods
-from .demand import BoolArray
-from .profile import Profile
+from .arrays import BoolArray
 
 #: Windows repeat every week (seconds).
 WEEK = 7 * 86400
@@ -96,11 +95,3 @@ class Calendar:
 
 def _windows(text: str, instance: Instance) -> Windows:
     return Windows(text, instance.origin)
-
-
-def close_reserved_slots(instance: Instance, profile: Profile) -> None:
-    """Take the slots of advance reservations out of the profile."""
-    index = instance.cluster.host_index()
-    for reservation in instance.advance_reservations:
-        for name, slots in reservation.slots.items():
-            profile.block(index[name], slots, reservation.start, reservation.end)

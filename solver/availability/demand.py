@@ -1,70 +1,20 @@
-"""What one pending job asks of the cluster, resolved to arrays over the hosts.
+"""What one pending job asks of the cluster, resolved to arrays over the hosts, and whom it asks.
 
-Everything a host or the cluster can run out of is one of two things, so that slots, memory,
-licences and slot limits are treated alike:
-
-* a **host resource**: a capacity per host (slots, mem, a limit PER_HOST, JL/U, …);
-* a **pool**: one capacity shared by a set of hosts (a floating licence, a queue's QJOB_LIMIT, …).
+:class:`Availability` is all that placement needs to know about what is free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol, TypeAlias
 
 from ...model.job import Job
 from ...model.queue import Queue
-from ...model.reservation import Reservation
-
-if TYPE_CHECKING:
-    from .calendar import Calendar
-    from .profile import Profile
-
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
-
-
-class Per(Enum):
-    """How often a use counts (RSV-08)."""
-
-    SLOT = "slot"
-    HOST = "host"
-    JOB = "job"
-    WHOLE = "whole"  #: the whole capacity of each host (-x, PLC-13)
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A use of one host resource or pool, by index into the profile's lists.
-
-    reservation: amounts over the life of the job; the amounts are counted once per `per`.
-    once: counted once a job (on each host, in a pool) however many of its terms have the use: a
-    limit on jobs, or a host that an exclusive job has whole.
-    """
-
-    index: int
-    per: Per
-    reservation: Reservation
-    once: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """What one rusage alternative takes (RSV-07): uses of host resources and of pools.
-
-    missing: why it can never be granted ("no host has licX"), "" if it can. hosts: those that have
-    or reach all it names, [H], the only ones that may take it; None for all.
-    """
-
-    host_uses: tuple[Use, ...]
-    pool_uses: tuple[Use, ...] = ()
-    missing: str = ""
-    hosts: BoolArray | None = None
+from .arrays import Allocation, BoolArray, FloatArray, IntArray
+from .calendar import Calendar
+from .resources import ResourceTable
+from .uses import Alternative, Per
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +80,7 @@ class Floor:
     """A host takes the job only while `least` [H] of a host resource is free at its start."""
 
     index: int
-    least: NDArray[np.float64]
+    least: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +139,60 @@ class Room:
     first: BoolArray | None = None
 
 
-#: Slots by host index, in allocation order.
-Allocation = dict[int, int]
+class Availability(Protocol):
+    """What is free at the instants that it knows: over time (a profile), or at present only.
+
+    Times are seconds. An instant that it does not know is refused with a ValueError.
+    """
+
+    @property
+    def now(self) -> int:
+        """The first instant it knows."""
+
+    @property
+    def hosts(self) -> int:
+        """Number of hosts, H."""
+
+    @property
+    def table(self) -> ResourceTable:
+        """The host resources and pools that indices stand for."""
+
+    @property
+    def later_starts(self) -> tuple[int, ...]:
+        """Instants after now at which something starts, so that less is free."""
+
+    def free(self, index: int, time: int) -> FloatArray:
+        """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
+
+    def free_in_pool(self, index: int, time: int) -> float:
+        """Free amount of a pool at `time`."""
+
+    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+        """The least of a host resource that is free at any of `points`, [H]."""
+
+    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """The least of a pool that is free at any of `points`."""
+
+    def open_for(self, demand: Demand, time: int) -> bool:
+        """Whether the job may start at `time` as far as this availability minds its windows."""
+
+    def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
+        """What one term of a job finds over its window from `start`."""
+
+    def copy(self) -> Availability:
+        """One in which more can be held, this one unchanged."""
+
+    def hold(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        start: int,
+        finish: int | None,
+        *,
+        whole_hosts: Iterable[int] = (),
+    ) -> None:
+        """Take what a job uses on `allocation` over [start, finish) (None: for ever)."""
+
+
 #: One allocation a term of a job that starts at an instant (seconds), or None.
-TermPlacer: TypeAlias = "Callable[[Profile, Demand, int], tuple[Allocation, ...] | None]"
+TermPlacer: TypeAlias = Callable[[Availability, Demand, int], tuple[Allocation, ...] | None]

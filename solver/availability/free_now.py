@@ -8,16 +8,18 @@ it as it does on a plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ...model.reservation import Reservation
-from .demand import Allocation, Alternative, BoolArray, Demand, IntArray, Per, Room, TermDemand
-from .profile import Profile
-from .resources import SLOTS, FloatArray, ResourceTable
+from .arrays import Allocation, BoolArray, FloatArray, IntArray
+from .demand import Demand, Room, TermDemand
+from .resources import SLOTS, ResourceTable
+from .room import find_room
+from .uses import Alternative, Per
 
 
 @dataclass(slots=True)
@@ -191,22 +193,34 @@ class HeldBack:
         self.pools[index] = self.pools.get(index, 0.0) + amount
 
 
-class Residual(Profile):
-    """The present as one job sees it, as a profile of one instant.
+class Residual:
+    """The present as one job sees it: an availability that knows one instant, now.
 
     held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
     blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
     """
 
     def __init__(self, free_now: FreeNow, now: int, held: HeldBack) -> None:
-        super().__init__(free_now.table, now)
         self.free_now = free_now
+        self.now = now
         self.held = held
+        self.table = free_now.table
+        self.hosts = len(free_now.table.instance.cluster.hosts)
+        self.later_starts: tuple[int, ...] = ()
         self.closed: BoolArray | None = None
         self.blocked: FloatArray | None = None
 
+    def _at(self, time: int) -> None:
+        """Refuse every instant but now."""
+        if time != self.now:
+            raise ValueError(f"what is free at {time} s is not known at {self.now} s")
+
     def free(self, index: int, time: int) -> FloatArray:
-        """Free amount of a host resource beside what is held, [H]."""
+        """Free amount of a host resource beside what is held, [H].
+
+        Raises ValueError for any other instant than now, as all its questions do.
+        """
+        self._at(time)
         amounts = self.free_now.host(index)
         held = self.held.hosts.get(index)
         if held is not None:
@@ -217,19 +231,29 @@ class Residual(Profile):
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
+        self._at(time)
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
-    def checkpoints(self, start: int, duration: int | None) -> list[int]:
-        """Only the present counts here."""
-        return [start]
+    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+        """The least of a host resource that is free at `points`: now is the only one."""
+        for point in points:
+            self._at(point)
+        return self.free(index, self.now)
+
+    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """The least of a pool that is free at `points`: now is the only one."""
+        for point in points:
+            self._at(point)
+        return self.free_in_pool(index, self.now)
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Windows are the loop's own business."""
+        self._at(time)
         return True
 
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
-        room = super().room(demand, term, alternative, start)
+        room = find_room(self, demand, term, alternative, [start])
         if self.closed is not None:
             room = replace(room, caps=np.where(self.closed, 0, room.caps))
         if term.unit is not None:
@@ -252,5 +276,6 @@ class Residual(Profile):
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a term uses now."""
+        """Take what a term uses now; only a start now is possible."""
+        self._at(start)
         self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)

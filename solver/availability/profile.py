@@ -10,33 +10,22 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .demand import (
-    Allocation,
-    Alternative,
-    BoolArray,
-    Demand,
-    GroupCap,
-    IntArray,
-    Per,
-    Room,
-    TermDemand,
-    Use,
-)
-from .resources import SLOTS, FloatArray, ResourceTable, flat
+from ...model.instance import Instance
+from .arrays import Allocation, FloatArray, IntArray
+from .demand import Demand, Room, TermDemand
+from .resources import SLOTS, ResourceTable, flat
+from .room import find_room, held_for_life
 from .usage import Usage
+from .uses import Alternative, Per, Use
 
 #: "For ever": the finish of a job whose end is unknown.
 FOREVER = 1 << 60
-#: Amounts are compared with this slack.
-SLACK = 1e-6
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8
-#: A cap that does not bind, small enough to be summed over all hosts.
-UNBOUND = 1 << 30
 
 
 class Profile:
@@ -108,7 +97,7 @@ class Profile:
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         usage = self._usage(use.index)
         capacity, per = self.table.host_resources[use.index].capacity, use.per
-        amount = _for_life(use)
+        amount = held_for_life(use)
         many = len(allocation) >= MANY_HOSTS
         if many and amount is not None and per is not Per.JOB and start < end:
             hosts = np.fromiter(allocation, np.int64, len(allocation))
@@ -252,7 +241,7 @@ class Profile:
         used = 0.0 if usage is None else float(usage.at(time)[0])
         return self.table.pools[index].capacity - used
 
-    def _least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """The least of what is free at an instant and at all starts of others behind it, [H].
 
         Windows often reach over the same starts, so what these leave is kept.
@@ -267,8 +256,8 @@ class Profile:
             self._free_cache[key] = later
         return np.minimum(free, later)
 
-    def _least_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`_least_free` of a pool."""
+    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """:meth:`least_free` of a pool."""
         free = self.free_in_pool(index, points[0])
         if len(points) == 1:
             return free
@@ -329,94 +318,7 @@ class Profile:
 
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What one term of a job finds over its window from `start`."""
-        duration = demand.duration
-        points = self.checkpoints(start, duration)
-        caps: FloatArray | None = None
-        first: BoolArray | None = None
-        for use in alternative.host_uses:
-            for held, free in self._met(use, points, start):
-                found = self._host_cap(use, held, free)
-                if use.per is Per.JOB:
-                    first = found > 0 if first is None else first & (found > 0)
-                else:
-                    caps = found if caps is None else np.minimum(caps, found, out=caps)
-        whole = np.zeros(self.hosts, dtype=np.int64)
-        inside = slice(None) if len(term.candidates) == self.hosts else term.candidates
-        bound = UNBOUND if caps is None else np.minimum(np.maximum(caps[inside], 0), UNBOUND)
-        whole[inside] = bound
-        if alternative.hosts is not None:
-            whole[~alternative.hosts] = 0
-        closed = None if demand.calendar is None else demand.calendar.closed_hosts(start)
-        if closed is not None:
-            whole[closed] = 0
-        for floor in demand.floors:
-            whole[self.free(floor.index, start) + SLACK < floor.least] = 0
-        groups: list[GroupCap] = []
-        for use in alternative.pool_uses:
-            self._pool_cap(use, points, start, whole, groups)
-        idle = self.idle(points) if term.unit is not None and term.unit.excl else None
-        return Room(whole, tuple(groups), idle, first=first)
-
-    def _met(
-        self, use: Use, points: Sequence[int], start: int
-    ) -> Iterator[tuple[float, FloatArray]]:
-        """What a use holds over a window and the least that is free meanwhile, [H]."""
-        constant = _for_life(use)
-        if constant is not None:
-            if constant > 0:
-                yield constant, self._least_free(use.index, points)
-            return
-        for point in points:
-            held = use.reservation.planned_at(point - start)
-            if held > 0:
-                yield held, self.free(use.index, point)
-
-    def _host_cap(self, use: Use, held: float, free: FloatArray) -> FloatArray:
-        free = free + SLACK
-        if use.per is Per.SLOT:
-            return np.floor(free if held == 1.0 else free / held)
-        if use.per is Per.WHOLE:
-            capacity = self.table.host_resources[use.index].capacity
-            return np.where(free >= capacity, capacity, 0.0)
-        return np.where(free >= held, float(UNBOUND), 0.0)
-
-    def _pool_cap(
-        self, use: Use, points: Sequence[int], start: int, caps: IntArray, groups: list[GroupCap]
-    ) -> None:
-        """Shrink `caps` or append to `groups` what a pool leaves."""
-        pool = self.table.pools[use.index]
-        times = float(UNBOUND)
-        constant = _for_life(use)
-        if constant is not None and constant > 0:
-            times = min(times, (self._least_in_pool(use.index, points) + SLACK) // constant)
-        for point in points if constant is None else ():
-            held = use.reservation.planned_at(point - start)
-            if held > 0:
-                times = min(times, (self.free_in_pool(use.index, point) + SLACK) // held)
-        if times >= UNBOUND:
-            return
-        left = max(0, int(times))
-        if left == 0:
-            caps[pool.mask] = 0
-        elif use.per is Per.SLOT:
-            groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason))
-        elif use.per is Per.HOST:
-            groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
-
-    def idle(self, points: Iterable[int]) -> BoolArray:
-        """Hosts on which no other job holds a slot at any of `points`, [H]."""
-        capacity = self.table.host_resources[SLOTS].capacity
-        found = np.ones(self.hosts, dtype=bool)
-        for point in points:
-            found &= self.free(SLOTS, point) >= capacity
-        return found
-
-
-def _for_life(use: Use) -> float | None:
-    """The amount that a use holds as long as the job runs, None if it changes."""
-    phases = use.reservation.phases
-    constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
-    return phases[0].amount if constant else None
+        return find_room(self, demand, term, alternative, self.checkpoints(start, demand.duration))
 
 
 def _insert(times: list[int], time: int) -> None:
@@ -424,3 +326,11 @@ def _insert(times: list[int], time: int) -> None:
     index = bisect.bisect_left(times, time)
     if index == len(times) or times[index] != time:
         times.insert(index, time)
+
+
+def close_reserved_slots(instance: Instance, profile: Profile) -> None:
+    """Take the slots of advance reservations out of the profile."""
+    index = instance.cluster.host_index()
+    for reservation in instance.advance_reservations:
+        for name, slots in reservation.slots.items():
+            profile.block(index[name], slots, reservation.start, reservation.end)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.instance import Instance
@@ -20,9 +19,8 @@ from ...model.job import Job
 from ...model.limits import Limit, Scope
 from ...model.queue import Queue
 from ...model.reservation import Phase, Reservation
-from .demand import Alternative, BoolArray, Per, Use
-
-FloatArray = NDArray[np.float64]
+from .arrays import BoolArray, FloatArray
+from .uses import Alternative, Per, Use
 
 #: Index of the job slots in every table.
 SLOTS = 0

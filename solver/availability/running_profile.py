@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .demand import Allocation, Alternative, BoolArray, IntArray, Use
+from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .profile import FOREVER, Profile
-from .resources import SLOTS, FloatArray, ResourceTable
+from .resources import SLOTS, ResourceTable
 from .usage import Block, Row, Usage
+from .uses import Alternative, Use
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]

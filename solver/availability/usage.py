@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.reservation import DECAY_STEP
-from .demand import IntArray, Use
-from .resources import FloatArray
+from .arrays import FloatArray, IntArray
+from .uses import Use
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000

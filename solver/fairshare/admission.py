@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...model.instance import Instance
 from .dispatch_order import order_policy
-from .priority_order import has_policy
+from .queue_order import has_policy
 
 
 @dataclass(frozen=True, slots=True)

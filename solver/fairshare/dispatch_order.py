@@ -48,7 +48,7 @@ from .accounts import Account, ShareTree
 from .adjustment import load_adjustment
 from .ledger import Ledger
 from .priority import Factors
-from .priority_order import queue_key
+from .queue_order import queue_key
 from .slot_pools import PoolUse, host_slots, surplus
 from .stages import (
     LeftOverStage,
@@ -438,7 +438,7 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
             _measure(order, instance, int(stamp))
-            past_usage.state(order, instance, int(stamp))
+            past_usage.state(order.trees, order.ledger, order.pools, instance, int(stamp))
     if past_usage.stamps(instance):
         _measure(order, instance, instance.now)
     # What is said of the present comes after all starts: the accounts' meters never go back.

@@ -14,7 +14,7 @@ from typing import Any
 from ...model.instance import Instance
 from ...model.job import Job
 from .dispatch_order import DispatchOrder, order_policy
-from .priority_order import has_policy, queue_key
+from .queue_order import has_policy, queue_key
 from .stages import Offer
 
 

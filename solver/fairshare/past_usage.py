@@ -7,14 +7,12 @@ the running jobs go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from ...model.instance import Instance, ShareUsage
 from .accounts import Account, ShareTree
-
-if TYPE_CHECKING:
-    from .dispatch_order import DispatchOrder
+from .ledger import Ledger
+from .slot_pools import PoolUse
 
 
 def stamps(instance: Instance) -> list[int]:
@@ -23,12 +21,18 @@ def stamps(instance: Instance) -> list[int]:
     return sorted(shares | {usage.stamp for usage in instance.pool_usage})
 
 
-def state(order: DispatchOrder, instance: Instance, stamp: int) -> None:
+def state(
+    trees: Mapping[str, ShareTree],
+    ledger: Ledger,
+    pools: Mapping[str, PoolUse],
+    instance: Instance,
+    stamp: int,
+) -> None:
     """Bring accounts and pools to what is stated for `stamp`.
 
-    The order must have come to that time: jobs started later are not booked yet.
+    They must have come to that time: jobs started later are not booked yet.
     """
-    for name, tree in order.trees.items():
+    for name, tree in trees.items():
         usages = [item for item in instance.share_usage if item.policy == name]
         now = [item for item in usages if item.stamp == stamp]
         if now:
@@ -36,10 +40,10 @@ def state(order: DispatchOrder, instance: Instance, stamp: int) -> None:
             _settle(tree, {_account(tree, item): item for item in now}, stated, stamp)
             for item in now:
                 if item.committed_run_time is not None:
-                    order.ledger.commit(_account(tree, item), item.committed_run_time, stamp)
+                    ledger.commit(_account(tree, item), item.committed_run_time, stamp)
     for usage in instance.pool_usage:
         if usage.stamp == stamp:
-            for use in order.pools.values():
+            for use in pools.values():
                 if usage.queue in use.accumulated:
                     use.set_accumulated(usage.queue, usage.slot_seconds, stamp)
 

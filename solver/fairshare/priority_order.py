@@ -1,20 +1,12 @@
-"""The order in which pending jobs are considered (FSH-06, FSH-16, LOP-04)."""
+"""The order in which pending jobs are considered, for plans of one moment (FSH-06, LOP-04)."""
 
 from __future__ import annotations
 
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
-
-
-def queue_key(job: Job, priority: int) -> tuple[int, int, int, int]:
-    """Sorts jobs as queued: queue priority, job priority (-sp), submission, then id (FSH-16).
-
-    Ids that are numbers count as such. Names leave the order to a stable sort: the place in the
-    input, which is the order of submission.
-    """
-    number = int(job.id) if job.id.isascii() and job.id.isdigit() else 0
-    return (-priority, -job.priority, job.submit, number)
+from .dispatch_order import order_policy
+from .queue_order import has_policy, queue_key
 
 
 def priority_order(instance: Instance) -> tuple[Job, ...]:
@@ -25,13 +17,25 @@ def priority_order(instance: Instance) -> tuple[Job, ...]:
     instance = with_loaded_modules(instance)
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
-        from .sequence import dispatch_sequence
-
-        return dispatch_sequence(instance)
+        return _dispatch_sequence(instance)
     return tuple(sorted(instance.pending, key=lambda job: queue_key(job, priority[job.queue])))
 
 
-def has_policy(instance: Instance) -> bool:
-    """Whether anything but the queues' own order decides: shares, partitions or slot pools."""
-    shares = any(queue.user_shares or queue.slot_pool for queue in instance.queues)
-    return shares or bool(instance.partitions)
+def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
+    """The order of one cycle in which every job that may start does (FSH-06).
+
+    Each job is booked on its account before the next is chosen, so that users alternate as they
+    would. Jobs that a pool holds back, and those without a share, come last.
+    """
+    order = order_policy(instance)
+    anywhere = instance.cluster.hosts[0].name
+    found: dict[str, Job] = {}
+    order.begin(instance.now, instance.pending)
+    while (offer := order.next()) is not None:
+        found[offer.job.id] = offer.job
+        if offer.withheld:
+            order.skipped(offer.job)
+        else:
+            host = min(offer.hosts) if offer.hosts else anywhere
+            order.started(offer.job, {host: offer.job.slots}, instance.now)
+    return tuple(found.values())

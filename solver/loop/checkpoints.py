@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...model.errors import InputError, Problem
+from ...model.formats.checkpoint import seal, unseal
 from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
@@ -25,8 +26,6 @@ from ..world.world import World
 from .changes import Change
 from .simulation import Recorder, Session
 
-FORMAT = "slotwise-loop-checkpoint"
-VERSION = 3
 _PLAIN = (
     "status",
     "duration",
@@ -65,11 +64,9 @@ def digest(instance: Instance, changes: Sequence[Change] = ()) -> str:
 
 
 def save(session: Session) -> str:
-    """The checkpoint of a session between two cycles, as JSON."""
+    """The checkpoint of a session between two cycles, as text."""
     world, cycle = session.world, session.cycle
     record = {
-        "format": FORMAT,
-        "version": VERSION,
         "instance": digest(session.source, session.changes),
         "settings": dataclasses.asdict(session.settings),
         "until": session.until,
@@ -94,7 +91,7 @@ def save(session: Session) -> str:
         "keep_log": session.keep_log,
         "notes": session.notes,
     }
-    return json.dumps(record)
+    return seal("loop", record)
 
 
 def _state(state: JobState) -> dict[str, Any]:
@@ -122,7 +119,7 @@ def load(
 
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
-    saved = _read(text, source)
+    saved = unseal(text, "loop", source)
     try:
         return _session(saved, instance, changes, recorder, source)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -163,19 +160,6 @@ def _session(
     world.events = EventQueue((tuple(event) for event in events), sequence)
     world.changed = saved["changed"]
     return session
-
-
-def _read(text: str, source: str) -> dict[str, Any]:
-    try:
-        saved = json.loads(text)
-    except ValueError as error:
-        raise InputError([Problem(f"is no checkpoint: {error}", source)]) from error
-    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-        raise InputError([Problem("is no checkpoint of the scheduler loop", source)])
-    if saved.get("version") != VERSION:
-        wrong = f"is a checkpoint of version {saved.get('version')}; this is version {VERSION}"
-        raise InputError([Problem(wrong, source)])
-    return saved
 
 
 def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..availability.demand import BoolArray
+from ..availability.arrays import BoolArray
 from ..availability.resources import SLOTS
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer

@@ -12,23 +12,25 @@ from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Allocation, Demand
+from ...model.plan import Method, Plan, PlannedJob, Unplaced
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
 from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
-from ..pending_reasons import counted, reason_unplaced
+from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from ..rules.left_out import left_out_of_estimates
+from ..shortage import counted
 from ..world.held import Held, takes_only_slots
 from ..world.job_state import JobState
 from . import backfill
 from .simulation import Session
 
 
-def plan_next_cycle(instance: Instance, method: str, *, jobs: int | None = None) -> Plan:
+def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = None) -> Plan:
     """The plan of "greedy" or "time-based".
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all

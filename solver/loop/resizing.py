@@ -18,7 +18,7 @@ import numpy as np
 from ...model.job import Job
 from ..availability.demand import TermDemand
 from ..fairshare.dispatch_policy import FirstCome
-from ..fairshare.priority_order import queue_key
+from ..fairshare.queue_order import queue_key
 from ..fairshare.stages import Offer
 from ..placement.ranges import place_most
 from ..world.cycle_state import CycleState

@@ -15,7 +15,7 @@ import numpy as np
 from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES
 from ...model.instance import Instance
 from ...model.job import RunningJob
-from ..availability.resources import FloatArray
+from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.registry import settings_for
 from ..world.held import Held

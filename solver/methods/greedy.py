@@ -10,11 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..availability.demand import BoolArray, Demand, IntArray, Per, TermDemand
+from ..availability.arrays import BoolArray, FloatArray, IntArray
+from ..availability.demand import Demand, TermDemand
 from ..availability.free_now import Residual
-from ..availability.profile import SLACK
-from ..availability.resources import SLOTS, FloatArray
+from ..availability.resources import SLOTS
+from ..availability.room import SLACK
 from ..availability.running_profile import RunningProfile
+from ..availability.uses import Per
 from ..world.cycle_state import CycleState
 from ..world.held import (
     Held,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..availability.demand import BoolArray
+from ..availability.arrays import BoolArray
 from ..world.cycle_state import CycleState
 from ..world.held import Held
 from ..world.job_state import JobState

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.calendar import Calendar, close_reserved_slots
-from ..availability.demand import BoolArray, Demand, TermDemand
-from ..availability.profile import Profile
+from ..availability.arrays import BoolArray
+from ..availability.calendar import Calendar
+from ..availability.demand import Demand, TermDemand
+from ..availability.profile import Profile, close_reserved_slots
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
 from ..optimal.first_fit import plan_first_fit

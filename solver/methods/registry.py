@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from ...model.errors import InputError
 from ...model.instance import Instance
-from ..availability.demand import BoolArray
+from ..availability.arrays import BoolArray
 from ..world.cycle_state import CycleState
 from ..world.held import Held
 from ..world.job_state import JobState

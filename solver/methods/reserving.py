@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..availability.demand import BoolArray, Demand
+from ..availability.arrays import BoolArray
+from ..availability.demand import Demand
 from ..world.cycle_state import CycleState
 from ..world.held import Held
 from ..world.job_state import JobState

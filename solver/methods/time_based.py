@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...model.plan import PlannedJob
-from ..availability.demand import BoolArray, Demand
+from ..availability.arrays import BoolArray
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..pending_reasons import what_it_waits_for
 from ..placement.earliest import Start, earliest_start

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...model.objective import Objective
 from ...model.plan import Plan
 from ..optimal.budget import Budget
 from ..problem import PlanningProblem
@@ -21,13 +22,13 @@ __all__ = ["plan_milp"]
 def plan_milp(
     problem: PlanningProblem,
     budget: Budget,
-    objective: str = "lexicographic",
+    objective: Objective,
     *,
     on_progress: Callable[[Any], None] | None = None,
 ) -> Plan:
     """The optimum by integer programming: HiGHS where it is installed, CBC elsewhere.
 
-    objective: as for :func:`slotwise.plan`. Meant for small problems; one that is too large, or
+    Meant for small problems; one that is too large, or
     that the budget does not reach, keeps time-based places, with status "feasible" and a note.
     PuLP is imported on the first call.
     """
@@ -35,7 +36,7 @@ def plan_milp(
 
     together = TermsByProgram(budget)
     problem = problem.placing_terms(together)
-    if objective == "lexicographic":
+    if objective.in_order:
         from .lexicographic import plan_lexicographic
 
         found = plan_lexicographic(problem, budget, on_progress=on_progress)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import Alternative, Demand, Per, TermDemand, Use
-from ..availability.profile import SLACK, Profile
+from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Alternative, Per, Use
 from ..optimal.budget import Budget
 from ..placement.earliest import Start
 from .backend import Outcome, solve
@@ -58,7 +59,7 @@ def alternatives(demand: Demand) -> list[int]:
 class PlacementModel:
     """All jobs of `starts` at one of their candidate instants each, beside what runs."""
 
-    def __init__(self, base: Profile, starts: Sequence[tuple[Demand, Sequence[int]]]) -> None:
+    def __init__(self, base: Availability, starts: Sequence[tuple[Demand, Sequence[int]]]) -> None:
         self.base = base
         self.program = Program()
         self.options: dict[str, list[Option]] = {}
@@ -88,18 +89,24 @@ class PlacementModel:
             )
         )
 
-    def minimise_largest(self, costs: Mapping[str, Mapping[int, float]]) -> None:
-        """Minimise the largest of the jobs' costs."""
+    def minimise_largest(
+        self, costs: Mapping[str, Mapping[int, float]], *, whole: bool = True
+    ) -> None:
+        """Minimise the largest of the jobs' costs; whole: they are whole numbers."""
         most = max((cost for own in costs.values() for cost in own.values()), default=0.0)
-        largest = self.program.integer(0, int(np.ceil(most)))
+        top = int(np.ceil(most))
+        largest = self.program.integer(0, top) if whole else self.program.real(0, top)
         for job, options in self.options.items():
             own = [(option.chosen, -costs[job][option.time]) for option in options]
             self.program.add(total([(largest, 1), *own]) >= 0)
         self.program.problem.setObjective(total([(largest, 1)]))
 
     def keep(self, value: float) -> None:
-        """From now on no solution may be worse than `value` in the present objective."""
-        slack = 1e-6 * max(1.0, abs(value))
+        """From now on no solution may be worse than `value` in the present objective.
+
+        But for the solvers' own tolerance: the caller compares what comes of it.
+        """
+        slack = 1e-6 + 1e-12 * abs(value)
         self.program.add(self.program.problem.objective <= value + slack)
 
     def solve(self, budget: Budget, *, seconds: float) -> tuple[Outcome, dict[str, Start]]:
@@ -169,7 +176,7 @@ class PlacementModel:
     def _capacities(self) -> None:
         everything = [option for options in self.options.values() for option in options]
         points = {option.time for option in everything}
-        points.update(time for time in self.base.changes() if time >= min(points))
+        points.update(time for time in self.base.later_starts if time >= min(points))
         for point in sorted(points):
             active = [option for option in everything if option.runs_at(point)]
             hosts: dict[tuple[int, int], Parts] = defaultdict(list)

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import pulp
 
-from ..availability.demand import Allocation, IntArray, TermDemand, UnitDemand
+from ..availability.arrays import Allocation, IntArray
+from ..availability.demand import TermDemand, UnitDemand
 
 Expression: TypeAlias = pulp.LpAffineExpression
 Variable: TypeAlias = pulp.LpVariable
@@ -35,6 +36,10 @@ class Program:
         """A new integer variable over [low, high]."""
         name = f"v{next(self._numbers)}"
         return self.problem.add_variable(name, low, high, pulp.LpInteger)
+
+    def real(self, low: float, high: float) -> Variable:
+        """A new variable over [low, high] that need not be whole."""
+        return self.problem.add_variable(f"v{next(self._numbers)}", low, high, pulp.LpContinuous)
 
     def add(self, constraint: pulp.LpConstraint) -> None:
         """Add a constraint."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..availability.demand import Demand
-from ..availability.profile import Profile
+from ..availability.demand import Availability, Demand
 from ..optimal.compound import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from .model import PlacementModel
@@ -15,9 +14,9 @@ class TermsByProgram(TermsTogether):
     """A term placer that shares no model with that of the CP-SAT methods."""
 
     def jointly(
-        self, profile: Profile, starts: Sequence[tuple[Demand, int]]
+        self, availability: Availability, starts: Sequence[tuple[Demand, int]]
     ) -> tuple[str, dict[str, Start]]:
-        """Jobs at fixed starts beside what `profile` has: FEASIBLE and the starts, or why not."""
-        model = PlacementModel(profile, [(demand, [time]) for demand, time in starts])
+        """Jobs at fixed starts beside what is available: FEASIBLE and the starts, or why not."""
+        model = PlacementModel(availability, [(demand, [time]) for demand, time in starts])
         outcome, placed = model.solve(self.budget, seconds=SECONDS)
         return ("FEASIBLE", placed) if placed else (outcome.status, {})

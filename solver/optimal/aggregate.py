@@ -7,30 +7,45 @@ every plan of the cluster is also a plan of the pool, so a bound of the pool's o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.demand import Demand, Per
+from ..availability.demand import Demand
 from ..availability.resources import SLOTS
+from ..availability.uses import Per
 from ..problem import PlanningProblem
-from .objectives import SLOWDOWN_THRESHOLD, Objective
-from .pool.problem import PoolProblem
+from .costs import Coarser, Costs, UnitCost, coarser
+from .pool.problem import MOST_COST, PoolProblem
 
-#: Weights are scaled to integers.
-WEIGHT_SCALE = 1000
+
+@dataclass(frozen=True, slots=True)
+class AggregatedProblem:
+    """A pool problem and what its values mean: total = value * two to the `bits` + `constant`.
+
+    Totals are in the units of the costs. faithful: no weight lost any of its first nine digits.
+    """
+
+    pool: PoolProblem
+    bits: int
+    constant: int
+    faithful: bool
+
+    def total(self, value: int) -> int:
+        """The total that a value of the pool stands for; of a bound, a bound."""
+        return (value << self.bits) + self.constant
 
 
 def pool_of(
     problem: PlanningProblem,
     demands: Sequence[Demand],
-    objective: Objective,
+    costs: Costs,
     alone: Mapping[str, int],
-) -> tuple[PoolProblem, float] | None:
-    """The pool problem of `demands`, and the factor from its value to the objective's unit.
+) -> AggregatedProblem | None:
+    """The pool problem of `demands`; alone: earliest start of each job by itself (seconds).
 
-    alone: earliest start of each job by itself (seconds). The objective is the pool's value divided
-    by the factor, plus :func:`constant_of`. None where there is no pool problem: no jobs, or a job
-    whose end is unknown.
+    None where there is none: no jobs, a job whose end is unknown, or an objective that a pool does
+    not have (the largest cost of a job where that is not its end).
     """
     if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
         return None
@@ -39,47 +54,38 @@ def pool_of(
     free = [int(np.clip(base.free(SLOTS, time), 0, None).sum()) for time in times]
     if free[-1] < max(demand.slots for demand in demands):
         return None
-    parts = [_weight_and_due(demand, objective) for demand in demands]
+    if costs.largest and not _are_ends(demands, costs, now):
+        return None
+    own = [costs.jobs[demand.job.id] for demand in demands]
     durations = [demand.duration or 0 for demand in demands]
+    earliest = [max(0, alone[demand.job.id] - now) for demand in demands]
+    due = [cost.due - now for cost in own]
+    horizon = max(times[-1] - now, *earliest) + sum(durations)
+    weights = Coarser((1,) * len(own), 0, True)
+    if not costs.largest:
+        most = max(
+            cost.weight * max(1, horizon - late) for cost, late in zip(own, due, strict=True)
+        )
+        weights = coarser([cost.weight for cost in own], most, MOST_COST)
     pool = PoolProblem.build(
         [time - now for time in times],
         free,
         [demand.slots for demand in demands],
         durations,
-        earliest=[max(0, alone[demand.job.id] - now) for demand in demands],
-        weights=[weight for weight, _ in parts],
-        due=[due for _, due in parts],
-        objective="makespan" if objective.name == "makespan" else "starts",
+        earliest=earliest,
+        weights=weights.numbers,
+        due=due,
+        objective="makespan" if costs.largest else "starts",
     )
-    scale = 1.0 if objective.name in ("makespan", "total-start") else float(WEIGHT_SCALE)
-    if objective.name == "slowdown":
-        scale *= SLOWDOWN_SCALE * len(demands)
-    return pool, scale
+    constant = 0 if costs.largest else sum(cost.base for cost in own)
+    return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
 
 
-#: Slowdown weights are small: one over the run time.
-SLOWDOWN_SCALE = 1_000_000
-
-
-def constant_of(demands: Sequence[Demand], objective: Objective) -> float:
-    """The part of the objective that no plan can change: a slowdown is at least one a job."""
-    return 1.0 if objective.name == "slowdown" and demands else 0.0
-
-
-def _weight_and_due(demand: Demand, objective: Objective) -> tuple[int, int]:
-    """A job's weight (scaled, rounded down) and the start after which it counts, from now."""
-    now, duration = objective.now, demand.duration or 0
-    weight = int(demand.job.weight * WEIGHT_SCALE)
-    if objective.name == "weighted":
-        return weight, 0
-    if objective.name == "tardiness":
-        if demand.job.deadline is None:
-            return 0, 0
-        return weight, demand.job.deadline - duration - now
-    if objective.name == "slowdown":
-        ran = max(duration, SLOWDOWN_THRESHOLD)
-        return WEIGHT_SCALE * SLOWDOWN_SCALE // ran, demand.job.submit + ran - duration - now
-    return 1, 0
+def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
+    """Whether every job costs the seconds from now to its end."""
+    return costs.unit == 1 and all(
+        costs.jobs[demand.job.id] == UnitCost(1, now, demand.duration or 0) for demand in demands
+    )
 
 
 def is_whole_pool(problem: PlanningProblem, demands: Sequence[Demand]) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
-from ..availability.demand import Allocation, Demand
-from ..availability.profile import Profile
+from ..availability.arrays import Allocation
+from ..availability.demand import Availability, Demand
 from ..availability.resources import SLOTS
 from ..placement.earliest import Start
 from .budget import Budget
@@ -29,23 +29,23 @@ class TermsTogether:
     undecided: set[str] = field(default_factory=set)
 
     def __call__(
-        self, profile: Profile, demand: Demand, time: int
+        self, availability: Availability, demand: Demand, time: int
     ) -> tuple[Allocation, ...] | None:
         """One allocation a term for a start at `time` (seconds), or None."""
-        if profile.free(SLOTS, time).clip(0).sum() < demand.slots:
+        if availability.free(SLOTS, time).clip(0).sum() < demand.slots:
             return None
-        status, placed = self.jointly(profile, [(demand, time)])
+        status, placed = self.jointly(availability, [(demand, time)])
         if status not in ("FEASIBLE", "INFEASIBLE"):
             self.undecided.add(demand.job.id)
         return placed[demand.job.id].terms if status == "FEASIBLE" else None
 
     def jointly(
-        self, profile: Profile, starts: Sequence[tuple[Demand, int]]
+        self, availability: Availability, starts: Sequence[tuple[Demand, int]]
     ) -> tuple[str, dict[str, Start]]:
-        """Jobs at fixed starts beside what `profile` has: FEASIBLE and the starts, or why not."""
+        """Jobs at fixed starts beside what is available: FEASIBLE and the starts, or why not."""
         from .joint_placement import JointPlacement
 
-        model = JointPlacement(profile, starts)
+        model = JointPlacement(availability, starts)
         return model.solve(self.budget, seconds=SECONDS, effort=EFFORT)
 
     def without_claims(self, plan: Plan) -> Plan:

@@ -7,34 +7,31 @@ that is shared a cumulative with the running jobs as fixed blocks.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Demand, Per, Use
-from ..availability.profile import SLACK
+from ..availability.demand import Demand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per, Use
 from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .budget import Budget
+from .costs import Costs, UnitCost, coarser
 from .cpsat import run
 from .joint_placement import SCALE
-from .objectives import SLOWDOWN_THRESHOLD, Objective
 from .shape import TermShape
 
 #: Above this many (job, host) pairs the model is not built.
 MOST_PAIRS = 1200
-#: Objective coefficients are scaled to integers by this where no common unit is small enough.
-ROUNDED = 10**6
-#: The largest common unit of run times (slowdown).
-MOST_UNITS = 10**9
+#: The objective of any plan is kept below this, so that it fits into 64 bits.
+MOST_TOTAL = 1 << 60
 #: Blocks of one cumulative: intervals and what they hold.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
@@ -46,6 +43,18 @@ class _JobModel:
     choices: list[tuple[int, cp_model.IntVar, list[TermShape]]]
 
 
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model found. status: CP-SAT's name for it. starts: empty if none was found.
+
+    bound: no plan's total is below it, in the units of the costs.
+    """
+
+    status: str
+    starts: dict[str, Start]
+    bound: int
+
+
 class IntervalModel:
     """The whole planning problem of `demands`, all of which have a known duration."""
 
@@ -53,23 +62,31 @@ class IntervalModel:
         self,
         problem: PlanningProblem,
         demands: list[Demand],
-        objective: Objective,
+        costs: Costs,
         alone: Mapping[str, int],
         horizon: int,
+        total: int,
     ) -> None:
-        """horizon: no start lies after it; alone: earliest start of each job by itself."""
+        """alone: earliest start of each job by itself. horizon: no start lies after it. total: of
+        a known plan in the units of the costs; only plans that are as good are looked for.
+
+        faithful: whether the objective keeps nine digits of every weight.
+        """
         self.problem = problem
-        self.objective = objective
+        self.costs = costs.within({d.job.id: alone[d.job.id] for d in demands}, total)
         self.horizon = horizon
+        latest = self.costs.latest(total)
+        self._last = {
+            job: horizon if last is None else min(horizon, last) for job, last in latest.items()
+        }
         self.model = cp_model.CpModel()
         self._hosts: dict[tuple[int, int], Blocks] = defaultdict(lambda: ([], []))
         self._pools: dict[int, Blocks] = defaultdict(lambda: ([], []))
         self.jobs = [self._add_job(demand, alone[demand.job.id]) for demand in demands]
         self._add_cumulatives()
-        unit = _common_unit(demands, objective.name)
-        self.exact = unit is not None
-        self.unit = unit or ROUNDED
-        self.scale = self._add_objective()
+        self._fixed = 0
+        self._bits = 0
+        self.faithful = self._add_objective()
 
     @staticmethod
     def fits(demands: list[Demand], hosts: int) -> bool:
@@ -79,28 +96,28 @@ class IntervalModel:
         known = known and not any(counts_once(demand) for demand in demands)
         return known and pairs <= MOST_PAIRS and hosts * len(demands) <= 4 * MOST_PAIRS
 
-    def solve(
-        self, budget: Budget, hint: Mapping[str, Start], *, seconds: float
-    ) -> tuple[str, dict[str, Start], float]:
-        """Status, starts (empty if none was found) and a lower bound of the objective."""
+    def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
+        """What the model says within the budget, from a known plan as a hint."""
         self._hint(hint)
         status, solver = run(self.model, budget, seconds=seconds, effort=budget.effort_left())
         if status == "INFEASIBLE":
             raise AssertionError("a problem with a known plan cannot be infeasible")
-        bound = solver.best_objective_bound / self.scale
+        # As a whole number: the solver's own report of the bound is a double.
+        reached = int(solver.response_proto.inner_objective_lower_bound)
+        bound = (max(0, reached) << self._bits) + self._fixed
         if status == "UNKNOWN":
-            return status, {}, bound
+            return ModelAnswer(status, {}, bound)
         found: dict[str, Start] = {}
         for job in self.jobs:
             number, _, shapes = next(c for c in job.choices if solver.boolean_value(c[1]))
             terms = tuple(shape.allocation(solver) for shape in shapes)
             found[job.demand.job.id] = Start(solver.value(job.start), terms, number)
-        return status, found, bound
+        return ModelAnswer(status, found, bound)
 
     # --- jobs ---------------------------------------------------------------------------------
 
     def _add_job(self, demand: Demand, alone: int) -> _JobModel:
-        start = self.model.new_int_var(alone, self.horizon, f"start {demand.job.id}")
+        start = self.model.new_int_var(alone, self._last[demand.job.id], f"start {demand.job.id}")
         job = _JobModel(demand, start, [])
         empty = self.problem.empty
         for number, alternative in enumerate(demand.terms[0].alternatives):
@@ -220,40 +237,42 @@ class IntervalModel:
 
     # --- objective ------------------------------------------------------------------------------
 
-    def _add_objective(self) -> float:
-        """Minimise the objective; returns the factor between the model's value and its unit."""
-        now = self.objective.now
-        if self.objective.name == "makespan":
-            last = self.model.new_int_var(0, self.horizon + 10**9, "makespan")
-            for job in self.jobs:
-                self.model.add(last >= job.start + (job.demand.duration or 0) - now)
-            self.model.minimize(last)
-            return 1.0
-        parts = [self._cost(job) for job in self.jobs]
-        self.model.minimize(sum(parts))
-        count = len(self.jobs) if self.objective.name == "slowdown" else 1
-        return float(self.unit * count)
+    def _add_objective(self) -> bool:
+        """Minimise the costs, in units that the model can hold; whether nine digits are kept."""
+        costs = [self.costs.jobs[job.demand.job.id] for job in self.jobs]
+        spans = [
+            self._last[job.demand.job.id] - cost.due
+            for job, cost in zip(self.jobs, costs, strict=True)
+        ]
+        if self.costs.largest:
+            return self._minimise_largest(costs, spans)
+        most = sum(cost.weight * max(0, span) for cost, span in zip(costs, spans, strict=True))
+        short = coarser([cost.weight for cost in costs], most, MOST_TOTAL)
+        self._bits = short.bits
+        self._fixed = sum(cost.base for cost in costs)
+        late = [self._late(job, cost.due) for job, cost in zip(self.jobs, costs, strict=True)]
+        self.model.minimize(cp_model.LinearExpr.weighted_sum(late, list(short.numbers)))
+        return short.faithful
 
-    def _cost(self, job: _JobModel) -> cp_model.LinearExprT:
-        """A job's cost in units; never more than the true one, so that the bound stays valid."""
-        demand, name, now = job.demand, self.objective.name, self.objective.now
-        duration = demand.duration or 0
-        if name == "total-start":
-            return self.unit * (job.start - now)
-        weight = int(demand.job.weight * self.unit + SLACK)
-        if name == "weighted":
-            return weight * (job.start - now)
-        if name == "slowdown":
-            rate = self.unit // max(duration, SLOWDOWN_THRESHOLD)
-            most = self.unit + max(0, rate * (self.horizon + duration - demand.job.submit))
-            cost = self.model.new_int_var(self.unit, most, "")
-            self.model.add(cost >= rate * (job.start - demand.job.submit + duration))
-            return cost
-        if demand.job.deadline is None:
-            return 0
-        late = self.model.new_int_var(0, self.horizon + duration, "")
-        self.model.add(late >= job.start + duration - demand.job.deadline)
-        return weight * late
+    def _minimise_largest(self, costs: list[UnitCost], spans: list[int]) -> bool:
+        pairs = list(zip(costs, spans, strict=True))
+        most = max(cost.base + cost.weight * max(0, span) for cost, span in pairs)
+        numbers = [number for cost in costs for number in (cost.weight, cost.base)]
+        short = coarser(numbers, most, MOST_TOTAL)
+        self._bits = short.bits
+        largest = self.model.new_int_var(0, MOST_TOTAL, "largest")
+        weights, bases = short.numbers[::2], short.numbers[1::2]
+        for job, cost, weight, base in zip(self.jobs, costs, weights, bases, strict=True):
+            self.model.add(largest >= weight * self._late(job, cost.due) + base)
+        self.model.minimize(largest)
+        return short.faithful
+
+    def _late(self, job: _JobModel, due: int) -> cp_model.IntVar:
+        """Seconds by which the job starts after `due`, 0 or more."""
+        last = self._last[job.demand.job.id]
+        late = self.model.new_int_var(0, max(0, last - due), "")
+        self.model.add(late >= job.start - due)
+        return late
 
     def _hint(self, known: Mapping[str, Start]) -> None:
         for job in self.jobs:
@@ -267,22 +286,6 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
-
-
-def _common_unit(demands: Sequence[Demand], name: str) -> int | None:
-    """How many units make one of the objective so that all coefficients are whole, None if more
-    than the limits: coefficients are then rounded down and an optimum of the model proves nothing
-    beyond its bound."""
-    if name in ("makespan", "total-start"):
-        return 1
-    if name == "slowdown":
-        unit = math.lcm(*(max(d.duration or 0, SLOWDOWN_THRESHOLD) for d in demands))
-        return unit if unit <= MOST_UNITS else None
-    weights = [demand.job.weight for demand in demands]
-    near = [Fraction(weight).limit_denominator(ROUNDED) for weight in weights]
-    unit = math.lcm(*(fraction.denominator for fraction in near))
-    close = all(abs(float(f) - w) <= 1e-12 * max(1, w) for f, w in zip(near, weights, strict=True))
-    return unit if close and unit <= ROUNDED else None
 
 
 def _down(amount: float) -> int:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Demand, Per, TermDemand, Use
-from ..availability.profile import SLACK, Profile
+from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per, Use
 from ..placement.earliest import Start
 from .budget import Budget
 from .cpsat import run
@@ -44,7 +45,7 @@ class _Choice:
 class JointPlacement:
     """The model for one set of jobs with fixed starts."""
 
-    def __init__(self, base: Profile, starts: Sequence[tuple[Demand, int]]) -> None:
+    def __init__(self, base: Availability, starts: Sequence[tuple[Demand, int]]) -> None:
         self.base = base
         self.starts = list(starts)
         self.model = cp_model.CpModel()

@@ -8,17 +8,20 @@ where a new order of all jobs (:mod:`.order_search`) costs one for every job.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
 from .budget import Budget
-from .objectives import Objective
+from .costs import Costs
 
 Starts = dict[str, Start]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: How many jobs leave in one step.
 SIZES = (1, 2, 2, 3, 4, 6, 8)
@@ -26,23 +29,24 @@ SIZES = (1, 2, 2, 3, 4, 6, 8)
 
 def improve(
     problem: PlanningProblem,
-    objective: Objective,
+    costs: Costs,
     budget: Budget,
     alone: Mapping[str, int],
     *,
     first: Starts,
-    enough: float,
+    enough: int,
     seconds: float,
     moves: int,
     seed: int = 0,
-    on_better: Callable[[float], None] | None = None,
-) -> tuple[Starts, float]:
+    on_better: Callable[[int], None] | None = None,
+) -> tuple[Starts, int]:
     """A plan at least as good as `first`, and its value.
 
-    enough: a value that ends the search. seconds and moves bound it; with an effort in the budget
-    only `moves` does, so that the result does not depend on the machine.
+    enough: a total that ends the search; totals are in the units of the costs. seconds and moves
+    bound it; with an effort in the budget only `moves` does, so that the result does not depend on
+    the machine.
     """
-    search = _Neighbourhoods(problem, objective, alone, dict(first), seed)
+    search = _Neighbourhoods(problem, costs, alone, dict(first), seed)
     deadline = budget.elapsed() + seconds
     for _ in range(moves):
         late = budget.effort is None and budget.elapsed() > deadline
@@ -61,13 +65,13 @@ class _Neighbourhoods:
     def __init__(
         self,
         problem: PlanningProblem,
-        objective: Objective,
+        costs: Costs,
         alone: Mapping[str, int],
         first: Starts,
         seed: int,
     ) -> None:
         self.problem = problem
-        self.objective = objective
+        self.costs = costs
         self.alone = alone
         self.best = first
         self.demands = {d.job.id: d for d in problem.demands if d.job.id in first}
@@ -75,9 +79,8 @@ class _Neighbourhoods:
         self.random = np.random.default_rng(seed)
         self.value = self._value(first)
 
-    def _value(self, starts: Starts) -> float:
-        times = {job: start.time for job, start in starts.items()}
-        return self.objective.value(self.demands, times)
+    def _value(self, starts: Starts) -> int:
+        return self.costs.total({job: start.time for job, start in starts.items()})
 
     def step(self) -> None:
         """Take some jobs out, put them back, keep the result if it is no worse."""
@@ -106,7 +109,7 @@ class _Neighbourhoods:
 
     def _choose(self) -> list[str]:
         """A job that costs more than it would alone, and jobs that run while it waits."""
-        excess = np.array([self._excess(job) for job in self.jobs])
+        excess = self._excesses()
         if excess.sum() <= 0:
             excess[:] = 1.0
         target = self.jobs[int(self.random.choice(len(self.jobs), p=excess / excess.sum()))]
@@ -116,13 +119,20 @@ class _Neighbourhoods:
         others = self.random.choice(len(near), count, replace=False) if count else ()
         return [target, *(near[int(index)] for index in others)]
 
-    def _excess(self, job: str) -> float:
-        """What the wait of the job costs; under makespan how late it ends."""
-        demand, time = self.demands[job], self.best[job].time
-        if self.objective.name == "makespan":
-            waits = time > self.alone[job]
-            return float(self.objective.end(demand, time)) ** 4 if waits else 0.0
-        return self.objective.cost(demand, time) - self.objective.cost(demand, self.alone[job])
+    def _excesses(self) -> Floats:
+        """What the wait of each job costs, as a share; where the largest cost counts, how large."""
+        cost = self.costs.jobs
+        now = [cost[job].at(self.best[job].time) for job in self.jobs]
+        if self.costs.largest:
+            waits = [self.best[job].time > self.alone[job] for job in self.jobs]
+            most = max(*now, 1)
+            return np.array(
+                [(own / most) ** 4 * late for own, late in zip(now, waits, strict=True)]
+            )
+        least = [cost[job].at(self.alone[job]) for job in self.jobs]
+        # Divided as whole numbers: a cost may be larger than any float.
+        most = max(self.value, 1)
+        return np.array([(own - first) / most for own, first in zip(now, least, strict=True)])
 
     def _in_the_way(self, target: str) -> list[str]:
         """The other jobs whose windows meet the target's, wherever it may start up to now."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...model.plan import Plan
+from ...model.objective import Objective
+from ...model.plan import Method, Plan
 from ..placement.earliest import earliest_start
 from ..problem import PlanningProblem
 from .first_fit import plan_first_fit
@@ -15,7 +16,7 @@ def must_be_one_by_one(problem: PlanningProblem) -> bool:
     return any(demand.floors for demand in problem.demands)
 
 
-def plan_one_by_one(problem: PlanningProblem, method: str, objective: str) -> Plan:
+def plan_one_by_one(problem: PlanningProblem, method: Method, objective: Objective) -> Plan:
     """First fit, with the bound of each job: its start beside running jobs alone."""
     plan = plan_first_fit(problem)
     demands = {demand.job.id: demand for demand in problem.demands}
@@ -28,8 +29,8 @@ def plan_one_by_one(problem: PlanningProblem, method: str, objective: str) -> Pl
     return replace(
         plan,
         method=method,
-        objective=objective,
+        objective=objective.name,
         status="feasible",
         reservations=tuple(reservations),
-        value=None if objective != "lexicographic" else plan.value,
+        value=None if not objective.in_order else plan.value,
     )

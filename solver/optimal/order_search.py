@@ -15,7 +15,7 @@ from ..availability.profile import FOREVER
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
 from .budget import Budget
-from .objectives import Objective
+from .costs import Costs
 
 Starts = dict[str, Start]
 
@@ -34,27 +34,27 @@ def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, i
 
 def search_orders(
     problem: PlanningProblem,
-    objective: Objective,
+    costs: Costs,
     budget: Budget,
     alone: dict[str, int],
     *,
     first: Starts,
-    enough: float,
+    enough: int,
     seconds: float,
     moves: int,
     seed: int = 0,
     rules: bool = True,
-    on_better: Callable[[float], None] | None = None,
-) -> tuple[Starts, float]:
+    on_better: Callable[[int], None] | None = None,
+) -> tuple[Starts, int]:
     """The best plan found from several priority rules and then by moving jobs in the order.
 
-    first: a known plan, the incumbent to beat. rules: try the priority rules too. enough: a value
-    that ends the search. seconds and moves bound the moves; with an effort in the budget only
-    `moves` does, so that the result does not depend on the machine.
+    first: a known plan, the incumbent to beat. rules: try the priority rules too. enough: a total
+    that ends the search; totals are in the units of the costs. seconds and moves bound the moves;
+    with an effort in the budget only `moves` does, so that the result does not depend on the
+    machine.
     """
-    demands = {demand.job.id: demand for demand in problem.demands}
     movable = [demand for demand in problem.demands if demand.job.id in first]
-    best, value = first, _value(objective, demands, first)
+    best, value = first, _total(costs, first)
     order = sorted(movable, key=lambda demand: first[demand.job.id].time)
     deadline = budget.elapsed() + seconds
 
@@ -65,7 +65,7 @@ def search_orders(
         if stop():
             return best, value
         best, value, order = _try(
-            problem, objective, demands, sorted(movable, key=rule), alone, best, value, order
+            problem, costs, sorted(movable, key=rule), alone, best, value, order
         )
     random = np.random.default_rng(seed)
     for _ in range(moves if len(order) > 1 else 0):
@@ -75,7 +75,7 @@ def search_orders(
         changed = list(order)
         changed.insert(int(target), changed.pop(int(source)))
         before = value
-        best, value, order = _try(problem, objective, demands, changed, alone, best, value, order)
+        best, value, order = _try(problem, costs, changed, alone, best, value, order)
         if value < before and on_better is not None:
             on_better(value)
     return best, value
@@ -83,24 +83,23 @@ def search_orders(
 
 def _try(
     problem: PlanningProblem,
-    objective: Objective,
-    demands: dict[str, Demand],
+    costs: Costs,
     changed: list[Demand],
     alone: dict[str, int],
     best: Starts,
-    value: float,
+    value: int,
     order: list[Demand],
-) -> tuple[Starts, float, list[Demand]]:
+) -> tuple[Starts, int, list[Demand]]:
     """Decode an order and keep it if it is at least as good and leaves no job out."""
     found = decode(problem, changed, alone)
     if len(found) < len(best):
         return best, value, order
-    reached = _value(objective, demands, found)
+    reached = _total(costs, found)
     return (found, reached, changed) if reached <= value else (best, value, order)
 
 
-def _value(objective: Objective, demands: dict[str, Demand], starts: Starts) -> float:
-    return objective.value(demands, {job: start.time for job, start in starts.items()})
+def _total(costs: Costs, starts: Starts) -> int:
+    return costs.total({job: start.time for job, start in starts.items()})
 
 
 def _rules(alone: dict[str, int]) -> list[Callable[[Demand], float]]:
@@ -114,5 +113,5 @@ def _rules(alone: dict[str, int]) -> list[Callable[[Demand], float]]:
         lambda demand: float(duration(demand)) * demand.slots,
         lambda demand: float(duration(demand)) * demand.slots / max(demand.job.weight, 1e-9),
         lambda demand: float(alone[demand.job.id]),
-        lambda demand: float(demand.job.deadline or FOREVER),
+        lambda demand: float(FOREVER if (end := demand.job.deadline) is None else end),
     ]

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Allocation, BoolArray, IntArray, TermDemand, UnitDemand
+from ..availability.arrays import Allocation, BoolArray, IntArray
+from ..availability.demand import TermDemand, UnitDemand
 
 Literal = cp_model.IntVar
 

@@ -1,26 +1,29 @@
 """Joint plans for objectives that trade jobs against each other: weighted starts, makespan, …
 
 A plan from the order search comes first; where the problem is small enough one exact model proves
-or improves it; the bound is the best of that model's and of each job's earliest start alone.
+or improves it; the bound is the best of that model's and of each job's earliest start alone. Plans
+and bounds are compared in the whole units of the costs, so that equal means equal.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ..availability.demand import Demand
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import earliest_start, hold_start
 from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .budget import Budget
 from .completion import Jointly, completed
+from .costs import DIGITS, Costs
 from .lexicographic import Progress, warm_starts
 from .neighbourhood import improve
-from .objectives import Objective
 from .order_search import Starts, search_orders
 from .pooled import solve_as_pool
 
@@ -31,15 +34,47 @@ MOVES_BEFORE_EXACT = 400
 PROOF_SHARE = 0.7
 #: Moves of the searches under a deterministic effort, for each unit of it.
 MOVES_PER_EFFORT = 40
-#: Values that differ by no more are equal.
-NEAR = 1e-9
+
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The best plan so far. total, low: its cost and a bound of it, in units.
+
+    settled: optimal with every weight kept to nine digits. coarse: a model was solved to its end,
+    but could not hold all digits of the weights: more time would not tell more.
+    """
+
+    starts: Starts
+    total: int
+    low: int
+    settled: bool = False
+    coarse: bool = False
+
+    @property
+    def close(self) -> bool:
+        """Whether no plan can be better in the first nine digits of the value."""
+        return (self.total - self.low) << (DIGITS - 1) <= self.total
+
+    @property
+    def proved(self) -> bool:
+        return self.total <= self.low or (self.settled and self.close)
+
+    def better(self, starts: Starts, total: int) -> _Found:
+        """With a plan, if that is as good."""
+        return replace(self, starts=starts, total=total) if total <= self.total else self
+
+    def above(self, bound: int | None) -> _Found:
+        """With a bound, if that says more."""
+        return self if bound is None or bound <= self.low else replace(self, low=bound)
 
 
 def plan_weighted(
     problem: PlanningProblem,
     warm: Plan,
     budget: Budget,
-    name: str,
+    objective: Objective,
     jointly: Jointly,
     *,
     on_progress: Callable[[Any], None] | None = None,
@@ -47,79 +82,99 @@ def plan_weighted(
     """The best plan found for an objective, with a bound; proved where the two meet.
 
     jointly: places jobs at fixed starts, for those that find no place one after another.
+    Raises InputError for a job that the objective cannot weigh.
     """
-    objective = Objective(name, problem.instance.now)
-    demands = {demand.job.id: demand for demand in problem.demands}
+    costs = Costs.of(objective, problem.demands, problem.instance.now)
     alone = earliest_alone(problem)
-    first, why = completed(problem, warm_starts(problem, warm), alone, jointly)
+    known = {job: start for job, start in warm_starts(problem, warm).items() if job in alone}
+    first, why = completed(problem, known, alone, jointly)
+    count = len(first)
 
-    def value_of(starts: Starts) -> float:
-        return objective.value(demands, {job: start.time for job, start in starts.items()})
-
-    def tell(value: float, bound: float) -> None:
+    def tell(total: int, low: int) -> None:
         if on_progress is not None:
-            on_progress(Progress(len(first), len(demands), value, bound, budget.elapsed()))
+            value, bound = costs.value(total, count), costs.value(low, count)
+            on_progress(Progress(count, len(problem.demands), value, bound, budget.elapsed()))
 
-    low = objective.value(demands, {job: alone[job] for job in first})
-    if value_of(first) <= low + NEAR:
-        return _as_plan(problem, name, first, value_of(first), low, why)
-    placed = [demand for demand in problem.demands if demand.job.id in first]
-    pooled, bound = solve_as_pool(problem, placed, objective, alone, budget, tell)
-    low = max(low, bound)
-    if pooled:
-        best = min(first, pooled, key=value_of)
-        return _as_plan(problem, name, best, value_of(best), min(low, value_of(best)), why)
+    least = costs.total({job: alone[job] for job in first})
+    found = _Found(first, _total(costs, first), least)
+    if not found.proved:
+        found = _search_and_prove(problem, costs, budget, alone, found, tell)
+    return _as_plan(problem, costs, alone, found, why)
+
+
+def _search_and_prove(
+    problem: PlanningProblem,
+    costs: Costs,
+    budget: Budget,
+    alone: dict[str, int],
+    found: _Found,
+    tell: Tell,
+) -> _Found:
+    """The pool of all slots, then searches, then the exact model, then searches again."""
+    placed = [demand for demand in problem.demands if demand.job.id in found.starts]
+    least = {job: alone[job] for job in found.starts}
+    pooled = solve_as_pool(problem, placed, costs.within(least, found.total), alone, budget, tell)
+    found = found.above(pooled.bound)
+    if pooled.starts:
+        starts = dict(pooled.starts)
+        found = found.better(starts, _total(costs, starts))
+        found = replace(found, settled=pooled.settled, coarse=pooled.finished)
+        if found.proved or not pooled.finished:
+            return found
     exact = _exact_model_fits(problem, placed)
-    best, value = _search(problem, objective, budget, alone, first, low, exact, tell)
-    tell(value, low)
-    if exact and value > low + NEAR and not budget.exhausted():
-        best, low = _prove(problem, objective, budget, alone, best, low)
-        value = value_of(best)
-        tell(value, low)
-        if value > low + NEAR and not budget.exhausted():
-            best, value = _search(problem, objective, budget, alone, best, low, False, tell)
-    return _as_plan(problem, name, best, value, min(low, value), why)
+    found = _search(problem, costs, budget, alone, found, exact, tell)
+    tell(found.total, found.low)
+    if exact and not found.proved and not budget.exhausted():
+        found = _prove(problem, costs, budget, alone, found)
+        tell(found.total, found.low)
+        if not found.proved and not budget.exhausted():
+            found = _search(problem, costs, budget, alone, found, found.coarse, tell)
+    return found
+
+
+def _total(costs: Costs, starts: Starts) -> int:
+    return costs.total({job: start.time for job, start in starts.items()})
 
 
 def _search(
     problem: PlanningProblem,
-    objective: Objective,
+    costs: Costs,
     budget: Budget,
     alone: dict[str, int],
-    first: Starts,
-    low: float,
+    found: _Found,
     exact: bool,
-    tell: Callable[[float, float], None],
-) -> tuple[Starts, float]:
+    tell: Tell,
+) -> _Found:
     """The best of the order search and of large neighbourhoods, in turn.
 
-    exact: an exact model follows, which has most of the time.
+    exact: an exact model has most of the time.
     """
     seconds = min(budget.left(), 3600.0) * (EXACT_SHARE if exact else 1.0)
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
     moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
-    best, value = first, math.inf
     again = partial(search_orders, rules=False)
-    turns: Sequence[tuple[Callable[..., tuple[Starts, float]], int]] = (
+    low = found.low
+    turns: Sequence[tuple[Callable[..., tuple[Starts, int]], int]] = (
         (search_orders, 1),
         (improve, 2),
         (again, 1),
         (improve, 2),
     )
     for number, (search, parts) in enumerate(turns):
-        best, value = search(
+        best, total = search(
             problem,
-            objective,
+            costs,
             budget,
             alone,
-            first=best,
-            enough=low + NEAR,
+            first=found.starts,
+            enough=low,
             seconds=parts * seconds / 6,
             moves=parts * moves // 6,
             seed=number,
             on_better=lambda better: tell(better, low),
         )
-    return best, value
+        found = found.better(best, total)
+    return found
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
@@ -132,7 +187,7 @@ def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
     return found
 
 
-def _exact_model_fits(problem: PlanningProblem, demands: list[Any]) -> bool:
+def _exact_model_fits(problem: PlanningProblem, demands: list[Demand]) -> bool:
     if not demands:
         return False
     from .interval_model import IntervalModel
@@ -142,44 +197,49 @@ def _exact_model_fits(problem: PlanningProblem, demands: list[Any]) -> bool:
 
 def _prove(
     problem: PlanningProblem,
-    objective: Objective,
+    costs: Costs,
     budget: Budget,
     alone: dict[str, int],
-    best: Starts,
-    low: float,
-) -> tuple[Starts, float]:
+    found: _Found,
+) -> _Found:
     """Run the exact model from the incumbent; the better plan and the better bound."""
     from .interval_model import IntervalModel
 
-    demands = [demand for demand in problem.demands if demand.job.id in best]
-    by_id = {demand.job.id: demand for demand in demands}
-    horizon = max(problem.base.changes()[-1], *(start.time for start in best.values()))
+    demands = [demand for demand in problem.demands if demand.job.id in found.starts]
+    horizon = max(problem.base.changes()[-1], *(start.time for start in found.starts.values()))
     horizon += sum(demand.duration or 0 for demand in demands)
-    model = IntervalModel(problem, demands, objective, alone, horizon)
-    seconds = PROOF_SHARE * budget.left()
-    status, found, bound = model.solve(budget, best, seconds=seconds)
-    low = max(low, bound)
-    known = objective.value(by_id, {job: start.time for job, start in best.items()})
-    if found:
-        value = objective.value(by_id, {job: start.time for job, start in found.items()})
-        if value < known:
-            best, known = found, value
-        if status == "OPTIMAL" and model.exact:
-            low = known
-    return best, low
+    model = IntervalModel(problem, demands, costs, alone, horizon, found.total)
+    answer = model.solve(budget, found.starts, seconds=PROOF_SHARE * budget.left())
+    found = found.above(answer.bound)
+    if answer.starts:
+        found = found.better(answer.starts, _total(costs, answer.starts))
+    if answer.status == "OPTIMAL":
+        found = replace(found, settled=model.faithful, coarse=True)
+    return found
+
+
+#: Of plans that the models could not prove, or not in all digits, for want of digits.
+TOO_FAR_APART = (
+    "the weights have more digits than 64-bit models hold: what they can prove is proved, "
+    "a longer limit does not help"
+)
+NINE_DIGITS = (
+    "proved to nine digits of the value: the weights have more than 64-bit models hold together"
+)
 
 
 def _as_plan(
-    problem: PlanningProblem, name: str, best: dict[str, Start], value: float, low: float, why: str
+    problem: PlanningProblem, costs: Costs, alone: Mapping[str, int], found: _Found, why: str
 ) -> Plan:
     """why: what keeps the jobs without a start from being proved to have none, "" if nothing."""
     unplaced = [
-        Unplaced(demand.job.id, why or reason_unplaced(problem, demand))
+        Unplaced(
+            demand.job.id, (demand.job.id in alone and why) or reason_unplaced(problem, demand)
+        )
         for demand in problem.demands
-        if demand.job.id not in best
+        if demand.job.id not in found.starts
     ]
-    proved = value <= low + NEAR and not why
-    best = with_fewest_units(problem.base, problem.demands, best)
+    best = with_fewest_units(problem.base, problem.demands, found.starts)
     profile = problem.base.copy()
     entries: dict[str, PlannedJob] = {}
     ordered = sorted(
@@ -190,22 +250,28 @@ def _as_plan(
         start = best[demand.job.id]
         reason = what_it_waits_for(problem, demand, start, profile, tuple(entries.values()))
         hold_start(profile, demand, start)
-        alone = earliest_start(problem.base, demand)
-        bound = None if alone is None else alone.time
         entries[demand.job.id] = problem.planned(
-            demand, start, "optimal", bound=bound, waits_for=reason
+            demand, start, "optimal", bound=alone[demand.job.id], waits_for=reason
         )
-    status = ("infeasible" if unplaced else "optimal") if proved else "feasible"
+    near = found.coarse and found.close and not found.proved
+    rounded = found.coarse and not found.close and not found.proved and not why
+    proved = (found.proved or near) and not why
+    if why:
+        notes: tuple[str, ...] = (f"not proved: {why}",)
+    else:
+        notes = (NINE_DIGITS,) if near else (TOO_FAR_APART,) if rounded else ()
+    value = costs.value(found.total, len(best))
     return Plan(
         method="optimal",
-        objective=name,
-        status=status,
+        objective=costs.objective.name,
+        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
         now=problem.instance.now,
         reservations=tuple(
             entries[demand.job.id] for demand in problem.demands if demand.job.id in entries
         ),
         unplaced=tuple(unplaced),
         value=value,
-        bound=low,
-        notes=(f"not proved: {why}",) if why else (),
+        bound=min(value, costs.value(found.low, len(best))),
+        notes=notes,
+        rounded=rounded,
     )

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.demand import BoolArray, IntArray, UnitDemand
+from ..availability.arrays import BoolArray, IntArray
+from ..availability.demand import UnitDemand
 from .share import Need, Share, Stock, at_least, balanced, first_fit
 
 

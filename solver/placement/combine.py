@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.demand import Allocation, BoolArray, IntArray, Room, UnitDemand
+from ..availability.arrays import Allocation, BoolArray, IntArray
+from ..availability.demand import Room, UnitDemand
 from .choose import (
     Rules,
     fewest_units,

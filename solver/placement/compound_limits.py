@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, Per, Room, TermDemand, Use
-from ..availability.profile import Profile
+from ..availability.arrays import Allocation
+from ..availability.demand import Availability, Demand, Room, TermDemand
 from ..availability.resources import Pool
+from ..availability.uses import Alternative, Per, Use
 
 #: What one term takes and where.
 Part = tuple[Alternative, Allocation]
@@ -44,7 +45,7 @@ def counted_once(
 
 
 def room_beside(
-    profile: Profile,
+    availability: Availability,
     demand: Demand,
     term: TermDemand,
     alternative: Alternative,
@@ -53,23 +54,23 @@ def room_beside(
 ) -> Room:
     """The room of a term of a job whose earlier terms hold the slots `before` by host.
 
-    `profile` has these terms already.
+    `availability` has these terms already.
     """
     if not before:
-        return profile.room(demand, term, alternative, time)
-    once, rest = _split(alternative, before, profile.table.pools)
-    room = profile.room(demand, term, rest, time)
+        return availability.room(demand, term, alternative, time)
+    once, rest = _split(alternative, before, availability.table.pools)
+    room = availability.room(demand, term, rest, time)
     if not once:
         return room
-    own = np.zeros(profile.hosts, dtype=np.int64)
+    own = np.zeros(availability.hosts, dtype=np.int64)
     own[list(before)] = list(before.values())
     here = room.caps
     for use in once:
         if use.per is Per.WHOLE:  # the job has the host to itself, so what it left is its own
-            capacity = profile.table.host_resources[use.index].capacity
+            capacity = availability.table.host_resources[use.index].capacity
             here = np.minimum(here, (capacity - own).astype(np.int64))
     alone = replace(alternative, host_uses=once, pool_uses=())
-    elsewhere = profile.room(demand, term, alone, time).caps
+    elsewhere = availability.room(demand, term, alone, time).caps
     return replace(room, caps=np.where(own > 0, here, np.minimum(room.caps, elsewhere)))
 
 

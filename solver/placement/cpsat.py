@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..availability.demand import Allocation, IntArray, Room, UnitDemand
+from ..availability.arrays import Allocation, IntArray
+from ..availability.demand import Room, UnitDemand
 from .choose import Rules, unit_order
 from .groups import BindingGroup
 from .share import filled

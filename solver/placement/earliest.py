@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, Room, TermDemand
+from ..availability.arrays import Allocation
+from ..availability.demand import Availability, Demand, Room, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
+from ..availability.uses import Alternative
 from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
 from .supply import busy_units
@@ -47,20 +49,20 @@ class Start:
         return None if demand.duration is None else self.time + demand.duration
 
 
-def start_at(profile: Profile, demand: Demand, time: int) -> Start | None:
+def start_at(availability: Availability, demand: Demand, time: int) -> Start | None:
     """A placement of the whole job over its window from `time`, or None.
 
     rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
     in order, each beside what the earlier ones took (REQ-14).
     """
-    if not profile.open_for(demand, time):
+    if not availability.open_for(demand, time):
         return None
     if len(demand.terms) > 1:
-        return _start_compound(profile, demand, time)
+        return _start_compound(availability, demand, time)
     term = demand.terms[0]
     for number, alternative in enumerate(term.alternatives):
         if not alternative.missing:
-            allocation = _placed(profile, demand, term, alternative, time)
+            allocation = _placed(availability, demand, term, alternative, time)
             if allocation is not None:
                 return Start(time, (allocation,), number)
     return None
@@ -75,7 +77,7 @@ def place_again(profile: Profile, demand: Demand, start: Start) -> Start | None:
 
 
 def _placed(
-    profile: Profile,
+    availability: Availability,
     demand: Demand,
     term: TermDemand,
     alternative: Alternative,
@@ -87,40 +89,42 @@ def _placed(
     cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
     by the configuration's order of the units (TBR-13).
     """
-    room = room_beside(profile, demand, term, alternative, time, before)
+    room = room_beside(availability, demand, term, alternative, time, before)
     if term.unit is not None and term.unit.pref != "config":
-        if time > profile.now:
+        if time > availability.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
         elif room.free_now is None:
-            free = np.maximum(profile.free(SLOTS, time), 0).astype(np.int64)
+            free = np.maximum(availability.free(SLOTS, time), 0).astype(np.int64)
             room = replace(room, free_now=free)
     return place_least(term, room)
 
 
-def can_start(profile: Profile, demand: Demand, time: int) -> bool:
+def can_start(availability: Availability, demand: Demand, time: int) -> bool:
     """Whether :func:`start_at` would find a placement; does less work."""
     if len(demand.terms) > 1:
-        return start_at(profile, demand, time) is not None
-    if not profile.open_for(demand, time):
+        return start_at(availability, demand, time) is not None
+    if not availability.open_for(demand, time):
         return False
     term = demand.terms[0]
     return any(
-        fits_at_all(term, profile.room(demand, term, alternative, time))
+        fits_at_all(term, availability.room(demand, term, alternative, time))
         for alternative in term.alternatives
         if not alternative.missing
     )
 
 
-def _start_compound(profile: Profile, demand: Demand, time: int) -> Start | None:
-    placed = _in_order(profile, demand, time)
+def _start_compound(availability: Availability, demand: Demand, time: int) -> Start | None:
+    placed = _in_order(availability, demand, time)
     if placed is None and demand.together is not None:
-        placed = demand.together(profile, demand, time)
+        placed = demand.together(availability, demand, time)
     return None if placed is None else Start(time, placed)
 
 
-def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, ...] | None:
+def _in_order(
+    availability: Availability, demand: Demand, time: int
+) -> tuple[Allocation, ...] | None:
     """Each term where it first fits beside the terms before it."""
-    scratch = profile.copy()
+    scratch = availability.copy()
     placed: list[Allocation] = []
     end = None if demand.duration is None else time + demand.duration
     for term in demand.terms:
@@ -137,9 +141,9 @@ def _in_order(profile: Profile, demand: Demand, time: int) -> tuple[Allocation, 
     return tuple(placed)
 
 
-def still_free(profile: Profile, demand: Demand, start: Start) -> bool:
+def still_free(availability: Availability, demand: Demand, start: Start) -> bool:
     """Whether exactly the slots of `start` are free over its window, by the rules of placement."""
-    scratch = profile.copy() if len(start.terms) > 1 else profile
+    scratch = availability.copy() if len(start.terms) > 1 else availability
     end = start.finish(demand)
     before: Allocation = {}
     for term, allocation in zip(demand.terms, start.terms, strict=True):
@@ -148,7 +152,7 @@ def still_free(profile: Profile, demand: Demand, start: Start) -> bool:
         if not _within(term, room, allocation):
             return False
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
-            if scratch is not profile:
+            if scratch is not availability:
                 scratch.hold(uses, hosts, start.time, end)
         for host, slots in allocation.items():
             before[host] = before.get(host, 0) + slots

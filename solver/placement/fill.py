@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..availability.demand import Allocation, IntArray
+from ..availability.arrays import Allocation, IntArray
 from .supply import Supply
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.demand import Allocation, BoolArray, GroupCap
+from ..availability.arrays import Allocation, BoolArray
+from ..availability.demand import GroupCap
 from .supply import Supply
 
 

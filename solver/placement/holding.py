@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, Per, Use
+from ..availability.arrays import Allocation
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS, flat
+from ..availability.uses import Alternative, Per, Use
 from .earliest import Start
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..availability.demand import Allocation, Room, TermDemand
+from ..availability.arrays import Allocation
+from ..availability.demand import Room, TermDemand
 from .fill import fill_any, fill_blocks
 from .supply import Supply
 

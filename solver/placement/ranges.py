@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..availability.demand import Allocation, Room, TermDemand
+from ..availability.arrays import Allocation
+from ..availability.demand import Room, TermDemand
 from .single import fits, place
 
 

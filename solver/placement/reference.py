@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
-from ..availability.demand import Allocation, Room, TermDemand, UnitDemand
+from ..availability.arrays import Allocation
+from ..availability.demand import Room, TermDemand, UnitDemand
 
 
 def placements(term: TermDemand, room: Room, slots: int) -> Iterator[Allocation]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.demand import BoolArray, IntArray
+from ..availability.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..availability.demand import Allocation, Room, TermDemand
+from ..availability.arrays import Allocation
+from ..availability.demand import Room, TermDemand
 from .choose import Rules
 from .combine import combine, exact_for, feasible
 from .groups import BindingGroup, absorbed, binding, fewest_hosts_first, obeys

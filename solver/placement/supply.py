@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.demand import BoolArray, IntArray, Room, TermDemand, UnitDemand
+from ..availability.arrays import BoolArray, IntArray
+from ..availability.demand import Room, TermDemand, UnitDemand
 
 
 @dataclass(frozen=True, slots=True)

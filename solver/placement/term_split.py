@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..availability.demand import Allocation, BoolArray
+from ..availability.arrays import Allocation, BoolArray
 
 #: Hosts of an allocation beyond which only the order of the allocation counts.
 MOST_HOSTS = 200

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..availability.demand import IntArray
+from ..availability.arrays import IntArray
 
 
 def fewest_uneven(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.errors import InputError, Problem
+from ...model.formats.checkpoint import seal, unseal
 from ...model.workload import Ints, Workload, canonical, machine_size
 from .conservative import Conservative
 from .easy import Easy, EasySjbf
@@ -27,8 +27,6 @@ POLICIES: dict[str, type[Engine]] = {
 }
 """The policies by name; docs/replay.md says what each one does."""
 
-_FORMAT = "slotwise-replay-checkpoint"
-_VERSION = 1
 _STRIDE = 256  # events between two looks at the stop flag
 
 
@@ -83,34 +81,16 @@ class Checkpoint:
 
     def to_json(self) -> str:
         """One JSON document; the same replay stopped at the same event gives the same bytes."""
-        content = {name: getattr(self, name) for name in self.__slots__}
-        head = {"format": _FORMAT, "version": _VERSION, "checksum": _checksum(content)}
-        return _compact(head | content) + "\n"
+        return seal("replay", {name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
     def from_json(cls, text: str, source: str = "") -> Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
+        content = unseal(text, "replay", source)
         try:
-            content = json.loads(text)
-            if content.pop("format") != _FORMAT:
-                raise ValueError
-            version, checksum = content.pop("version"), content.pop("checksum")
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
-            raise InputError([Problem("not a checkpoint of a replay", source)]) from error
-        if version != _VERSION:
-            message = f"checkpoint version {version}; this program reads version {_VERSION}"
-            raise InputError([Problem(message, source)])
-        if checksum != _checksum(content):
-            raise InputError([Problem("the checkpoint is damaged", source)])
-        return cls(**content)
-
-
-def _compact(content: dict[str, Any]) -> str:
-    return json.dumps(content, separators=(",", ":"))
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(_compact(content).encode()).hexdigest()
+            return cls(**content)
+        except TypeError as error:
+            raise InputError([Problem(f"is damaged: {error}", source)]) from error
 
 
 class Replay:
@@ -158,7 +138,11 @@ class Replay:
         if session.workload.digest() != checkpoint.digest:
             message = f"the checkpoint belongs to another log than {workload.source or 'this one'}"
             raise InputError([Problem(message, source)])
-        session._engine.restore(checkpoint.state)
+        try:
+            session._engine.restore(checkpoint.state)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            wrong = f"is damaged: {type(error).__name__} {error}"
+            raise InputError([Problem(wrong, source)]) from error
         return session
 
     @property

@@ -10,9 +10,8 @@ import numpy as np
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.job import Job
 from ...model.queue import Queue
+from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
-from ..availability.demand import BoolArray
-from ..availability.resources import FloatArray
 from .situation import Situation
 
 

@@ -6,12 +6,15 @@ the same again as long as nothing of this list is at work (docs/semantics.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from ...model.cluster import BUILTIN_AMOUNTS
+from ...model.errors import InputError
 from ...model.instance import Instance
+from ...model.job import Job
 from ...model.resreq.syntax import Compound, Requirement, Simple
-from ..fairshare.priority_order import has_policy
+from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
 from .preempting import preempting_pairs
 
@@ -23,13 +26,22 @@ def left_out_of_estimates(
 
     also: what else the cycle has seen to be at work.
     """
-    asked = [resolver.requirement(job) for job in instance.pending]
+    readable = list(_readable(instance, resolver))
+    asked = [resolver.requirement(job) for job in readable]
     found = [name for name, holds in _OF_THE_INSTANCE if holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
-    if any(resolver.selects_by_load(job) for job in instance.pending):
+    if any(map(resolver.selects_by_load, readable)):
         found.append("selections by what is free")
     found += also
     return (f"not considered: {'; '.join(found)}",) if found else ()
+
+
+def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
+    """The pending jobs whose requirement can be read; the others start never."""
+    for job in instance.pending:
+        with suppress(InputError):
+            resolver.requirement(job)
+            yield job
 
 
 def _windows(instance: Instance) -> bool:

@@ -15,8 +15,9 @@ import numpy as np
 from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.instance import Instance
 from ...model.queue import Queue
+from ..availability.arrays import BoolArray, IntArray
 from ..availability.calendar import Calendar
-from ..availability.demand import BoolArray, Demand, Floor, IntArray, TermDemand
+from ..availability.demand import Demand, Floor, TermDemand
 from ..fairshare.admission import Admission, admissions
 from ..resolve import Resolver
 from .eligibility import Eligibility

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.demand import IntArray
+from ..availability.arrays import FloatArray, IntArray
 from ..availability.free_now import FreeNow
-from ..availability.resources import FloatArray, ResourceTable
+from ..availability.resources import ResourceTable
 from ..resolve import Resolver
 
 #: The last acceptance of a host that has not accepted a job yet.

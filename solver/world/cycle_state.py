@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
-from ..availability.demand import BoolArray, Demand
+from ..availability.arrays import BoolArray, FloatArray
+from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import Profile
-from ..availability.resources import FloatArray
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage

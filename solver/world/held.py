@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..availability.demand import Allocation, Alternative, Demand, IntArray, Per
+from ..availability.arrays import Allocation, FloatArray, IntArray
+from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import FOREVER, SLACK, Profile
-from ..availability.resources import FloatArray
+from ..availability.profile import FOREVER, Profile
+from ..availability.room import SLACK
+from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start
 from ..placement.holding import counts_slots, hold_slots, whole_place
 from .job_state import JobState
@@ -104,7 +106,7 @@ def hold_future(
     state: JobState,
     demand: Demand,
     start: Start,
-    beside: Profile,
+    beside: Availability,
     now: int,
     *,
     method: str,
@@ -123,7 +125,7 @@ def hold_future(
     return held
 
 
-def _free_part(demand: Demand, start: Start, beside: Profile, time: int) -> dict[int, int]:
+def _free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:
     """Slots of a future allocation that are free at `time` and that limits let the job hold."""
     slots: dict[int, int] = {}
     for term, allocation in zip(demand.terms, start.terms, strict=True):
@@ -147,7 +149,7 @@ def _free_part(demand: Demand, start: Start, beside: Profile, time: int) -> dict
     return slots
 
 
-def slot_room(alternative: Alternative, beside: Profile, time: int) -> tuple[FloatArray, int]:
+def slot_room(alternative: Alternative, beside: Availability, time: int) -> tuple[FloatArray, int]:
     """Slots that a job may hold at `time` on each host, [H], and in all (TBR-10)."""
     free = np.full(beside.hosts, np.inf)
     most = FOREVER
@@ -201,7 +203,7 @@ def takes_only_slots(demand: Demand, start: Start) -> bool:
 
 
 def memory_to_hold(
-    demand: Demand, slots: Mapping[int, int], beside: Profile, now: int, number: int = 0
+    demand: Demand, slots: Mapping[int, int], beside: Availability, now: int, number: int = 0
 ) -> dict[int, float]:
     """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
 
@@ -222,7 +224,7 @@ def memory_to_hold(
 
 
 def only_slots_and_memory_short(
-    demand: Demand, beside: Profile, now: int, *, memory_may: bool
+    demand: Demand, beside: Availability, now: int, *, memory_may: bool
 ) -> bool:
     """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
 
@@ -238,7 +240,7 @@ def only_slots_and_memory_short(
 
 
 def _short(
-    alternative: Alternative, candidates: IntArray, beside: Profile, now: int, memory_may: bool
+    alternative: Alternative, candidates: IntArray, beside: Availability, now: int, memory_may: bool
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
     for use in alternative.host_uses:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from ...model.job import Job
-from ..availability.demand import Allocation
+from ..availability.arrays import Allocation
 from ..availability.free_now import HeldPart
 from .requests import Shape
 

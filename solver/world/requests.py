@@ -9,9 +9,9 @@ from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import HostTable
-from ..availability.demand import BoolArray, Demand, TermDemand
+from ..availability.arrays import BoolArray, FloatArray
+from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import FloatArray
 from ..placement.earliest import can_start
 from ..resolve import Resolver
 

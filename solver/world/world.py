@@ -13,10 +13,11 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.demand import Allocation, Demand
+from ..availability.arrays import Allocation, FloatArray
+from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
-from ..availability.resources import SLOTS, FloatArray, Pool
+from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..pending_reasons import BEGIN_TIME

@@ -115,5 +115,5 @@ def test_a_shared_resource_has_an_amount_for_each_of_several_groups_of_hosts() -
     instance = loads(text % "b")
     assert [item.amount for item in instance.cluster.shared] == [5, 9]
     assert loads(dump(instance)) == instance
-    with pytest.raises(InputError, match="lic is already defined for a"):
+    with pytest.raises(InputError, match="a has lic already"):
         loads(text % "a b")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from loop_workloads import METHODS, workloads
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
+from slotwise.model.formats.checkpoint import VERSION, seal
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.solver.loop.checkpoints import VERSION, load, save
+from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.methods.registry import settings_for
 
@@ -66,15 +68,18 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
         ({"order": None, "events": 7}, "is damaged"),
     ],
 )
-def test_a_damaged_checkpoint_is_refused(change: dict[str, object], says: str) -> None:
+def test_a_damaged_checkpoint_is_refused(change: dict[str, Any], says: str) -> None:
     instance = Instance(Cluster((Host("A", 1),)), pending=(Job("j"),))
     session = Session(instance, settings_for(instance))
     session.begin()
     session.advance()
-    saved = json.loads(save(session)) | change
+    saved = json.loads(save(session))
+    for name in ("format", "engine", "checksum"):
+        saved.pop(name)
+    version = change.pop("version", saved.pop("version"))
+    text = seal("loop", saved | change).replace(f'"version":{VERSION}', f'"version":{version}')
     with pytest.raises(InputError, match=says):
-        load(json.dumps(saved), instance, source="point.json")
+        load(text, instance, source="point.json")
     del saved["instance"]
-    saved["version"] = VERSION
     with pytest.raises(InputError, match="is damaged"):
-        load(json.dumps(saved), instance, source="point.json")
+        load(seal("loop", saved), instance, source="point.json")

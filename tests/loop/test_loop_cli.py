@@ -77,7 +77,9 @@ def test_records_and_cycles(tmp_path: Path) -> None:
     [
         (["--jobs", "x.xlsx"], "ends in one of"),
         (["--jobs", "nowhere/x.csv"], "no such folder"),
-        (["--procs", "4"], "only for the replay"),
+        (["--hosts", "4"], "--hosts: means nothing for an instance file"),
+        (["--reservation", "nosuch"], "use one of configured, none, greedy, time-based, optimal"),
+        (["--keep-going"], "--keep-going: means nothing for an instance file"),
         (["--resume", "nothing"], "cannot be read"),
     ],
 )
@@ -85,6 +87,58 @@ def test_messages(extra: list[str], says: str) -> None:
     found = RUNNER.invoke(app, ["simulate", str(sw.example("headline")), *extra])
     assert isinstance(found.exception, InputError)
     assert says in str(found.exception)
+
+
+SWF = """; MaxProcs: 4
+1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1
+"""
+
+
+@pytest.mark.parametrize(
+    "old", [["--policy", "easy"], ["--procs", "4"], ["--schedule-after", "event", "--procs", "8"]]
+)
+def test_the_old_spelling_of_the_replay_says_where_to_go(tmp_path: Path, old: list[str]) -> None:
+    """One line, exit code 2; what it says to type works."""
+    log = tmp_path / "log.swf"
+    log.write_text(SWF)
+    command = [sys.executable, "-c", "from slotwise.cli.main import main; main()"]
+    found = subprocess.run([*command, "simulate", str(log), *old], capture_output=True, text=True)
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+    said = found.stderr.rsplit("slotwise ", 1)[1].split()
+    assert said[:2] == ["replay", str(log)]
+    assert set(said[2:]) == set(old)
+    assert RUNNER.invoke(app, said).exit_code == 0
+
+
+def test_a_log_without_hosts_says_both_ways_on(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text(SWF)
+    found = RUNNER.invoke(app, ["simulate", str(log)])
+    assert isinstance(found.exception, InputError)
+    assert "--hosts N" in str(found.exception)
+    assert "slotwise replay LOG" in str(found.exception)
+    assert RUNNER.invoke(app, ["simulate", str(log), "--hosts", "2"]).exit_code == 0
+
+
+def test_options_of_the_replay_are_not_offered() -> None:
+    shown = RUNNER.invoke(app, ["simulate", "--help"]).stdout
+    assert "--reservation" in shown
+    for option in ("--policy", "--procs", "--schedule-after"):
+        assert option not in shown
+
+
+def test_a_pool_snapshot_is_simulated_as_its_instance(tmp_path: Path) -> None:
+    """A format of the registry is known to the command without being named there."""
+    snapshot = tmp_path / "pool.json"
+    snapshot.write_text(
+        '{"log": "x", "time": 0, "procs": 4, "free": 4, "running": [], "queue": '
+        '[{"id": 1, "procs": 4, "req_s": 100, "run_s": 50, "waited_s": 0}, '
+        '{"id": 2, "procs": 4, "req_s": 100, "run_s": 50, "waited_s": 0}]}'
+    )
+    jobs = tmp_path / "jobs.csv"
+    args = ["simulate", str(snapshot), "--cycle", "0", "--jobs", str(jobs)]
+    assert RUNNER.invoke(app, args).exit_code == 0
+    assert [row["start"] for row in csv.DictReader(jobs.open())] == ["0", "50"]
 
 
 def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

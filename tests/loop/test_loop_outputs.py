@@ -205,13 +205,15 @@ def test_resume_keeps_to_the_checkpoint(tmp_path: Path, extra: list[str], says: 
     assert RUNNER.invoke(app, ["simulate", HEADLINE, "--resume", str(point), *same]).exit_code == 0
 
 
-@pytest.mark.parametrize("loop", [[], ["--hosts", "100", "--until", "30d"]])
-def test_the_bar_on_a_terminal(loop: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "more"), [("replay", []), ("simulate", ["--hosts", "100", "--until", "30d"])]
+)
+def test_the_bar_on_a_terminal(name: str, more: list[str]) -> None:
     """On stderr only, with jobs a second and the simulated time."""
     log = DATA / "traces" / "KTH-SP2.swf.gz"
     start = "from slotwise.cli.main import main; main()"
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", start, "simulate", str(log), *loop]
+    command = [sys.executable, "-c", start, name, str(log), *more]
     done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = b""

@@ -1,4 +1,4 @@
-"""``slotwise simulate`` on SWF logs: files, formats, stops and messages."""
+"""``slotwise replay``: files, formats, stops and messages."""
 
 import csv
 import gzip
@@ -13,7 +13,7 @@ import sys
 import pytest
 import traces
 import typer
-from slotwise.cli.simulate import simulate
+from slotwise.cli.replay import replay
 from slotwise.model.errors import InputError
 from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
@@ -32,7 +32,7 @@ SMALL_EASY = """job,submit,start,end,procs,req_time,run_time,wait
 """
 
 app = typer.Typer()
-app.command()(simulate)
+app.command()(replay)
 
 
 def run(*arguments):
@@ -180,7 +180,7 @@ def read_terminal(descriptor):
 
 def test_the_progress_bar_is_for_terminals_only(small):
     """On a terminal stderr shows jobs/s and simulated time; stdout stays clean."""
-    command = "import typer; from slotwise.cli.simulate import simulate; typer.run(simulate)"
+    command = "import typer; from slotwise.cli.replay import replay; typer.run(replay)"
     main, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", command, KTH, "--policy", "replan"],
@@ -196,3 +196,26 @@ def test_the_progress_bar_is_for_terminals_only(small):
     assert "/28481" in shown
     assert b"jobs/s" not in stdout
     assert run(small).stderr == "slotwise: left out 1 job: run time not positive\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("site.yaml", "format: slotwise/1\n", "an instance file"),
+        ("lsb.acct", '"JOB_FINISH" "10.1" 0\n', "lsb.acct"),
+        ("pool.json", '{"log": "x", "procs": 4}', "a queue snapshot"),
+    ],
+)
+def test_other_formats_are_sent_to_simulate(tmp_path, name, text, kind):
+    path = tmp_path / name
+    path.write_text(text)
+    message = refused(path)
+    assert f"is {kind}" in message
+    assert f"slotwise simulate {path}" in message
+    assert "\n" not in message
+
+
+def test_options_of_the_loop_are_not_offered(small):
+    for option in ("--reservation", "--hosts", "--cycle", "--cluster", "--shares", "--example"):
+        assert run(small, option, "1").exit_code == 2
+        assert option not in run("--help").stdout

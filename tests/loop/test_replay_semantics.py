@@ -146,10 +146,10 @@ def test_bad_arguments_are_refused():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: "nonsense", "not a checkpoint"),
-        (lambda text: "[]", "not a checkpoint"),
+        (lambda text: "nonsense", "is no checkpoint"),
+        (lambda text: "[]", "is no checkpoint"),
         (lambda text: text.replace('"easy"', '"lifo"'), "damaged"),
-        (lambda text: text.replace('"version":1', '"version":9'), "version 9"),
+        (lambda text: text.replace('"version":3', '"version":9'), "version 9"),
         (lambda text: text.replace('"free":0', '"free":1'), "damaged"),
     ],
 )

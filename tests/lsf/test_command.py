@@ -79,4 +79,4 @@ def test_a_long_list_of_errors_is_cut_with_a_count(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert len(errors) == 51
     assert errors[0].startswith("slotwise: conf/lsf.cluster.c:4: Host: has 4 cells, its table 5 ")
-    assert errors[-1] == "slotwise: and 250 problems more"
+    assert errors[-1] == "slotwise: and 250 more problems (300 in all)"

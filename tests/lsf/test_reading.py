@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lsf.lab import MORNING
 from slotwise.model.formats.lsf.conditions import holds
 from slotwise.model.formats.lsf.lines import LineReader, without_comment
-from slotwise.model.formats.lsf.sections import Entry, entries, read_sections
+from slotwise.model.formats.lsf.sections import LsfEntry, entries, read_sections
 from slotwise.model.formats.lsf.source import Circumstances, Line, Problems
 
 
@@ -167,7 +167,7 @@ def test_rings_and_bushes_of_includes_end(tmp_path: Path) -> None:
     assert "more than 500 included files" in reader.problems.found[0].message
 
 
-def _entries(text: str, table: bool | None = None) -> tuple[list[Entry], list[str]]:
+def _entries(text: str, table: bool | None = None) -> tuple[list[LsfEntry], list[str]]:
     problems = Problems()
     lines = [
         Line(line, "f", ((0, number),))

@@ -115,9 +115,11 @@ def test_a_saved_import_plans_as_the_imported_one(cluster: str) -> None:
     instance, _ = imported(cluster)
     document = to_document(instance)
     queue = instance.params.default_queue
-    user = {"harbour": "User1", "quay": "ann"}[cluster]
+    # The hosts of one partition that takes ann have 16 slots.
+    user, slots = {"harbour": ("User1", 20), "quay": ("ann", 12)}[cluster]
     document["pending"] = [
-        {"id": n, "user": user, "queue": queue, "slots": 20, "run_limit": 3600} for n in range(1, 9)
+        {"id": n, "user": user, "queue": queue, "slots": slots, "run_limit": 3600}
+        for n in range(1, 9)
     ]
     first = from_document(document)
     again = loads(dump(first))

@@ -12,11 +12,11 @@ from slotwise.model.lsf_state import values
 from slotwise.model.lsf_state.assemble import moment_of
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.records import Text, read_text
-from slotwise.model.lsf_state.values import Calendar
+from slotwise.model.lsf_state.values import PrintedTimes
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
-CALENDAR = Calendar(REFERENCE)
+CALENDAR = PrintedTimes(REFERENCE)
 
 
 def _jobs(*records: dict[str, str]) -> list[SeenJob]:
@@ -48,7 +48,7 @@ def test_a_real_record_without_years() -> None:
 
 
 def test_years_weekdays_and_zones() -> None:
-    east = Calendar(datetime(2026, 1, 2, 3, 0, tzinfo=timezone(timedelta(hours=2))))
+    east = PrintedTimes(datetime(2026, 1, 2, 3, 0, tzinfo=timezone(timedelta(hours=2))))
     assert east.past("Dec 31 23:00") == _epoch(2025, 12, 31, 21)
     assert east.coming("Jan  3 04:00") == _epoch(2026, 1, 3, 2)
     assert east.past("Jan  2 03:00:05") == _epoch(2026, 1, 2, 1, 0, 5)
@@ -148,7 +148,7 @@ Fri Apr 22 15:00:00: Resource usage collected. The CPU time used is 42.5 seconds
 
 @pytest.mark.behaviour("CFG-04")
 def test_wrapped_text() -> None:
-    calendar = Calendar(datetime(2005, 4, 22, 15, 19, tzinfo=UTC))
+    calendar = PrintedTimes(datetime(2005, 4, 22, 15, 19, tzinfo=UTC))
     waiting, running = read_bjobs(Text(PENDING, "jobs.txt"), calendar)
     assert (waiting.id, waiting.status, waiting.slots) == ("11898", "PEND", 6)
     assert (waiting.res_req, waiting.run_limit, waiting.priority) == ("span[ptile=2]", 50400, 50)

@@ -23,7 +23,7 @@ from slotwise.model.lsf_state.followed import cut
 from slotwise.model.lsf_state.log_records import BadRecords, parse_events
 from slotwise.model.lsf_state.records import Text
 from slotwise.model.lsf_state.share_tables import read_bhpart
-from slotwise.model.lsf_state.values import Calendar
+from slotwise.model.lsf_state.values import PrintedTimes
 
 from .test_bjobs import PENDING
 from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES
@@ -73,7 +73,7 @@ def _accepted(instance: Instance) -> None:
 
 
 def _jobs(content: str) -> None:
-    jobs = read_bjobs(Text(content, "x"), Calendar(NOW))
+    jobs = read_bjobs(Text(content, "x"), PrintedTimes(NOW))
     made = assemble(Seen(jobs), datetime.fromtimestamp(moment_of(jobs, NOW), UTC))
     _accepted(made.instance)
 

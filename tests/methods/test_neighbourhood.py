@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.model.objective import objective_named
 from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.neighbourhood import improve
-from slotwise.solver.optimal.objectives import Objective
 from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
 from slotwise.solver.problem import PlanningProblem
 
@@ -17,9 +18,9 @@ BUSY = generate(hosts=12, running=50, pending=12, load=0.97, seed=4)
 
 
 def improved(
-    instance: Instance, name: str, moves: int, enough: float = 0.0
-) -> tuple[PlanningProblem, dict[str, Start], dict[str, Start], float, list[float]]:
-    """The problem, the time-based starts, the improved ones with their value, values on the way."""
+    instance: Instance, name: str, moves: int, enough: int = 0
+) -> tuple[PlanningProblem, dict[str, Start], dict[str, Start], int, list[int]]:
+    """The problem, the time-based starts, the improved ones with their total, totals on the way."""
     problem = PlanningProblem.of(instance)
     first = warm_starts(problem, plan_first_fit(problem))
     alone = {}
@@ -27,10 +28,10 @@ def improved(
         start = earliest_start(problem.base, demand)
         if start is not None:
             alone[demand.job.id] = start.time
-    seen: list[float] = []
+    seen: list[int] = []
     best, value = improve(
         problem,
-        Objective(name, instance.now),
+        Costs.of(objective_named(name), problem.demands, instance.now),
         Budget(effort=1.0),
         alone,
         first=first,
@@ -47,9 +48,9 @@ def improved(
 def test_steps_only_improve_and_every_start_holds(name: str) -> None:
     problem, first, best, value, seen = improved(BUSY, name, 60)
     demands = {demand.job.id: demand for demand in problem.demands}
-    objective = Objective(name, BUSY.now)
-    before = objective.value(demands, {job: start.time for job, start in first.items()})
-    assert value == objective.value(demands, {job: start.time for job, start in best.items()})
+    costs = Costs.of(objective_named(name), problem.demands, BUSY.now)
+    before = costs.total({job: start.time for job, start in first.items()})
+    assert value == costs.total({job: start.time for job, start in best.items()})
     assert seen == sorted(seen, reverse=True)
     assert value == (seen[-1] if seen else before)
     assert value < before
@@ -65,6 +66,6 @@ def test_the_same_seed_takes_the_same_steps() -> None:
 
 
 def test_a_value_that_is_enough_ends_the_search() -> None:
-    _, first, best, _, seen = improved(BUSY, "total-start", 30, enough=1e12)
+    _, first, best, _, seen = improved(BUSY, "total-start", 30, enough=10**12)
     assert best == first
     assert seen == []

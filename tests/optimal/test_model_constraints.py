@@ -16,11 +16,12 @@ from slotwise.model.cluster import Cluster, Host, SharedResource
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.limits import Limit, ReservationUsage, Scope
+from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
 from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.interval_model import IntervalModel
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.objectives import Objective
 from slotwise.solver.problem import PlanningProblem
 
 CU = (Queue("default", exclusive="CU[rack]"),)
@@ -44,14 +45,14 @@ def moving(instance: Instance) -> bool:
     alone = {demand.job.id: instance.now for demand in asked.demands}
     demands = list(asked.demands)
     assert IntervalModel.fits(demands, len(instance.cluster.hosts))
-    objective = Objective("total-start", instance.now)
-    model = IntervalModel(asked, demands, objective, alone, instance.now)
+    costs = Costs.of(objective_named("total-start"), demands, instance.now)
+    model = IntervalModel(asked, demands, costs, alone, instance.now, costs.total(alone))
     try:
-        status, found, _ = model.solve(Budget(), {}, seconds=20)
+        answer = model.solve(Budget(), {}, seconds=20)
     except AssertionError:
         return False
-    assert status == "OPTIMAL"
-    assert {start.time for start in found.values()} == {instance.now}
+    assert answer.status == "OPTIMAL"
+    assert {start.time for start in answer.starts.values()} == {instance.now}
     return True
 
 

@@ -27,10 +27,10 @@ def test_any_prices_give_a_valid_bound(problem, data):
     inner = data.draw(st.sets(st.integers(1, horizon - 1), max_size=6))
     market = Market(problem, np.array([0, *sorted(inner), horizon]))
     weights = st.lists(st.integers(0, 5), min_size=len(market.sizes), max_size=len(market.sizes))
-    for weighing in [market.sizes, *data.draw(st.lists(weights, max_size=3))]:
-        market.add(np.array(weighing))
+    for function in [market.sizes, *data.draw(st.lists(weights, max_size=3))]:
+        market.add(np.array(function))
     market.add_steps(3)
-    rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
+    rows = [(w, b) for w in range(len(market.functions)) for b in range(market.buckets)]
     duals = data.draw(st.lists(st.floats(0, 4), min_size=len(rows), max_size=len(rows)))
     prices = Duals.rounded(market, rows, np.array(duals), 64)
     starts = np.arange(2 * horizon)
@@ -53,10 +53,10 @@ def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
 @given(positive)
 def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     best = brute_force(problem)
-    board = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
-    for _ in prove(board):
-        assert board.bound <= best <= board.value
-    assert board.bound == board.value == best
+    incumbent = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
+    for _ in prove(incumbent):
+        assert incumbent.bound <= best <= incumbent.value
+    assert incumbent.bound == incumbent.value == best
 
 
 @settings(max_examples=40, deadline=None)
@@ -64,14 +64,14 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
 def test_halved_starts_keep_the_bound_valid(problem, above):
     best = brute_force(problem)
     plan = Decoder(problem).plan(range(len(problem)))
-    board = Incumbent(problem, plan, 0)
-    board.value = min(board.value, best + above)
+    incumbent = Incumbent(problem, plan, 0)
+    incumbent.value = min(incumbent.value, best + above)
     horizon = int((plan + problem.durations).max())
     every = achievable_starts(problem, horizon, horizon + 1)
     domains = [every[every >= problem.alone[g.members[0]]] for g in problem.groups]
-    first = [b for b in refine(problem, domains, board.value + 1, Fineness(3, 0, 1e-3)) if b]
-    for _ in split(board, domains, first[-1]):
-        assert board.bound <= best
+    first = [b for b in refine(problem, domains, incumbent.value + 1, Fineness(3, 0, 1e-3)) if b]
+    for _ in split(incumbent, domains, first[-1]):
+        assert incumbent.bound <= best
 
 
 @settings(max_examples=60, deadline=None)
@@ -117,8 +117,8 @@ def test_a_mixture_of_patterns_is_not_separated_and_an_impossible_one_is():
     sizes, counts = np.array([40, 64]), np.array([2, 2])
     patterns = Patterns(sizes, counts, 100)
     assert patterns.separate(np.array([1.0, 0.5])) is None  # half 40 + 40, half 64
-    weighing = patterns.separate(np.array([0.9, 0.9]))
-    assert weighing @ [0.9, 0.9] > fill(sizes, counts, weighing, 100)[100]
+    function = patterns.separate(np.array([0.9, 0.9]))
+    assert function @ [0.9, 0.9] > fill(sizes, counts, function, 100)[100]
 
 
 @settings(max_examples=60, deadline=None)

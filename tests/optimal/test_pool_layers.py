@@ -10,7 +10,8 @@ from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
 from slotwise.solver.optimal.pool.duals import Duals, Market
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.relax import SCALE, certify
+from slotwise.solver.optimal.pool.problem import SCALE
+from slotwise.solver.optimal.pool.relax import certify
 
 
 def finish(task):
@@ -29,7 +30,7 @@ def random_bound(problem, draw):
     market = Market(problem, np.array([0, *sorted(inner), horizon]))
     market.add(market.sizes.copy())
     market.add_steps(3)
-    rows = [(w, b) for w in range(len(market.weighings)) for b in range(market.buckets)]
+    rows = [(w, b) for w in range(len(market.functions)) for b in range(market.buckets)]
     duals = draw(st.lists(st.floats(0, 2), min_size=len(rows), max_size=len(rows)))
     prices = Duals.rounded(market, rows, np.array(duals), SCALE)
     starts = np.arange(horizon)

@@ -174,11 +174,11 @@ def test_windows_only_improve():
 
 def test_the_board_takes_only_what_is_better():
     problem = PoolProblem.build([0], [1], [1, 1], [3, 5])
-    board = Incumbent(problem, np.array([5, 0]), 2)
-    assert not board.offer(np.array([5, 0]))
-    assert board.offer(np.array([0, 3]))
-    board.raise_bound(99)
-    assert (board.value, board.bound, board.proved) == (3, 3, True)
+    incumbent = Incumbent(problem, np.array([5, 0]), 2)
+    assert not incumbent.offer(np.array([5, 0]))
+    assert incumbent.offer(np.array([0, 3]))
+    incumbent.raise_bound(99)
+    assert (incumbent.value, incumbent.bound, incumbent.proved) == (3, 3, True)
 
 
 def test_uses_less_compares_at_every_instant():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from placement_cases import Case, tiny_cases
-from slotwise.solver.availability.demand import Allocation, Room, TermDemand
+from slotwise.solver.availability.arrays import Allocation
+from slotwise.solver.availability.demand import Room, TermDemand
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.combine import exact_for
 from slotwise.solver.placement.cpsat import solve

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from placement_cases import bools, case, ints
-from slotwise.solver.availability.demand import Allocation, GroupCap
+from slotwise.solver.availability.arrays import Allocation
+from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.placement import fits, place, place_most
 
 

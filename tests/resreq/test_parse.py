@@ -13,7 +13,7 @@ from slotwise.model.resreq import (
     parse_with_notes,
     print_requirement,
 )
-from slotwise.model.resreq.parser import Options
+from slotwise.model.resreq.options import Options
 from slotwise.model.resreq.syntax import (
     Binary,
     Cu,

@@ -9,7 +9,7 @@ from .notes import Notes
 from .parameters import note_rest
 from .queues import put_limits
 from .runlimits import RunLimits
-from .sections import Section, entries
+from .sections import LsfSection, entries
 from .source import Problems
 
 SECTIONS = ("Application",)
@@ -30,7 +30,7 @@ _TAKEN = frozenset(
 
 
 def read_applications(
-    sections: Iterable[Section],
+    sections: Iterable[LsfSection],
     limits: RunLimits,
     draft: Draft,
     notes: Notes,

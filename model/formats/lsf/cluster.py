@@ -14,7 +14,7 @@ from .hostnames import HostNames, short
 from .lshosts import HostFacts
 from .notes import Notes
 from .parameters import is_index, note_rest
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .shared import Shared
 from .source import Problems, Value
 
@@ -32,7 +32,7 @@ class Machine:
     """One host: what goes into the document, and what other files ask about it."""
 
     name: str
-    entry: Entry
+    entry: LsfEntry
     type: str = "any"
     model: str = "any"
     factor: float = 1.0
@@ -45,7 +45,7 @@ class Machine:
 
 
 def read_hosts(
-    sections: Sequence[Section],
+    sections: Sequence[LsfSection],
     facts: dict[str, HostFacts],
     shared: Shared,
     notes: Notes,
@@ -82,7 +82,7 @@ def read_hosts(
     return machines
 
 
-def _names(entry: Entry, problems: Problems) -> Sequence[str]:
+def _names(entry: LsfEntry, problems: Problems) -> Sequence[str]:
     try:
         return plain_names(entry.text("HOSTNAME"))
     except ValueError as error:
@@ -90,7 +90,7 @@ def _names(entry: Entry, problems: Problems) -> Sequence[str]:
         return ()
 
 
-def _machine(name: str, entry: Entry, shared: Shared, problems: Problems) -> Machine:
+def _machine(name: str, entry: LsfEntry, shared: Shared, problems: Problems) -> Machine:
     machine = Machine(name, entry)
     if (kind := entry.text("TYPE")) not in ("", "!"):
         if shared.types and kind not in shared.types:
@@ -140,7 +140,7 @@ class _Instance:
 
 
 def read_resource_map(
-    sections: Iterable[Section],
+    sections: Iterable[LsfSection],
     machines: dict[str, Machine],
     names: HostNames,
     shared: Shared,
@@ -218,7 +218,7 @@ def _located(
 def _place(
     name: str,
     located: Sequence[tuple[_Instance, list[str]]],
-    entry: Entry,
+    entry: LsfEntry,
     machines: dict[str, Machine],
     shared: Shared,
     draft: Draft,
@@ -249,7 +249,7 @@ def _share(
     name: str,
     instance: _Instance,
     hosts: Sequence[str],
-    entry: Entry,
+    entry: LsfEntry,
     everywhere: bool,
     shared: Shared,
     draft: Draft,

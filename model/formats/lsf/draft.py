@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import Problem
 from ..finding import Finding, Location
-from .sections import Entry
+from .sections import LsfEntry
 from .source import Place, Value
 
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
@@ -27,7 +27,7 @@ class Mark:
 class Item:
     """One entry of a list of the document, being filled."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: LsfEntry) -> None:
         self.entry = entry
         self.values: dict[str, Any] = {}
         self.marks: dict[str, Mark] = {}

@@ -10,7 +10,7 @@ from ..sniff import KINDS, kind_of
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
 from .lines import LineReader
 from .notes import Notes
-from .sections import CONF, Entry, Section, entries, read_sections
+from .sections import CONF, LsfEntry, LsfSection, entries, read_sections
 from .source import Place
 
 #: The sections of each file; lsf.conf has none.
@@ -57,7 +57,7 @@ class ConfigFiles:
         full = f"{name}.{self._cluster or 'NAME'}" if name == "lsf.cluster" else name
         return self._reader.name(self._root / full if path is None else path)
 
-    def sections(self, name: str) -> list[Section] | None:
+    def sections(self, name: str) -> list[LsfSection] | None:
         """The sections of a file; None where it is not there or is something else."""
         path = self.path(name)
         if path is None:
@@ -69,12 +69,14 @@ class ConfigFiles:
         found = read_sections(lines, SECTIONS[name], problems, shown)
         return [section for section in found if self._belongs(name, section)]
 
-    def conf(self) -> Entry:
+    def conf(self) -> LsfEntry:
         """lsf.conf as pairs; empty where it is not there."""
         path = self.path("lsf.conf")
         if path is None or not self._right_kind(path, "lsf.conf"):
-            return Entry(CONF, Place(self.display("lsf.conf"), 1), {}, {})
-        section = Section(CONF, Place(self._reader.name(path), 1), tuple(self._reader.lines(path)))
+            return LsfEntry(CONF, Place(self.display("lsf.conf"), 1), {}, {})
+        section = LsfSection(
+            CONF, Place(self._reader.name(path), 1), tuple(self._reader.lines(path))
+        )
         return entries(section, self._reader.problems, table=False)[0]
 
     def _right_kind(self, path: Path, wanted: str) -> bool:
@@ -87,7 +89,7 @@ class ConfigFiles:
         self._reader.problems.found.append(Problem(wrong, name))
         return False
 
-    def _belongs(self, name: str, section: Section) -> bool:
+    def _belongs(self, name: str, section: LsfSection) -> bool:
         if section.name in SECTIONS[name]:
             return True
         home = next((file for file, own in SECTIONS.items() if section.name in own), "")

@@ -13,7 +13,7 @@ from .draft import Draft, Item, Mark
 from .hostnames import HostNames, short
 from .notes import Notes, listed
 from .parameters import is_index, note_rest
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .shared import Shared
 from .source import Problems, Value
 
@@ -28,12 +28,12 @@ _UNIT = frozenset({"NAME", "MEMBER", "TYPE"})
 class HostRows:
     """Rows of the Host section by the host, model or type they are for; default for the rest."""
 
-    own: dict[str, Entry]
-    kinds: dict[str, Entry]
-    default: Entry | None
+    own: dict[str, LsfEntry]
+    kinds: dict[str, LsfEntry]
+    default: LsfEntry | None
     given: bool
 
-    def row(self, machine: Machine) -> Entry | None:
+    def row(self, machine: Machine) -> LsfEntry | None:
         """The row that counts for a host: its own, its model's, its type's, the default."""
         for found in (self.own.get(machine.name), self.kinds.get(machine.model)):
             if found is not None:
@@ -42,7 +42,7 @@ class HostRows:
 
 
 def read_host_rows(
-    sections: Iterable[Section],
+    sections: Iterable[LsfSection],
     machines: Mapping[str, Machine],
     shared: Shared,
     notes: Notes,
@@ -64,7 +64,7 @@ def read_host_rows(
 
 
 def _row(
-    entry: Entry,
+    entry: LsfEntry,
     rows: HostRows,
     machines: Mapping[str, Machine],
     kinds: set[str],
@@ -182,7 +182,7 @@ def _index(name: str) -> str:
 
 
 def read_groups(
-    sections: Sequence[Section],
+    sections: Sequence[LsfSection],
     names: HostNames,
     draft: Draft,
     notes: Notes,
@@ -211,7 +211,7 @@ def read_groups(
 
 
 def _group(
-    entry: Entry, members: dict[str, str], draft: Draft, notes: Notes, problems: Problems
+    entry: LsfEntry, members: dict[str, str], draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     name = entry.text("GROUP_NAME")
     if name in members:
@@ -224,7 +224,7 @@ def _group(
 
 
 def _unit(
-    entry: Entry, members: dict[str, str], draft: Draft, notes: Notes, problems: Problems
+    entry: LsfEntry, members: dict[str, str], draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     name = entry.text("NAME")
     if name in members:

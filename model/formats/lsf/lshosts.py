@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..names import tokens
 from .draft import number
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .source import Line, Place, Problems
 
 
@@ -16,7 +16,7 @@ class HostFacts:
     """One host: ncpus None and mem, swp "" where lshosts prints ``-`` (the host was down)."""
 
     name: str
-    entry: Entry
+    entry: LsfEntry
     type: str = "any"
     model: str = "any"
     factor: float | None = None
@@ -35,7 +35,7 @@ def read_lshosts(
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
         problems.add(Place(file, 1), message)
         return None
-    section = Section("lshosts", Place(file, 1), tuple(lines))
+    section = LsfSection("lshosts", Place(file, 1), tuple(lines))
     found: dict[str, HostFacts] = {}
     for entry in entries(section, problems, table=True):
         name = entry.text("HOST_NAME")

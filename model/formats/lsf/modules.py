@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from .draft import Draft, Mark
 from .notes import Notes
-from .sections import Section, entries
+from .sections import LsfSection, entries
 from .source import Place, Problems
 
 SECTIONS = ("PluginModule",)
@@ -23,7 +23,9 @@ _NEEDED = (
 )
 
 
-def read_modules(sections: Iterable[Section], draft: Draft, problems: Problems, file: str) -> None:
+def read_modules(
+    sections: Iterable[LsfSection], draft: Draft, problems: Problems, file: str
+) -> None:
     """``params.modules`` of the document."""
     found: list[str] = []
     place = Place(file, 1)

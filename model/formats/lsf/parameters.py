@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ...cluster import BUILTIN_INDICES
 from .notes import Notes
-from .sections import Entry
+from .sections import LsfEntry
 
 #: Parameters without a counterpart that have a say in starts, and what they would do.
 CHANGES_ANSWERS = {
@@ -187,7 +187,7 @@ def is_index(name: str, resources: Collection[str]) -> bool:
 
 def note_rest(
     notes: Notes,
-    entry: Entry,
+    entry: LsfEntry,
     kind: str,
     taken: Collection[str],
     where: str,

@@ -8,7 +8,7 @@ from typing import Any
 from .draft import Draft, Mark, number
 from .notes import Notes
 from .parameters import note_rest
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .source import Problems
 
 SECTIONS = ("Parameters",)
@@ -48,9 +48,9 @@ _UNITS = ("KB", "MB", "GB", "TB", "PB")
 _HISTORY = ("ENABLE_HIST_RUN_TIME", "RUN_TIME_DECAY")
 
 
-def parameters(sections: Iterable[Section], notes: Notes, problems: Problems) -> Entry | None:
+def parameters(sections: Iterable[LsfSection], notes: Notes, problems: Problems) -> LsfEntry | None:
     """The Parameters section of lsb.params, None where there is none."""
-    found: Entry | None = None
+    found: LsfEntry | None = None
     for section in sections:
         if section.name != "Parameters":
             notes.not_modelled("lsb.params", section.name)
@@ -62,7 +62,7 @@ def parameters(sections: Iterable[Section], notes: Notes, problems: Problems) ->
     return found
 
 
-def put_params(entry: Entry | None, draft: Draft, notes: Notes) -> None:
+def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
     """lsb.params into the document."""
     if entry is None:
         return
@@ -77,7 +77,7 @@ def put_params(entry: Entry | None, draft: Draft, notes: Notes) -> None:
     note_rest(notes, entry, "lsb.params", _PARAMS, "lsb.params")
 
 
-def put_conf(entry: Entry, draft: Draft, notes: Notes, problems: Problems) -> None:
+def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
     """lsf.conf into the document."""
     if value := entry.values.get("LSB_TIME_RESERVE_NUMJOBS"):
         key = "LSB_TIME_RESERVE_NUMJOBS"
@@ -102,12 +102,12 @@ def put_conf(entry: Entry, draft: Draft, notes: Notes, problems: Problems) -> No
     note_rest(notes, entry, "lsf.conf", _CONF, "lsf.conf")
 
 
-def _put(draft: Draft, entry: Entry, key: str, parameter: str, value: Any) -> None:
+def _put(draft: Draft, entry: LsfEntry, key: str, parameter: str, value: Any) -> None:
     label = f"{entry.section}.{parameter}" if entry.section == "Parameters" else parameter
     draft.put("params", key, value, Mark(entry.at(parameter), label))
 
 
-def put_history(queues: Sequence[Entry], draft: Draft, notes: Notes) -> None:
+def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
     """ENABLE_HIST_RUN_TIME and RUN_TIME_DECAY of queues: the cluster's, if all policies agree.
 
     The document has them for the cluster only. They count where shares are given: in queues with

@@ -12,7 +12,7 @@ from .hosts import put_thresholds
 from .notes import Notes
 from .parameters import note_rest
 from .runlimits import RunLimits
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .shared import Shared
 from .source import Problems
 
@@ -69,16 +69,16 @@ _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
 
 def read_queues(
-    sections: Iterable[Section],
+    sections: Iterable[LsfSection],
     names: HostNames,
     limits: RunLimits,
     shared: Shared,
     draft: Draft,
     notes: Notes,
     problems: Problems,
-) -> list[Entry]:
+) -> list[LsfEntry]:
     """Queues into the document; returned as they stand in the file."""
-    found: list[Entry] = []
+    found: list[LsfEntry] = []
     for section in sections:
         if section.name != "Queue":
             notes.not_modelled("lsb.queues", section.name)
@@ -97,7 +97,7 @@ def read_queues(
     return found
 
 
-def _queue(entry: Entry, names: HostNames, notes: Notes) -> Item:
+def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
     name = entry.text("QUEUE_NAME")
     item = Item(entry)
     item.put("name", name, "QUEUE_NAME")
@@ -140,7 +140,7 @@ def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) ->
     item.take("PROCLIMIT", "TASKLIMIT" if entry.text("TASKLIMIT") else "PROCLIMIT", plain=False)
 
 
-def _hosts(entry: Entry, names: HostNames, notes: Notes) -> str:
+def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     """HOSTS as the document takes it: ``others`` and ``host*`` written out, no other clusters."""
     name = entry.text("QUEUE_NAME")
     words = tokens(entry.text("HOSTS"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .draft import Draft, Item, Mark
 from .notes import Notes
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .source import Problems
 
 SECTIONS = (
@@ -28,7 +28,7 @@ _SAME = {"PER_TASK": "PER_SLOT"}
 
 
 def read_resources(
-    sections: Iterable[Section], draft: Draft, notes: Notes, problems: Problems
+    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     """Limits and ReservationUsage into the document."""
     unnamed = 0
@@ -46,7 +46,7 @@ def read_resources(
             notes.may_differ(section.name, reason, notes.at(section.place))
 
 
-def _limit(name: str, entry: Entry, draft: Draft, notes: Notes) -> None:
+def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     """A limit whose scope or amount is not modelled is left out whole: it would bind too many."""
     for parameter, value in entry.values.items():
         key = entry.keys[parameter]
@@ -73,7 +73,7 @@ def _left_out(topic: str, name: str, notes: Notes) -> None:
     notes.may_differ(topic, "it is not modelled, and the limit is left out", f"limit {name}")
 
 
-def _usage(entry: Entry, draft: Draft, notes: Notes, problems: Problems) -> None:
+def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
     name, method = entry.text("RESOURCE"), entry.text("METHOD").upper()
     if reserve := entry.text("RESERVE"):
         reason = "held resources of pending jobs: only slots and memory are held here"

@@ -8,7 +8,7 @@ from ...errors import nearest
 from ..units import MINUTE, format_duration, parse_duration
 from .cluster import Machine
 from .notes import Notes
-from .sections import Entry
+from .sections import LsfEntry
 from .source import Value
 
 
@@ -25,7 +25,7 @@ class RunLimits:
         self,
         machines: Mapping[str, Machine],
         factors: Mapping[str, float],
-        params: Entry | None,
+        params: LsfEntry | None,
         notes: Notes,
     ) -> None:
         self._factors = {**factors, **{name: m.factor for name, m in machines.items()}}
@@ -37,7 +37,7 @@ class RunLimits:
         self._default = params.text("DEFAULT_HOST_SPEC") if params else ""
         self._notes = notes
 
-    def text(self, value: Value, entry: Entry, where: str) -> str:
+    def text(self, value: Value, entry: LsfEntry, where: str) -> str:
         """The limit as the document takes it. ValueError for a host that is not there."""
         spec = entry.text("DEFAULT_HOST_SPEC") or self._default
         return " ".join(self._one(word, spec, where) for word in value.text.split())

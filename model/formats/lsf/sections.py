@@ -22,7 +22,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class LsfSection:
     """One ``Begin … End``; name as the documents spell it."""
 
     name: str
@@ -31,7 +31,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LsfEntry:
     """One thing that is configured: a section of pairs, or a row of a table.
 
     values: by key in capitals; what is not set (``-``, ``()``, nothing) is not there. keys: the
@@ -56,14 +56,14 @@ class Entry:
 
 def read_sections(
     lines: Iterable[Line], known: Iterable[str], problems: Problems, file: str
-) -> list[Section]:
+) -> list[LsfSection]:
     """The sections of a file; known: the names that this file may have, others are kept too."""
     spelled = {name.lower(): name for name in known}
-    found: list[Section] = []
+    found: list[LsfSection] = []
     name, place, inside = "", Place(file, 1), list[Line]()
 
     def close() -> None:
-        found.append(Section(spelled.get(name.lower(), name), place, tuple(inside)))
+        found.append(LsfSection(spelled.get(name.lower(), name), place, tuple(inside)))
 
     def unclosed() -> None:
         if name:
@@ -101,7 +101,9 @@ def read_sections(
     return found
 
 
-def entries(section: Section, problems: Problems, *, table: bool | None = None) -> list[Entry]:
+def entries(
+    section: LsfSection, problems: Problems, *, table: bool | None = None
+) -> list[LsfEntry]:
     """What a section configures. table: whether it is one; None for "look at the first line"."""
     lines = [line for line in section.lines if not _ELLIPSIS.match(line.text)]
     if table is None:
@@ -109,7 +111,7 @@ def entries(section: Section, problems: Problems, *, table: bool | None = None) 
     return _rows(section, lines, problems) if table else [_pairs(section, lines, problems)]
 
 
-def _pairs(section: Section, lines: Iterable[Line], problems: Problems) -> Entry:
+def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> LsfEntry:
     values: dict[str, Value] = {}
     keys: dict[str, str] = {}
     first: dict[str, Place] = {}
@@ -132,10 +134,10 @@ def _pairs(section: Section, lines: Iterable[Line], problems: Problems) -> Entry
             value = Value(text[1:-1].strip(), value.place)
         if value.text not in _NOTHING:
             values[key], keys[key] = value, match[1]
-    return Entry(section.name, section.place, values, keys)
+    return LsfEntry(section.name, section.place, values, keys)
 
 
-def _rows(section: Section, lines: list[Line], problems: Problems) -> list[Entry]:
+def _rows(section: LsfSection, lines: list[Line], problems: Problems) -> list[LsfEntry]:
     if not lines:
         return []
     named = cells(lines[0], problems)
@@ -158,12 +160,12 @@ def _rows(section: Section, lines: list[Line], problems: Problems) -> list[Entry
 
 
 def _row(
-    section: Section,
+    section: LsfSection,
     line: Line,
     columns: list[str],
     keys: Mapping[str, str],
     problems: Problems,
-) -> Iterator[Entry]:
+) -> Iterator[LsfEntry]:
     found = cells(line, problems)
     if found is None:
         return
@@ -183,7 +185,7 @@ def _row(
         for column, cell in zip(columns, found, strict=True)
         if cell.text not in _NOTHING
     }
-    yield Entry(section.name, line.place(), values, keys)
+    yield LsfEntry(section.name, line.place(), values, keys)
 
 
 def cells(line: Line, problems: Problems) -> list[Value] | None:

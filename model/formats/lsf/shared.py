@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ...errors import nearest
 from .draft import Draft, Item, number
 from .notes import Notes
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .source import Problems
 
 SECTIONS = ("Cluster", "HostType", "HostModel", "Resource")
@@ -37,7 +37,7 @@ class Shared:
 
 
 def read_shared(
-    sections: Iterable[Section], draft: Draft, notes: Notes, problems: Problems
+    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
 ) -> Shared:
     """Read the file's sections; resources go into the document."""
     shared = Shared()
@@ -57,7 +57,7 @@ def read_shared(
     return shared
 
 
-def _model(entry: Entry, shared: Shared, problems: Problems) -> None:
+def _model(entry: LsfEntry, shared: Shared, problems: Problems) -> None:
     factor = number(entry.text("CPUFACTOR"))
     if not isinstance(factor, (int, float)) or factor <= 0:
         message = f"must be a number above 0, not {entry.text('CPUFACTOR')!r}"
@@ -66,7 +66,7 @@ def _model(entry: Entry, shared: Shared, problems: Problems) -> None:
     shared.factors[entry.text("MODELNAME")] = float(factor)
 
 
-def _resource(entry: Entry, shared: Shared, draft: Draft, problems: Problems) -> None:
+def _resource(entry: LsfEntry, shared: Shared, draft: Draft, problems: Problems) -> None:
     name, kind = entry.text("RESOURCENAME"), entry.text("TYPE").lower()
     if not name:
         problems.add(entry.place, "a resource needs a name", "Resource.RESOURCENAME")
@@ -99,7 +99,7 @@ def _resource(entry: Entry, shared: Shared, draft: Draft, problems: Problems) ->
         shared.dynamic.add(name)
 
 
-def cluster_names(sections: Iterable[Section], problems: Problems) -> Mapping[str, Entry]:
+def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping[str, LsfEntry]:
     """Names of the Cluster section."""
     return {
         entry.text("CLUSTERNAME"): entry

@@ -65,8 +65,7 @@ class Site:
 
     def examine(self, document: Mapping[str, Any]) -> tuple[Instance | None, list[Finding]]:
         """The instance of a document made from this one, None if it or the files are wrong."""
-        from ..messages import rests_on_definitions
-        from ..reader import examine
+        from ..examine import examine
 
         instance, found = examine(document)
         if not self.problems:
@@ -75,7 +74,7 @@ class Site:
         return None, [
             finding
             for finding in found
-            if not rests_on_definitions(finding) and finding.place != ("hosts",)
+            if not finding.rests_on_others and finding.place != ("hosts",)
         ]
 
     def located(self, findings: list[Finding]) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ from .draft import Draft, Item
 from .hosts import internal_members
 from .notes import Notes
 from .parameters import note_rest
-from .sections import Entry, Section, entries
+from .sections import LsfEntry, LsfSection, entries
 from .source import Problems
 
 SECTIONS = ("UserGroup", "User", "UserMap")
@@ -16,7 +16,9 @@ _GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
 _USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P"})
 
 
-def read_users(sections: Iterable[Section], draft: Draft, notes: Notes, problems: Problems) -> None:
+def read_users(
+    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+) -> None:
     """User groups and users into the document."""
     for section in sections:
         if section.name not in ("UserGroup", "User"):
@@ -27,7 +29,7 @@ def read_users(sections: Iterable[Section], draft: Draft, notes: Notes, problems
             put(entry, draft, notes)
 
 
-def _group(entry: Entry, draft: Draft, notes: Notes) -> None:
+def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     name = entry.text("GROUP_NAME")
     item = Item(entry)
     item.put("name", name, "GROUP_NAME")
@@ -38,7 +40,7 @@ def _group(entry: Entry, draft: Draft, notes: Notes) -> None:
     draft.add("user_groups", item)
 
 
-def _user(entry: Entry, draft: Draft, notes: Notes) -> None:
+def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item = Item(entry)
     item.put("name", entry.text("USER_NAME"), "USER_NAME")
     item.take("MAX_JOBS")

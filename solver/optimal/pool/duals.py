@@ -6,13 +6,13 @@ For any prices per processor-second that are >= 0,
     there is
 
 is a lower bound of the best plan. Duals are integers on a grid of time buckets, one row for each
-*weighing* of sizes, so the bound is evaluated exactly, in integers: it is valid whatever made the
-prices.
+*dual feasible function* of sizes, so the bound is evaluated exactly, in integers: it is valid
+whatever made the prices.
 
-A weighing gives a job of size p the demand a(p); what is there of it with c processors free is the
-largest sum of a over jobs that fit into c together. With a(p) = p that is the energy argument, with
-capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at a
-time".
+Such a function gives a job of size p the demand a(p); what is there of it with c processors free is
+the largest sum of a over jobs that fit into c together. With a(p) = p that is the energy argument,
+with capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one of the large ones at
+a time".
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ import numpy as np
 from .packing import Patterns
 from .problem import Floats, Ints, PoolProblem
 
-FAR = 1 << 40
+#: What all prices of a system make together stays below this, so that sums fit into 64 bits.
+DEAREST = float(1 << 59)
 
 
 class Market:
-    """What of each weighing is there, on a grid of buckets. ``grid`` (B+1,) ascending from 0.
+    """What there is by each dual feasible function, on a grid of buckets.
+
+    ``grid`` (B+1,) ascending from 0.
 
     After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
-    jobs include all of this one's; weighings are then of its sizes and counts, and the prices mean
+    jobs include all of this one's; functions are then of its sizes and counts, and the prices mean
     something for all problems within it.
     """
 
@@ -45,47 +48,57 @@ class Market:
         self.sizes, counts = np.unique(jobs, return_counts=True)
         self._counts = counts
         self._row = {size: row for row, size in enumerate(self.sizes.tolist())}
-        self.weighings: list[Ints] = []
+        self.functions: list[Ints] = []
         self.supply: list[Ints] = []
+        self._highest: list[float] = []
         self._known: dict[tuple[int, ...], int] = {}
         self._patterns: dict[int, Patterns] = {}
 
     def row(self, size: int) -> int:
-        """The row of a size in every weighing."""
+        """The row of a size in every function."""
         return self._row[size]
 
     @property
     def buckets(self) -> int:
         return len(self.grid) - 1
 
-    def add(self, weighing: Ints) -> int:
-        """Register a weighing (one integer >= 0 a distinct size); its index."""
-        key = tuple(weighing.tolist())
+    def add(self, function: Ints) -> int:
+        """Register a dual feasible function (one integer >= 0 a distinct size); its index."""
+        key = tuple(function.tolist())
         if key not in self._known:
-            self._known[key] = len(self.weighings)
-            self.weighings.append(weighing)
-            self.supply.append(self._integrate(self.most(weighing)))
+            self._known[key] = len(self.functions)
+            self.functions.append(function)
+            level = self.most(function)
+            self.supply.append(self._integrate(level))
+            self._highest.append(max(1.0, float(level.max())))
         return self._known[key]
 
-    def most(self, weighing: Ints) -> Ints:
+    def most(self, function: Ints) -> Ints:
         """For every step of the capacity, the largest total weight of jobs that fit into it."""
-        return self.filled(weighing, self.problem.free)
+        return self.filled(function, self.problem.free)
 
-    def filled(self, weighing: Ints, rooms: Ints) -> Ints:
+    def filled(self, function: Ints, rooms: Ints) -> Ints:
         """The largest total weight of jobs that fit into each of these numbers of processors."""
         unit = int(np.gcd.reduce(self.sizes))
         free = np.minimum(rooms, int((self.sizes * self._counts).sum())) // unit
-        level: Ints = fill(self.sizes // unit, self._counts, weighing, int(free.max()))[free]
+        level: Ints = fill(self.sizes // unit, self._counts, function, int(free.max()))[free]
         return level
 
+    def whole_worth(self, rows: list[tuple[int, int]]) -> Floats:
+        """For each row, what a price of one makes of all that is ever there, through the bucket."""
+        functions, buckets = np.array(rows, dtype=np.int64).T
+        lengths = np.diff(self.grid).astype(float)
+        worth: Floats = np.array(self._highest)[functions] * lengths[buckets]
+        return worth
+
     def add_steps(self, parts: int) -> None:
-        """Register the weighings floor(m p / (c + 1)), m <= parts, for each level c of the
+        """Register the functions floor(m p / (c + 1)), m <= parts, for each level c of the
         capacity."""
         for level in np.unique(self.problem.free[self.problem.free > 0]).tolist():
             for multiple in range(2, parts + 1):
-                weighing = self.sizes * multiple // (level + 1)
-                if weighing.any():
-                    self.add(weighing)
+                function = self.sizes * multiple // (level + 1)
+                if function.any():
+                    self.add(function)
 
     def patterns(self, bucket: int) -> Patterns:
         """The patterns that fit somewhere in the bucket."""
@@ -102,7 +115,8 @@ class Market:
 
     def _integrate(self, level: Ints) -> Ints:
         """(B,) integrals over the buckets of a step function with the problem's breakpoints."""
-        times = np.append(self.problem.times, FAR)
+        end = max(int(self.grid[-1]), int(self.problem.times[-1])) + 1
+        times = np.append(self.problem.times, end)
         area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
         step = np.searchsorted(times, self.grid, side="right") - 1
         upto = area[step] + level[step] * (self.grid - times[step])
@@ -127,7 +141,7 @@ def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
 
 @dataclass(frozen=True)
 class Duals:
-    """Integer prices, ``scale`` to the unit of cost. ``lots``: (weighing, bucket, price) of a unit
+    """Integer prices, ``scale`` to the unit of cost. ``lots``: (function, bucket, price) of a unit
     of weight for a second; ``charge`` (S, B): what that makes for a job of each distinct size;
     ``worth``: of all supply."""
 
@@ -141,16 +155,19 @@ class Duals:
     def rounded(
         cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
     ) -> Duals:
-        """Duals from an LP's duals of (weighing, bucket) rows, negatives cut off."""
+        """Duals from an LP's duals of (function, bucket) rows, negatives cut off, and what is too
+        high for 64 bits."""
         charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
         worth = 0
         lots = []
-        whole = np.maximum(0, np.rint(duals * scale)).astype(np.int64).tolist()
-        for (weighing, bucket), price in zip(rows, whole, strict=True):
+        # Whatever prices are cut down to, what they certify is a bound.
+        caps = DEAREST / len(rows) / market.whole_worth(rows) if rows else np.zeros(0)
+        whole = np.clip(np.rint(duals * scale), 0, caps).astype(np.int64).tolist()
+        for (function, bucket), price in zip(rows, whole, strict=True):
             if price:
-                lots.append((weighing, bucket, price))
-                charge[:, bucket] += price * market.weighings[weighing]
-                worth += price * int(market.supply[weighing][bucket])
+                lots.append((function, bucket, price))
+                charge[:, bucket] += price * market.functions[function]
+                worth += price * int(market.supply[function][bucket])
         return cls(market, scale, lots, charge, worth)
 
     def window(self, size: int, duration: int, starts: Ints) -> Ints:
@@ -176,19 +193,19 @@ class Duals:
         np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
         return paid
 
-    def by_weighing(self, instants: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """For each weighing with a price: its weights, and what a unit costs from 0 to each of the
+    def by_function(self, instants: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """For each function with a price: its weights, and what a unit costs from 0 to each of the
         instants."""
         grid = self.market.grid
-        for weighing in sorted({lot[0] for lot in self.lots}):
+        for function in sorted({lot[0] for lot in self.lots}):
             prices = np.zeros(self.market.buckets + 1, dtype=np.int64)
             for which, bucket, price in self.lots:
-                if which == weighing:
+                if which == function:
                     prices[bucket] = price
             paid = np.concatenate((np.zeros(1, np.int64), np.cumsum(prices[:-1] * np.diff(grid))))
             where = np.searchsorted(grid, instants, side="right") - 1
             upto = paid[where] + prices[where] * (instants - grid[where])
-            yield self.market.weighings[weighing], upto
+            yield self.market.functions[function], upto
 
     def upto(self, row: int, instants: Ints) -> Ints:
         """The price of running from 0 to each instant, for the size of that row."""
@@ -209,11 +226,11 @@ class Duals:
         step = np.searchsorted(times, points[:-1], side="right") - 1
         bucket = np.searchsorted(grid, points[:-1], side="right") - 1
         rates = np.zeros(len(points) - 1, dtype=np.int64)
-        for weighing in sorted({lot[0] for lot in self.lots}):
+        for function in sorted({lot[0] for lot in self.lots}):
             prices = np.zeros(self.market.buckets, dtype=np.int64)
             for which, where, price in self.lots:
-                if which == weighing:
+                if which == function:
                     prices[where] = price
-            rates += prices[bucket] * self.market.most(self.market.weighings[weighing])[step]
+            rates += prices[bucket] * self.market.most(self.market.functions[function])[step]
         areas = np.concatenate((np.zeros(1, np.int64), np.cumsum(rates * np.diff(points))))
         return points.tolist(), rates.tolist(), areas.tolist()

@@ -1,4 +1,4 @@
-"""A second process that only improves plans: ``python -m slotwise.solver.optimal.pool.helper``.
+"""A second process that only improves plans.
 
 A process, not a thread (the LP solver and the order search both hold the interpreter's lock), and
 started as a command, so that callers need no ``__main__`` guard. Speaks pickles: (problem, starts,
@@ -14,24 +14,45 @@ import queue
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import IO, Any, Self
+
+import numpy as np
 
 from .improver import improve
 from .incumbent import Incumbent
 from .problem import Ints, PoolProblem
+
+#: Loads this very package, whatever its folder is called, then serves.
+_BOOTSTRAP = """\
+import sys
+from importlib import import_module, util
+package, root, module, *folders = sys.argv[1:]
+sys.path += folders
+spec = util.spec_from_file_location(package, root + "/__init__.py",
+                                    submodule_search_locations=[root])
+sys.modules[package] = util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules[package])
+import_module(module).main()
+"""
+
+
+def _command() -> list[str]:
+    """The helper's command line: -I takes code neither from the current folder nor from
+    PYTHONPATH, so this package and numpy are told where they are.
+    """
+    package = __name__.partition(".")[0]
+    root = Path(__file__).resolve().parents[__name__.count(".") - 1]
+    numpy = Path(np.__file__).resolve().parents[1]
+    return [sys.executable, "-I", "-c", _BOOTSTRAP, package, str(root), __name__, str(numpy)]
 
 
 class Helper:
     """The caller's end. Use as a context manager; the process ends with it."""
 
     def __init__(self, problem: PoolProblem, starts: Ints, seed: int) -> None:
-        path = os.pathsep.join(entry for entry in sys.path if entry)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         self._plans: queue.SimpleQueue[Ints] = queue.SimpleQueue()
         self._send((problem, starts, seed))
@@ -93,18 +114,19 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
-    board = Incumbent(problem, starts, 0)
-    told = board.value
-    for _ in improve(board, seed):
+    incumbent = Incumbent(problem, starts, 0)
+    told = incumbent.value
+    for _ in improve(incumbent, seed):
         while not heard.empty():
-            board.offer(heard.get())
-            told = min(told, board.value)
-        if board.value < told:
-            told = board.value
-            pickle.dump(board.starts, target)
+            incumbent.offer(heard.get())
+            told = min(told, incumbent.value)
+        if incumbent.value < told:
+            told = incumbent.value
+            pickle.dump(incumbent.starts, target)
             target.flush()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Serve over the standard streams."""
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         serve(sys.stdin.buffer, sys.stdout.buffer)

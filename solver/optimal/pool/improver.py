@@ -17,27 +17,27 @@ KICKS = 10
 WINDOWS = 4
 
 
-def improve(board: Incumbent, seed: int) -> Iterator[None]:
-    """Offer better plans to the board; take up those that others offer."""
-    problem = board.problem
+def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
+    """Offer better plans to the incumbent; take up those that others offer."""
+    problem = incumbent.problem
     if len(problem) < 2:
         return
     decoder = Decoder(problem)
-    orders = OrderSearch(problem, by_start(board.starts), seed)
+    orders = OrderSearch(problem, by_start(incumbent.starts), seed)
     windows = WindowSearch(problem, seed)
     while True:
         for _ in range(KICKS):
             while not orders.stuck:
                 if orders.run(STEPS):
-                    board.offer(decoder.plan(orders.best_order))
+                    incumbent.offer(decoder.plan(orders.best_order))
                 yield
-                if board.value < orders.best:
-                    orders.adopt(board.starts)
+                if incumbent.value < orders.best:
+                    orders.adopt(incumbent.starts)
             orders.kick()
         if problem.objective == "starts":
             for _ in range(WINDOWS):
-                starts = yield from windows.step(board.starts)
-                board.offer(starts)
+                starts = yield from windows.step(incumbent.starts)
+                incumbent.offer(starts)
                 yield
-        if board.value < orders.best:
-            orders.adopt(board.starts)
+        if incumbent.value < orders.best:
+            orders.adopt(incumbent.starts)

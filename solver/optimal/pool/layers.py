@@ -27,16 +27,18 @@ from .duals import Duals
 from .price_table import InstantGrid, PaidAhead, PriceTable, rooms_of
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem, SmallInts
-from .relax import SCALE
 from .states import States, undominated
 
 CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
 MOST_ENTRIES = 8_000_000
-LONGEST = 20_000_000
+#: Seconds are kept in 32 bits.
+LONGEST = 500_000_000
+#: The cost of all jobs together is kept in 64.
+MOST_IN_ALL = 1 << 62
 CROWDED = 4000
-TARIFFS = 3
+PRICE_TABLES = 3
 USEFUL = 0.9
 SHARES = (0.3,)
 FINENESS = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -69,12 +71,12 @@ class LayeredSearch:
         self._shift = [np.searchsorted(self._rooms, self._rooms + size) for size in sizes.tolist()]
         ends = [int(starts[-1]) + g.duration for starts, g in zip(domains, groups, strict=True)]
         self._calendar = InstantGrid.of(domains, max(ends))
-        assert prices.scale == SCALE
+        self._scale = prices.scale
         self._limit = self._least_lost = 0
         self._hopeful = False
-        self._tariffs: list[PriceTable] = []
+        self._tables: list[PriceTable] = []
         self._add(prices)
-        self._ledger = PaidAhead.of(prices, self._tariffs[0], self._calendar, problem)
+        self._ledger = PaidAhead.of(prices, self._tables[0], self._calendar, problem)
 
     @staticmethod
     def suits(problem: PoolProblem, domains: list[Ints]) -> bool:
@@ -85,7 +87,9 @@ class LayeredSearch:
         instants = len(np.unique(np.concatenate(domains)))
         last = max(int(starts[-1]) for starts in domains) + int(problem.durations.max())
         entries = len(rooms_of(problem)) * instants
-        return sets < 62 and entries <= MOST_ENTRIES and last <= LONGEST
+        dearest = last * sum(problem.weights.tolist())
+        small = entries <= MOST_ENTRIES and last <= LONGEST and dearest <= MOST_IN_ALL
+        return sets < 62 and small
 
     @property
     def widest(self) -> int:
@@ -96,8 +100,8 @@ class LayeredSearch:
         """Search with at most ``width`` states a layer; what is proved: no plan is below the
         result, or below ``best``. Once states have been left out, more is not proved by others of
         higher bounds: they are followed only by the ``hopeful``, who are after better plans."""
-        del self._tariffs[1:]
-        self._limit = (self.best - 1) * SCALE
+        del self._tables[1:]
+        self._limit = (self.best - 1) * self._scale
         self._least_lost = self._limit + 1
         self._hopeful = hopeful
         states = self._root()
@@ -106,7 +110,7 @@ class LayeredSearch:
             states = yield from self._repriced(states)
             if not len(states):
                 break
-        proved = -(-self._least_lost // SCALE)
+        proved = -(-self._least_lost // self._scale)
         if len(states):
             proved = min(proved, self._finish(states))
         return proved
@@ -124,8 +128,8 @@ class LayeredSearch:
         bounds = states.floor
         rows = self._narrowed(bounds, SURPLUS * width)
         rows = yield from undominated(states, rows, bounds, self._weights)
-        self._limit = min(self._limit, (self.best - 1) * SCALE)
-        self._least_lost = min(self._least_lost, (self.best - 1) * SCALE + 1)
+        self._limit = min(self._limit, (self.best - 1) * self._scale)
+        self._least_lost = min(self._least_lost, (self.best - 1) * self._scale + 1)
         return states.take(rows[self._narrowed(bounds[rows], width)])
 
     def _narrowed(self, bounds: Ints, width: int) -> Ints:
@@ -152,7 +156,7 @@ class LayeredSearch:
                 ends=np.zeros((1, len(problem)), dtype=np.int32),
                 ready=problem.times[step].astype(np.int32)[np.newaxis],
                 first=np.zeros((1, groups), dtype=np.int32),
-                bounds=np.zeros((1, len(self._tariffs)), dtype=np.int64),
+                bounds=np.zeros((1, len(self._tables)), dtype=np.int64),
                 floor=nothing,
             )
         )
@@ -172,7 +176,7 @@ class LayeredSearch:
 
     def _add(self, prices: Duals) -> None:
         groups, calendar = self.problem.groups, self._calendar
-        self._tariffs.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
+        self._tables.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
 
     def _priced(self, states: States) -> States:
         """Fill in ``first`` and ``bounds``; ``floor`` only rises."""
@@ -192,15 +196,15 @@ class LayeredSearch:
         ends: SmallInts,
         time: Ints,
     ) -> Ints:
-        """(n, T) lower bounds by each tariff."""
+        """(n, T) lower bounds by each price table."""
         calendar = self._calendar
-        when, start = calendar.before[calendar.clip(ready)], calendar.after[calendar.clip(first)]
-        bounds = np.empty((len(value), len(self._tariffs)), dtype=np.int64)
-        for which, tariff in enumerate(self._tariffs):
-            free = tariff.free(when)
+        when, start = calendar.before(ready), calendar.after(first)
+        bounds = np.empty((len(value), len(self._tables)), dtype=np.int64)
+        for which, table in enumerate(self._tables):
+            free = table.free(when)
             if which == 0:
                 free = np.minimum(free, self._ledger.free(ends, time, calendar))
-            bounds[:, which] = value * SCALE + tariff.least(left, start) - free
+            bounds[:, which] = value * self._scale + table.least(left, start) - free
         return bounds
 
     def _repriced(self, states: States) -> Generator[None, None, States]:
@@ -214,18 +218,19 @@ class LayeredSearch:
             if min(map(len, domains)) == 0:
                 continue
             ceiling = self.best - int(states.value[row])
-            found = yield from best_of(refine(problem, domains, ceiling, FINENESS, crowd=crowd))
+            bounds = refine(problem, domains, ceiling, FINENESS, crowd=crowd, scale=self._scale)
+            found = yield from best_of(bounds)
             if found is None:
                 continue
             self._add(found.prices)
             priced = self._priced(states)
             rows = np.flatnonzero(priced.floor <= self._limit)
             if len(rows) > USEFUL * len(states):
-                self._tariffs.pop()
+                self._tables.pop()
                 continue
             states = priced.take(rows)
-            if len(self._tariffs) > TARIFFS:
-                del self._tariffs[1]
+            if len(self._tables) > PRICE_TABLES:
+                del self._tables[1]
                 states = self._priced(states)
             yield
         return states
@@ -270,10 +275,9 @@ class LayeredSearch:
         calendar = self._calendar
         parent, group = np.nonzero(states.left > 0)
         start: SmallInts = states.first[parent, group]
-        when = calendar.clip(start)
-        exact, after = calendar.exact[when], calendar.after[when]
-        for which, tariff in enumerate(self._tariffs):
-            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+        exact, after = calendar.exact(start), calendar.after(start)
+        for which, table in enumerate(self._tables):
+            extra = table.buy[group, exact] - table.rest[group, after]
             kept = np.flatnonzero(states.bounds[parent, which] + extra <= self._limit)
             parent, group, start = parent[kept], group[kept], start[kept]
             exact, after = exact[kept], after[kept]
@@ -289,8 +293,8 @@ class LayeredSearch:
             begin.astype(np.int64),
         )
         floor = states.floor[parent]
-        for column, tariff in zip(base.T, self._tariffs, strict=True):
-            extra = tariff.buy[group, exact] - tariff.rest[group, after]
+        for column, table in zip(base.T, self._tables, strict=True):
+            extra = table.buy[group, exact] - table.rest[group, after]
             floor = np.maximum(floor, column[which] + extra)
         kept = np.flatnonzero(floor <= self._limit)
         children = self._started(states, parent[kept], group[kept], start[kept], floor[kept])

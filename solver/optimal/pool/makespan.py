@@ -17,15 +17,15 @@ LAST_SLICE = 4.0
 
 def makespan_bound(problem: PoolProblem) -> int:
     """The longest of: any job alone; the time in which the capacity holds all the work, by any
-    weighing."""
+    function."""
     best = int((problem.alone + problem.durations).max())
     market = Market(problem, np.array([0, best], dtype=np.int64))
     market.add(market.sizes.copy())
     market.add_steps(6)
     rows = np.searchsorted(market.sizes, problem.sizes)
-    for weighing in market.weighings:
-        work = int((weighing[rows] * problem.durations).sum())
-        best = max(best, _time_for(problem, market.most(weighing), work))
+    for function in market.functions:
+        work = int((function[rows] * problem.durations).sum())
+        best = max(best, _time_for(problem, market.most(function), work))
     return best
 
 
@@ -39,17 +39,17 @@ def _time_for(problem: PoolProblem, level: Ints, work: int) -> int:
     return int(problem.times[step]) + -(-(work - int(given[step])) // rate) if rate else 0
 
 
-def prove_makespan(board: Incumbent) -> Iterator[None]:
+def prove_makespan(incumbent: Incumbent) -> Iterator[None]:
     """CP-SAT on one cumulative, restarted from the best plan in slices of deterministic time."""
-    problem = board.problem
-    board.raise_bound(makespan_bound(problem))
+    problem = incumbent.problem
+    incumbent.raise_bound(makespan_bound(problem))
     budget = FIRST_SLICE
-    while not board.proved:
+    while not incumbent.proved:
         yield
-        starts, bound = _solve(problem, board.starts, board.value, board.bound, budget)
+        starts, bound = _solve(problem, incumbent.starts, incumbent.value, incumbent.bound, budget)
         if starts is not None:
-            board.offer(starts)
-        board.raise_bound(bound)
+            incumbent.offer(starts)
+        incumbent.raise_bound(bound)
         budget = min(LAST_SLICE, 1.25 * budget)
 
 

@@ -14,8 +14,8 @@ from random import Random
 
 import numpy as np
 
-from .decoder import StepProfile
 from .problem import Ints, PoolProblem
+from .step_profile import StepProfile
 
 MEMORY = 5
 PATIENCE = 300
@@ -50,7 +50,7 @@ class OrderSearch:
 
     def _restart(self, order: list[int]) -> None:
         self._order = order
-        self._profiles = [StepProfile.of(self.problem)]
+        self._profiles = [self.problem.profile()]
         self._partial = [0]
         self._starts: list[int] = []
         cost = self._decode(order, 0, len(order), None)

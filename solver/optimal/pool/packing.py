@@ -1,7 +1,7 @@
-"""Which mixtures of job sizes can run at the same time: weighings that tell what cannot.
+"""Which mixtures of job sizes can run at the same time: dual feasible functions tell what cannot.
 
 The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*: sets
-of jobs that fit together. If an LP's mixture is not, a weighing proves it: some a >= 0 with
+of jobs that fit together. If an LP's mixture is not, a function proves it: some a >= 0 with
 a·pattern <= b for every pattern but a·mixture > b. Found by a small LP over patterns, themselves
 made when needed by a knapsack.
 """
@@ -31,7 +31,7 @@ class Patterns:
         self._columns: list[Any] = []
 
     def separate(self, mixture: Floats) -> Ints | None:
-        """A weighing that no pattern exceeds as far as the mixture does; None if there is none."""
+        """A function that no pattern exceeds as far as the mixture does; None if there is none."""
         solver = self._prepare()
         for column, amount in zip(self._columns, mixture.tolist(), strict=True):
             solver.Objective().SetCoefficient(column, amount)

@@ -50,12 +50,14 @@ def refine(
     horizon: int = 0,
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
+    scale: int | None = None,
 ) -> Iterator[PoolBound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
-    with the grid then ending at ``horizon``. ``known``: weighings, as size -> weight, that helped
+    with the grid then ending at ``horizon``. ``known``: functions, as size -> weight, that helped
     in a related problem. ``crowd``: a larger problem for which the prices should do, too.
+    ``scale``: of the prices, the problem's own if None.
     """
     if domains is None:
         points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon
@@ -66,18 +68,18 @@ def refine(
     market = Market(problem, make_grid(problem, points, end, fineness.buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)
-    for weighing in known:
-        weights = [weighing.get(size, 0) for size in market.sizes.tolist()]
+    for function in known:
+        weights = [function.get(size, 0) for size in market.sizes.tolist()]
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
     yield None
-    relaxation = Relaxation(market, domains, 10 * ceiling + 10)
+    relaxation = Relaxation(market, domains, 10 * ceiling + 10, scale or problem.scale)
     before = 0
     for _ in range(fineness.rounds + 1):
         bound: PoolBound | None = None
         for bound in relaxation.solve():
             yield bound
-        if bound is None:
+        if bound is None or relaxation.failed:
             return
         gained, before = bound.floor - before, bound.floor
         if bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):
@@ -100,9 +102,9 @@ def best_of(bounds: Iterator[PoolBound | None]) -> Generator[None, None, PoolBou
     return best
 
 
-def weighings_in_use(bound: PoolBound) -> list[dict[int, int]]:
-    """The weighings that carry a price, as size -> weight."""
+def functions_in_use(bound: PoolBound) -> list[dict[int, int]]:
+    """The dual feasible functions that carry a price, as size -> weight."""
     market = bound.prices.market
-    used = sorted({weighing for weighing, _, _ in bound.prices.lots})
+    used = sorted({function for function, _, _ in bound.prices.lots})
     sizes = market.sizes.tolist()
-    return [dict(zip(sizes, market.weighings[w].tolist(), strict=True)) for w in used]
+    return [dict(zip(sizes, market.functions[w].tolist(), strict=True)) for w in used]

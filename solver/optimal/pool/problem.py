@@ -14,12 +14,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .step_profile import StepProfile
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 SmallInts: TypeAlias = npt.NDArray[np.int32]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Objective: TypeAlias = Literal["starts", "makespan"]
 Status: TypeAlias = Literal["proved", "gap"]
+
+#: No start may cost a job more than this, so that sums of costs and prices stay within 64 bits.
+MOST_COST = 1 << 56
+#: Prices are whole numbers, so many to the unit of cost where that leaves them within MOST_COST.
+SCALE = 1 << 16
 
 
 def _ints(values: npt.ArrayLike) -> Ints:
@@ -43,7 +50,8 @@ class PoolProblem:
       slowdown up to a constant;
     * ``makespan``: the last end (0 without jobs); weights and due play no part.
 
-    Raises ValueError where an array has the wrong form or a job can never run.
+    Raises ValueError where an array has the wrong form, a job can never run, or the cost of a start
+    up to the horizon is far above ``MOST_COST``.
     """
 
     times: Ints
@@ -97,11 +105,18 @@ class PoolProblem:
         if not problems and len(self.sizes) and self.sizes.max() > self.free[-1]:
             late = np.flatnonzero(self.sizes > self.free[-1]).tolist()
             problems.append(f"jobs {late} ask for more than the {self.free[-1]} finally free")
+        # What a plan leaves to do is a problem, too: it may have a little more time.
+        if not problems and self.dearest > 4 * MOST_COST:
+            problems.append(f"a start may cost {self.dearest}: use weights of fewer digits")
         if problems:
             raise ValueError("pool problem: " + "; ".join(problems))
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def profile(self) -> StepProfile:
+        """What is free before any pending job is placed."""
+        return StepProfile(self.times.tolist(), self.free.tolist())
 
     def value(self, starts: npt.ArrayLike) -> int:
         """The objective of a plan, given each job's start."""
@@ -110,7 +125,33 @@ class PoolProblem:
             return 0
         if self.objective == "makespan":
             return int((begin + self.durations).max())
-        return int((self.weights * np.maximum(0, begin - self.due)).sum())
+        # The sum over all jobs may need more than 64 bits.
+        costs: list[int] = (self.weights * np.maximum(0, begin - self.due)).tolist()
+        return sum(costs)
+
+    @cached_property
+    def horizon(self) -> int:
+        """No plan that cannot be shifted left starts a job after this second."""
+        if not len(self):
+            return int(self.times[-1])
+        work = sum(int(duration) for duration in self.durations)
+        return max(int(self.times[-1]), int(self.earliest.max())) + work
+
+    @cached_property
+    def dearest(self) -> int:
+        """The most that the start of one job costs up to the horizon."""
+        if self.objective == "makespan":
+            return self.horizon
+        pairs = zip(self.weights.tolist(), self.due.tolist(), strict=True)
+        return max((weight * max(0, self.horizon - due) for weight, due in pairs), default=0)
+
+    @cached_property
+    def scale(self) -> int:
+        """How many units of price make one of cost."""
+        scale = SCALE
+        while scale > 1 and scale * self.dearest > MOST_COST:
+            scale >>= 1
+        return scale
 
     def select(self, jobs: Ints) -> PoolProblem:
         """The same problem with only these jobs, in this order."""
@@ -138,9 +179,7 @@ class PoolProblem:
     def alone(self) -> Ints:
         """Each job's earliest start if no other pending job existed: a valid lower bound of its
         start."""
-        from .decoder import StepProfile
-
-        profile = StepProfile.of(self)
+        profile = self.profile()
         starts = [
             profile.earliest(size, duration, first)
             for size, duration, first in zip(

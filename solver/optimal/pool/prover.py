@@ -18,7 +18,7 @@ from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
 from .incumbent import Incumbent
 from .layers import LayeredSearch
-from .pricing import Fineness, best_of, refine, weighings_in_use
+from .pricing import Fineness, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
 from .splitting import split
@@ -36,23 +36,23 @@ SEARCHABLE = 30
 MOST_STATES = 1_000_000
 
 
-def prove(board: Incumbent) -> Iterator[None]:
-    """Raise the board's bound, to the end if there is time. Needs positive weights."""
-    problem = board.problem
-    horizon = int((board.starts + problem.durations).max())
+def prove(incumbent: Incumbent) -> Iterator[None]:
+    """Raise the incumbent's bound, to the end if there is time. Needs positive weights."""
+    problem = incumbent.problem
+    horizon = int((incumbent.starts + problem.durations).max())
     coarse = yield from best_of(
-        _posted(board, refine(problem, None, board.value, COARSE, horizon=horizon))
+        _posted(incumbent, refine(problem, None, incumbent.value, COARSE, horizon=horizon))
     )
-    if coarse is None or board.proved:
+    if coarse is None or incumbent.proved:
         return
-    latest = latest_starts(coarse, board.value)
+    latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
         yield from best_of(
-            _posted(board, refine(problem, None, board.value, LARGE, horizon=horizon))
+            _posted(incumbent, refine(problem, None, incumbent.value, LARGE, horizon=horizon))
         )
         return
-    root = Root(board, _within(problem, every, latest))
+    root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
     layered = root.bound is not None and LayeredSearch.suits(problem, root.domains)
     if layered:
@@ -69,11 +69,11 @@ def prove(board: Incumbent) -> Iterator[None]:
     yield from root.branch()
 
 
-def _posted(board: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
-    """Put bounds on the board as they come."""
+def _posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
+    """Put bounds on the incumbent as they come."""
     for bound in bounds:
         if bound is not None:
-            board.raise_bound(bound.value)
+            incumbent.raise_bound(bound.value)
         yield bound
 
 
@@ -96,7 +96,8 @@ def latest_starts(bound: PoolBound, value: int) -> list[int]:
             latest.append(
                 group.due + (least + max(0, spare)) // (bound.prices.scale * group.weight)
             )
-    return [max(0, instant) for instant in latest]
+    horizon = bound.prices.market.problem.horizon
+    return [min(max(0, instant), horizon) for instant in latest]
 
 
 def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
@@ -111,19 +112,19 @@ def _within(problem: PoolProblem, every: Ints, latest: list[int]) -> list[Ints]:
 class Root:
     """The whole problem with the starts that a better plan may still use."""
 
-    def __init__(self, board: Incumbent, domains: list[Ints]) -> None:
-        self.board = board
-        self.problem = board.problem
+    def __init__(self, incumbent: Incumbent, domains: list[Ints]) -> None:
+        self.incumbent = incumbent
+        self.problem = incumbent.problem
         self.domains = domains
         self.bound: PoolBound | None = None
 
     def tighten(self, fineness: Fineness) -> Iterator[None]:
         """Price, strike out starts that cost too much, price again while that helps."""
         for _ in range(3):
-            if self.board.proved:
+            if self.incumbent.proved:
                 return
-            bounds = refine(self.problem, self.domains, self.board.value, fineness)
-            best = yield from best_of(_posted(self.board, bounds))
+            bounds = refine(self.problem, self.domains, self.incumbent.value, fineness)
+            best = yield from best_of(_posted(self.incumbent, bounds))
             if best is None:
                 return
             self.bound = best
@@ -133,13 +134,13 @@ class Root:
 
     def try_at_once(self) -> Iterator[None]:
         """Small problems need no better prices."""
-        if self.bound is not None and not self.board.proved:
-            tree = Chronology(self.problem, self.board.value)
+        if self.bound is not None and not self.incumbent.proved:
+            tree = Chronology(self.problem, self.incumbent.value)
             guide = Guide(self.bound, tree.root(), list(range(len(self.problem.groups))))
             done = tree.explore(tree.root(), guide, NODES)
             self._take(tree)
             if done:
-                self.board.raise_bound(self.board.value)
+                self.incumbent.raise_bound(self.incumbent.value)
             yield
 
     def widen(self, width: int, most: int, *, hopeful: bool = False) -> Iterator[None]:
@@ -147,16 +148,16 @@ class Root:
 
         The hopeful search for better plans, and again while they find some.
         """
-        while self.bound is not None and not self.board.proved and self._strike(self.bound):
-            prices, value = self.bound.prices, self.board.value
+        while self.bound is not None and not self.incumbent.proved and self._strike(self.bound):
+            prices, value = self.bound.prices, self.incumbent.value
             search = LayeredSearch(self.problem, self.domains, prices, value)
             yield
             most = min(most, search.widest)
             proved = yield from search.run(min(width, most), hopeful=hopeful)
             if search.found is not None:
-                self.board.offer(search.found)
-            self.board.raise_bound(proved)
-            if hopeful and self.board.value < value:
+                self.incumbent.offer(search.found)
+            self.incumbent.raise_bound(proved)
+            if hopeful and self.incumbent.value < value:
                 continue
             if width >= most:
                 return
@@ -164,16 +165,16 @@ class Root:
 
     def split(self) -> Iterator[None]:
         """Halve the starts of large jobs."""
-        if self.bound is not None and not self.board.proved and self._strike(self.bound):
-            yield from split(self.board, self.domains, self.bound)
+        if self.bound is not None and not self.incumbent.proved and self._strike(self.bound):
+            yield from split(self.incumbent, self.domains, self.bound)
 
     def _strike(self, bound: PoolBound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
         none."""
-        spare = (self.board.value - 1) * bound.prices.scale - bound.floor
+        spare = (self.incumbent.value - 1) * bound.prices.scale - bound.floor
         kept = [s[excess <= spare] for s, excess in zip(bound.starts, bound.excess, strict=True)]
         if min(map(len, kept)) == 0:
-            self.board.raise_bound(self.board.value)
+            self.incumbent.raise_bound(self.incumbent.value)
             return False
         self.domains = kept
         return True
@@ -182,18 +183,18 @@ class Root:
         """Best-bound-first over states; small subtrees are searched to the end, large ones are
         priced anew, then split."""
         bound = self.bound
-        if bound is None or self.board.proved:
+        if bound is None or self.incumbent.proved:
             return
-        tree = Chronology(self.problem, self.board.value)
-        known = weighings_in_use(bound)
+        tree = Chronology(self.problem, self.incumbent.value)
+        known = functions_in_use(bound)
         root = tree.root()
         number = 0
         first = Guide(bound, root, list(range(len(self.problem.groups))))
         queue: list[tuple[int, int, State, Guide]] = [(bound.value, number, root, first)]
         while queue:
             least, _, state, guide = heapq.heappop(queue)
-            self.board.raise_bound(least)
-            tree.best = min(tree.best, self.board.value)
+            self.incumbent.raise_bound(least)
+            tree.best = min(tree.best, self.incumbent.value)
             if least >= tree.best:
                 break
             done = tree.explore(state, guide, NODES)
@@ -212,11 +213,11 @@ class Root:
                     if reached < tree.best:
                         number += 1
                         heapq.heappush(queue, (reached, number, child, guide))
-        self.board.raise_bound(self.board.value)
+        self.incumbent.raise_bound(self.incumbent.value)
 
     def _take(self, tree: Chronology) -> None:
-        if tree.found is not None and tree.best < self.board.value:
-            self.board.offer(plan_of(self.problem, tree.found))
+        if tree.found is not None and tree.best < self.incumbent.value:
+            self.incumbent.offer(plan_of(self.problem, tree.found))
 
     def _price(
         self, tree: Chronology, state: State, known: list[dict[int, int]]
@@ -224,8 +225,9 @@ class Root:
         """Prices for what is left in a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
-        every = achievable_starts(problem, last, last + 1)
-        assert every is not None
+        every = achievable_starts(problem, last, MOST_INSTANTS)
+        if every is None:
+            return None
         domains = []
         for kind, group in zip(kinds, problem.groups, strict=True):
             later = every[every >= problem.alone[group.members[0]]]

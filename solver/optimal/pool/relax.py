@@ -1,6 +1,6 @@
 """The linear relaxation whose duals are good prices, by column and row generation (GLOP).
 
-Columns: a group of jobs starting at an instant. Rows: each group is placed; for weighings and
+Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
 buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
 where they begin or end on the grid: few columns suffice.
 """
@@ -17,8 +17,10 @@ import numpy as np
 from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
-SCALE = 1 << 16
 VIOLATED = 1e-4
+#: The largest cost in the LP, and the largest after it could not be solved.
+LARGEST_COST = 1e9
+MODEST_COST = 1e6
 PEAKS = 6
 
 
@@ -66,8 +68,16 @@ class Relaxation:
     certified without it.
     """
 
-    def __init__(self, market: Market, domains: list[Ints] | None, ceiling: int) -> None:
+    def __init__(
+        self, market: Market, domains: list[Ints] | None, ceiling: int, scale: int
+    ) -> None:
+        """scale: of prices, how many make one of cost. failed: the LP solver gave up."""
         self.market = market
+        self._scale = scale
+        # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
+        self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
+        self._ceiling = ceiling
+        self.failed = False
         self.groups = market.problem.groups
         self._grid = market.grid
         self._lengths = np.diff(market.grid).astype(float)
@@ -112,15 +122,15 @@ class Relaxation:
         columns, buckets, amounts = [], [], []
         before = 0
         for index, (group, starts) in enumerate(zip(self.groups, self._starts, strict=True)):
-            for price in cost(group, starts).tolist():
-                model.variable.add(lower_bound=0.0, objective_coefficient=float(price))
+            for price in self._prices(group, starts):
+                model.variable.add(lower_bound=0.0, objective_coefficient=price)
             column, bucket, share = self._coverage(index, starts)
             columns.append(column + before)
             buckets.append(bucket)
             amounts.append(share * group.size)
             before += len(starts)
         for _ in self.groups:
-            model.variable.add(lower_bound=0.0, objective_coefficient=float(ceiling))
+            model.variable.add(lower_bound=0.0, objective_coefficient=ceiling / self._unit)
         first = 0
         for index, (group, starts) in enumerate(zip(self.groups, self._starts, strict=True)):
             row = model.constraint.add(lower_bound=group.count, upper_bound=group.count)
@@ -139,6 +149,11 @@ class Relaxation:
         solver.LoadModelFromProto(model)
         return solver
 
+    def _prices(self, group: Group, starts: Ints) -> list[float]:
+        """Costs for the LP; what is dearer than leaving the job out is never chosen."""
+        capped: list[int] = np.minimum(cost(group, starts), self._ceiling).tolist()
+        return [price / self._unit for price in capped]
+
     def _coverage(self, index: int, starts: Ints) -> tuple[Ints, Ints, Floats]:
         """Where windows lie: (position of the start, bucket, share of the bucket) in parallel."""
         ends = starts + self.groups[index].duration
@@ -153,8 +168,8 @@ class Relaxation:
         return position, bucket, (end - begin) / self._lengths[bucket]
 
     def _supply(self, row: tuple[int, int]) -> float:
-        weighing, bucket = row
-        return float(self.market.supply[weighing][bucket] / self._lengths[bucket])
+        function, bucket = row
+        return float(self.market.supply[function][bucket] / self._lengths[bucket])
 
     # --- growing ---------------------------------------------------------------------------------
 
@@ -162,15 +177,15 @@ class Relaxation:
         fresh = starts[~np.isin(starts, self._starts[index])]
         group = self.groups[index]
         columns = []
-        for price in cost(group, fresh).tolist():
+        for price in self._prices(group, fresh):
             column = self._lp.NumVar(0.0, self._lp.infinity(), "")
-            self._lp.Objective().SetCoefficient(column, float(price))
+            self._lp.Objective().SetCoefficient(column, price)
             self._placed[index].SetCoefficient(column, 1.0)
             columns.append(column)
         by_bucket: dict[int, list[tuple[Any, float]]] = {}
         size = self.market.row(group.size)
-        for (weighing, bucket), cap in zip(self._rows, self._caps, strict=True):
-            weight = float(self.market.weighings[weighing][size])
+        for (function, bucket), cap in zip(self._rows, self._caps, strict=True):
+            weight = float(self.market.functions[function][size])
             if weight:
                 by_bucket.setdefault(bucket, []).append((cap, weight))
         entries = (array.tolist() for array in self._coverage(index, fresh))
@@ -183,11 +198,11 @@ class Relaxation:
 
     def _add_rows(self, rows: list[tuple[int, int]]) -> None:
         caps: dict[int, list[tuple[int, Any]]] = {}
-        for weighing, bucket in rows:
-            cap = self._lp.Constraint(-self._lp.infinity(), self._supply((weighing, bucket)))
-            self._rows.append((weighing, bucket))
+        for function, bucket in rows:
+            cap = self._lp.Constraint(-self._lp.infinity(), self._supply((function, bucket)))
+            self._rows.append((function, bucket))
             self._caps.append(cap)
-            caps.setdefault(bucket, []).append((weighing, cap))
+            caps.setdefault(bucket, []).append((function, cap))
         touched = np.zeros(self.market.buckets, dtype=bool)
         touched[list(caps)] = True
         for index, (starts, columns) in enumerate(zip(self._starts, self._columns, strict=True)):
@@ -196,8 +211,8 @@ class Relaxation:
             kept = touched[coverage[1]]
             entries = (array[kept].tolist() for array in coverage)
             for which, bucket, part in zip(*entries, strict=True):
-                for weighing, cap in caps[bucket]:
-                    weight = int(self.market.weighings[weighing][size])
+                for function, cap in caps[bucket]:
+                    weight = int(self.market.functions[function][size])
                     if weight:
                         cap.SetCoefficient(columns[which], weight * part)
 
@@ -206,21 +221,40 @@ class Relaxation:
     def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
-            if self._lp.Solve() != self._lp.OPTIMAL:
+            if not self._solved():
+                self.failed = True
+                if last == rounds:  # Without prices, what jobs cost alone is a bound.
+                    free = Duals.rounded(
+                        self.market, self._rows, np.zeros(len(self._rows)), self._scale
+                    )
+                    yield certify(self.market.problem, free, self.candidates)
                 return
-            prices = Duals.rounded(self.market, self._rows, self._duals(), SCALE)
+            prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
             bound = certify(self.market.problem, prices, self.candidates)
             # Read before the model changes: the LP interface forgets its solution then.
-            beliefs = [placed.dual_value() * SCALE for placed in self._placed]
+            beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound
             if last == 1 or not sum(
                 self._add_cheap(index, belief, bound) for index, belief in enumerate(beliefs)
             ):
                 return
 
+    def _solved(self) -> bool:
+        """Solve; where the solver gives up, once more with smaller costs."""
+        if self._lp.Solve() == self._lp.OPTIMAL:
+            return True
+        smaller = self._ceiling / self._unit / MODEST_COST
+        if smaller <= 1:
+            return False
+        self._unit *= smaller
+        aim = self._lp.Objective()
+        for variable in self._lp.variables():
+            aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
+        return bool(self._lp.Solve() == self._lp.OPTIMAL)
+
     def _duals(self) -> Floats:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
-        return np.asarray(duals / self._lengths[[bucket for _, bucket in self._rows]])
+        return np.asarray(self._unit * duals / self._lengths[[bucket for _, bucket in self._rows]])
 
     def _add_cheap(self, index: int, belief: float, bound: PoolBound) -> int:
         """Add starts that are cheaper than the LP believes possible: the local minima."""
@@ -248,29 +282,29 @@ class Relaxation:
     def separate(self) -> Iterator[int]:
         """Add rows that the LP's solution violates, at most one a bucket; last yields their number.
 
-        Known weighings are tried first; where none is violated, one is looked for. Yields 0 in
+        Known functions are tried first; where none is violated, one is looked for. Yields 0 in
         between.
         """
         activity = self.activity()
         rows = self._violated(activity)
         settled = {bucket for _, bucket in rows}
-        before = len(self.market.weighings)
+        before = len(self.market.functions)
         for bucket in range(self.market.buckets):
             if bucket not in settled:
-                weighing = self.market.patterns(bucket).separate(activity[:, bucket])
-                if weighing is not None:
-                    self.market.add(weighing)
+                function = self.market.patterns(bucket).separate(activity[:, bucket])
+                if function is not None:
+                    self.market.add(function)
             if bucket % 20 == 19:
                 yield 0
-        if len(self.market.weighings) > before:
+        if len(self.market.functions) > before:
             rows += [row for row in self._violated(activity, before) if row[1] not in settled]
         self._add_rows(rows)
         yield len(rows)
 
     def _violated(self, activity: Floats, since: int = 0) -> list[tuple[int, int]]:
-        """For each bucket the most violated of the known weighings from ``since`` on."""
+        """For each bucket the most violated of the known functions from ``since`` on."""
         market = self.market
-        demand = np.array(market.weighings[since:], dtype=float) @ activity
+        demand = np.array(market.functions[since:], dtype=float) @ activity
         supply = np.array(market.supply[since:], dtype=float) / self._lengths
         violation = (demand - supply) / np.maximum(1e-9, supply)
         worst = violation.argmax(axis=0)

@@ -48,27 +48,27 @@ def optimise(
     if not len(core):
         return _finish(problem, np.zeros(0, np.int64), jobs, 0, [])
     alone = problem.alone[jobs]
-    board = Incumbent(core, Decoder(core).plan(best_rule(core)[1]), core.value(alone))
+    incumbent = Incumbent(core, Decoder(core).plan(best_rule(core)[1]), core.value(alone))
     history: list[PoolProgress] = []
 
     def record() -> None:
-        history.append(PoolProgress(time.monotonic() - begun, board.value, board.bound))
+        history.append(PoolProgress(time.monotonic() - begun, incumbent.value, incumbent.bound))
         if progress is not None:
             progress(history[-1])
 
     record()
-    board.changed = record
+    incumbent.changed = record
     deadline = None if time_limit is None else begun + time_limit
 
     def stop() -> bool:
         late = deadline is not None and time.monotonic() >= deadline
-        return board.proved or late or cancelled()
+        return incumbent.proved or late or cancelled()
 
     if effort is not None:
-        _in_turn(board, seed, stop, effort)
+        _in_turn(incumbent, seed, stop, effort)
     else:
-        _by_clock(board, seed, stop, workers)
-    return _finish(problem, board.starts, jobs, board.bound, history)
+        _by_clock(incumbent, seed, stop, workers)
+    return _finish(problem, incumbent.starts, jobs, incumbent.bound, history)
 
 
 def _core(problem: PoolProblem) -> tuple[PoolProblem, Ints]:
@@ -95,13 +95,15 @@ def _finish(
     return PoolResult(every, value, bound, problem.alone, status, tuple(history))
 
 
-def _prover(board: Incumbent) -> Iterator[None]:
-    return prove_makespan(board) if board.problem.objective == "makespan" else prove(board)
+def _prover(incumbent: Incumbent) -> Iterator[None]:
+    return (
+        prove_makespan(incumbent) if incumbent.problem.objective == "makespan" else prove(incumbent)
+    )
 
 
-def _in_turn(board: Incumbent, seed: int, stop: Callable[[], bool], effort: int) -> None:
+def _in_turn(incumbent: Incumbent, seed: int, stop: Callable[[], bool], effort: int) -> None:
     """Rounds of one step of each."""
-    tasks = [improve(board, seed), _prover(board)]
+    tasks = [improve(incumbent, seed), _prover(incumbent)]
     for _ in range(effort):
         for task in tasks.copy():
             if stop():
@@ -110,28 +112,28 @@ def _in_turn(board: Incumbent, seed: int, stop: Callable[[], bool], effort: int)
                 tasks.remove(task)
 
 
-def _by_clock(board: Incumbent, seed: int, stop: Callable[[], bool], workers: int) -> None:
+def _by_clock(incumbent: Incumbent, seed: int, stop: Callable[[], bool], workers: int) -> None:
     """The task that has had the least time goes on; improvement gets a head start, for proofs need
     good plans.
 
     With a helper, this process improves only until the head start is over or the proof is at its
     end.
     """
-    improver, prover = improve(board, seed), _prover(board)
+    improver, prover = improve(incumbent, seed), _prover(incumbent)
     tasks = {improver: -HEAD_START, prover: 0.0}
     with ExitStack() as stack:
         helper = None
         if workers > 1:
-            helper = stack.enter_context(Helper(board.problem, board.starts, seed + 1))
-        told = board.value
+            helper = stack.enter_context(Helper(incumbent.problem, incumbent.starts, seed + 1))
+        told = incumbent.value
         while tasks and not stop():
             if helper is not None:
                 for plan in helper.plans():
-                    if board.offer(plan):
-                        told = board.value
-                if board.value < told:
-                    told = board.value
-                    helper.tell(board.starts)
+                    if incumbent.offer(plan):
+                        told = incumbent.value
+                if incumbent.value < told:
+                    told = incumbent.value
+                    helper.tell(incumbent.starts)
             alone = helper is None or not helper.alive
             task = min(tasks, key=lambda task: tasks[task])
             if not alone and prover in tasks and tasks[improver] >= 0:

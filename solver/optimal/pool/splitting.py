@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .incumbent import Incumbent
-from .pricing import Fineness, best_of, refine, weighings_in_use
+from .pricing import Fineness, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
 
@@ -20,27 +20,29 @@ FINENESS = Fineness(buckets=50, rounds=3, gain=1e-3)
 NEARLY = 0.1
 
 
-def split(board: Incumbent, domains: list[Ints], bound: PoolBound) -> Iterator[None]:
-    """Raise the board's bound, best bound first, until proved or no job can be split."""
-    problem = board.problem
-    known = weighings_in_use(bound)
+def split(incumbent: Incumbent, domains: list[Ints], bound: PoolBound) -> Iterator[None]:
+    """Raise the incumbent's bound, best bound first, until proved or no job can be split."""
+    problem = incumbent.problem
+    known = functions_in_use(bound)
     number = 0
     queue: list[tuple[int, int, list[Ints], PoolBound]] = [(bound.value, number, domains, bound)]
     while queue:
         least, _, domains, bound = heapq.heappop(queue)
-        board.raise_bound(least)
-        halves = _halves(problem, domains, bound, board.value)
-        if board.proved or not halves:
+        incumbent.raise_bound(least)
+        halves = _halves(problem, domains, bound, incumbent.value)
+        if incumbent.proved or not halves:
             return
         for half in halves:
-            found = yield from best_of(refine(problem, half, board.value, FINENESS, known=known))
+            found = yield from best_of(
+                refine(problem, half, incumbent.value, FINENESS, known=known)
+            )
             if found is None:
                 return
-            kept = _affordable(found, board.value)
-            if found.value < board.value and min(map(len, kept)) > 0:
+            kept = _affordable(found, incumbent.value)
+            if found.value < incumbent.value and min(map(len, kept)) > 0:
                 number += 1
                 heapq.heappush(queue, (max(least, found.value), number, kept, found))
-    board.raise_bound(board.value)
+    incumbent.raise_bound(incumbent.value)
 
 
 def _affordable(bound: PoolBound, value: int) -> list[Ints]:

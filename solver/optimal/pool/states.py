@@ -26,7 +26,7 @@ class States:
     group, 0 for others; ``ready`` (n, K): for each number of processors that jobs can occupy, the
     earliest second, not before the last start, from which on that many are free; ``first`` (n, G):
     earliest starts of a group's next job; ``bounds`` (n, T): lower bounds of all plans that begin
-    like this, one by each tariff, in its scale; ``floor`` (n,): the best known.
+    like this, one by each price table, in its scale; ``floor`` (n,): the best known.
     """
 
     code: Ints

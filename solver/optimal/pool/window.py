@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from .chronology import Chronology, Guide, plan_of
-from .decoder import Decoder, StepProfile
+from .decoder import Decoder
 from .domains import achievable_starts
 from .pricing import Fineness, best_of, refine
 from .problem import Ints, PoolProblem
@@ -17,6 +17,8 @@ FINENESS = Fineness(buckets=30, rounds=3, gain=2e-3)
 NODES = 4000
 FEWEST = 6
 MOST = 30
+#: Instants at which a job may start; a part that has more is left as it is.
+MOST_INSTANTS = 400_000
 
 
 class WindowSearch:
@@ -57,7 +59,7 @@ class WindowSearch:
     def _part(self, starts: Ints, jobs: Ints) -> PoolProblem:
         """The chosen jobs on what the others leave."""
         problem = self.problem
-        profile = StepProfile.of(problem)
+        profile = problem.profile()
         chosen = np.zeros(len(problem), dtype=bool)
         chosen[jobs] = True
         for job in np.flatnonzero(~chosen).tolist():
@@ -77,8 +79,10 @@ class WindowSearch:
         self, part: PoolProblem, value: int, horizon: int
     ) -> Generator[None, None, Ints | None]:
         """A better plan of the part, if one is found."""
-        every = achievable_starts(part, horizon, horizon + 1)
-        assert every is not None
+        every = achievable_starts(part, horizon, MOST_INSTANTS)
+        if every is None:
+            self._width = max(FEWEST, self._width - 1)
+            return None
         domains = [every[every >= part.alone[group.members[0]]] for group in part.groups]
         bound = yield from best_of(refine(part, domains, value, FINENESS))
         if bound is None or bound.value >= value:

@@ -1,0 +1,182 @@
+"""``slotwise replay``: a recorded workload on one pool of processors, under one policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .checkpointing import CheckpointEvery, Checkpoints
+from .exits import Exit
+from .job_records import check_path, write_records
+from .options import (
+    CheckpointFile,
+    Format,
+    FormatOption,
+    JobsFile,
+    KeepGoing,
+    ResumeFile,
+    tell,
+)
+from .replay_progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..model.workload import Workload
+    from ..solver.replay import Checkpoint, Metrics, Replay, ReplayResult
+
+Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
+ScheduleAfter = Literal["event", "timestamp"]
+
+Log = Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)]
+PolicyOption = Annotated[
+    Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
+]
+Procs = Annotated[int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")]
+ScheduleAfterOption = Annotated[
+    ScheduleAfter | None,
+    typer.Option(help="Schedule after each event or once a time stamp. Default: by policy."),
+]
+
+
+def replay(
+    log: Log,
+    policy: PolicyOption = None,
+    procs: Procs = None,
+    jobs: JobsFile = None,
+    format: FormatOption = "text",
+    schedule_after: ScheduleAfterOption = None,
+    keep_going: KeepGoing = False,
+    checkpoint: CheckpointFile = None,
+    checkpoint_every: CheckpointEvery = None,
+    resume: ResumeFile = None,
+) -> None:
+    """Replay an SWF log on one pool of processors under a policy; print the metrics.
+
+    For hosts, queues and the scheduler loop see `slotwise simulate`.
+
+    Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
+    """
+    from ..solver.replay import Replay, measure
+    from .stopping import stop_on_signal
+
+    _only_swf(log)
+    if jobs is not None:
+        check_path(jobs)
+    checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
+    with stop_on_signal() as stopped:
+        workload = _read(log, keep_going)
+        if resume is None:
+            session = Replay(workload, policy or "easy", procs, schedule_after)
+        else:
+            saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
+            session = Replay.resume(workload, saved, str(resume))
+        _tell_left_out(session.workload)
+        with _progress(session) as show:
+            while not stopped() and session.advance():
+                checkpoints.when_due(lambda: session.checkpoint().to_json())
+                show()
+        result = session.result()
+        if not result.complete:
+            _stop(session, checkpoints)
+        metrics = measure(result)
+        if jobs is not None:
+            write_records(_records(result), jobs)
+    typer.echo(_render(result, metrics, format))
+
+
+def _only_swf(log: Path) -> None:
+    """InputError for a file of another format, with the command that takes it."""
+    from ..model.errors import InputError, Problem
+    from ..model.formats.registry import format_of
+
+    found = format_of(log)
+    if found.name != "swf":
+        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
+        raise InputError([Problem(wrong, str(log))])
+
+
+def _read(log: Path, keep_going: bool) -> Workload:
+    from ..model.formats.swf import read_swf
+
+    found = read_swf(log, keep_going=keep_going)
+    for problem in found.problems:
+        tell(f"warning: {problem}")
+    return found.workload
+
+
+def _tell_left_out(workload: Workload) -> None:
+    """Nothing is dropped silently."""
+    for reason, count in workload.left_out.items():
+        tell(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
+
+
+def _load(path: Path, **options: Any) -> Checkpoint:
+    """The checkpoint, which no option given beside it may contradict."""
+    from ..model.errors import InputError, Problem
+    from ..model.formats.checkpoint import read_checkpoint
+    from ..solver.replay import Checkpoint
+
+    saved = Checkpoint.from_json(read_checkpoint(path), str(path))
+    problems = [
+        Problem(
+            f"made with --{name.replace('_', '-')} {getattr(saved, name)}, not {value}", str(path)
+        )
+        for name, value in options.items()
+        if value is not None and value != getattr(saved, name)
+    ]
+    if problems:
+        raise InputError(problems)
+    return saved
+
+
+def _stop(session: Replay, checkpoints: Checkpoints) -> None:
+    """Leave the state where it was asked for, and with exit code 3."""
+    done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
+    if checkpoints.path is None:
+        tell(f"{done} ended; nothing was written (no --checkpoint)")
+    else:
+        checkpoints.write(session.checkpoint().to_json())
+        tell(f"{done} ended; go on with --resume {checkpoints.path}")
+    raise typer.Exit(Exit.STOPPED)
+
+
+def _progress(session: Replay) -> AbstractContextManager[Callable[[], None]]:
+    total = len(session.workload)
+    return progress_bar(session.policy, total, lambda: (session.finished, session.now))
+
+
+def _records(result: ReplayResult) -> list[dict[str, Any]]:
+    """One record a job in the order of the log."""
+    columns = {name: column.tolist() for name, column in result.columns().items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
+    record: dict[str, Any] = {
+        "log": result.workload.source,
+        "policy": result.policy,
+        "schedule_after": result.schedule_after,
+        **metrics.to_dict(),
+    }
+    if format == "json":
+        return json.dumps(record | {"left_out": dict(result.workload.left_out)}, indent=2)
+    if format == "csv":
+        return ",".join(record) + "\n" + ",".join(_quoted(value) for value in record.values())
+    width = max(map(len, record))
+    return "\n".join(f"{name:<{width}}  {_plain(name, record[name])}" for name in record)
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+
+
+def _plain(name: str, value: object) -> str:
+    """Waits with 3 decimals, ratios with 4."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3f} s" if name.endswith("wait") else f"{value:.4f}"

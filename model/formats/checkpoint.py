@@ -1,0 +1,76 @@
+"""Checkpoints of a simulation or a replay: one JSON document that is whole, or refused.
+
+``{"format": "slotwise-checkpoint", "version": 3, "engine": …, "checksum": …, …content}``, compact
+and on one line. The checksum (SHA-256) is over engine and content, and the text has to be the very
+one that would be written again: no bit may be flipped and nothing be missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from ..errors import InputError, Problem
+
+Engine = Literal["loop", "replay"]
+
+FORMAT = "slotwise-checkpoint"
+VERSION = 3
+_NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
+
+
+def seal(engine: Engine, content: Mapping[str, Any]) -> str:
+    """The text of a checkpoint; content: plain data, the same data gives the same bytes."""
+    body = _compact({"engine": engine, **content})
+    checksum = hashlib.sha256(body.encode()).hexdigest()
+    head = _compact({"format": FORMAT, "version": VERSION, "checksum": checksum})
+    return f"{head[:-1]},{body[1:]}\n"
+
+
+def unseal(text: str, engine: Engine, source: str = "") -> dict[str, Any]:
+    """The content of a checkpoint of that engine.
+
+    Raises InputError for a text that is none, is damaged, or is of another version or engine.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        known = f'{{"format":"{FORMAT}"'
+        damaged = text[:8] == known[:8]
+        says = "is damaged: cut off or changed" if damaged else "is no checkpoint"
+        raise _refused(says, source) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise _refused(f"is no checkpoint of {_NAMES[engine]}", source)
+    if content.get("version") != VERSION:
+        version = str(content.get("version"))[:20]
+        raise _refused(f"is a checkpoint of version {version}; this is version {VERSION}", source)
+    for name in ("format", "version", "checksum"):
+        content.pop(name, None)
+    made_by = content.pop("engine", None)
+    if made_by not in _NAMES or seal(made_by, content) != text:
+        raise _refused("is damaged: its checksum does not fit", source)
+    if made_by != engine:
+        raise _refused(f"is a checkpoint of {_NAMES[made_by]}, not of {_NAMES[engine]}", source)
+    return content
+
+
+def read_checkpoint(path: Path) -> str:
+    """The text of a checkpoint file; InputError if it cannot be read."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise _refused("is no checkpoint: not a text file", str(path)) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise _refused(f"cannot be read: {reason}", str(path)) from error
+
+
+def _refused(message: str, source: str) -> InputError:
+    return InputError([Problem(message, source)])
+
+
+def _compact(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"))

@@ -1,0 +1,53 @@
+"""What a file format is to the commands: a class that knows its files and reads an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..instance import Instance
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a user may say about a file; a format names in `takes` what means something to it.
+
+    hosts: over how many equal hosts the processors of a log are spread. cluster: an instance whose
+    hosts, queues and parameters run the jobs of a log. keep_going: malformed records are reported
+    and left out.
+    """
+
+    hosts: int | None = None
+    cluster: Instance | None = None
+    keep_going: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """An instance, and what was odd in the file or left out of it, a line each."""
+
+    instance: Instance
+    remarks: tuple[str, ...] = ()
+
+
+class FileFormat(Protocol):
+    """One format. name: one word, of the command line. kind: what such a file is, in a sentence.
+
+    takes: names of the :class:`ReadOptions` that mean something here.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def takes(self) -> frozenset[str]: ...
+
+    def recognises(self, path: Path) -> bool:
+        """Whether a file is of this format, by its name or by how it begins; no error is raised."""
+
+    def read(self, path: Path, options: ReadOptions) -> Contents:
+        """The instance in a file. Raises InputError with everything that is wrong with it."""

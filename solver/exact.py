@@ -1,0 +1,74 @@
+"""The exact methods, "optimal" and "milp": the search, and what is said of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..model.objective import Objective
+from ..model.plan import Method, Plan
+from .optimal.backfill_needs import with_backfill_needs, without_backfill
+from .optimal.budget import Budget
+from .optimal.claims import without_false_claims
+from .optimal.compound import TermsTogether
+from .optimal.first_fit import plan_first_fit
+from .optimal.one_by_one import must_be_one_by_one, plan_one_by_one
+from .optimal.ranges import fill_ranges
+from .optimal.window_effects import moved_by_windows
+from .problem import PlanningProblem
+
+#: Time to keep for the end of a search, in units of the time that the time-based plan took.
+WRITE_UP = 1.6
+
+
+def plan_exact(
+    problem: PlanningProblem,
+    budget: Budget,
+    *,
+    method: Method,
+    objective: Objective,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """The best plan for an objective within the budget; the backends are imported on first use."""
+    found, warm = _search(problem, budget, method, objective, on_progress)
+    found = fill_ranges(problem, found)
+    if problem.as_lsf and objective.in_order:
+        found = without_backfill(problem, found)
+    else:
+        found = with_backfill_needs(problem, found)
+    found = without_false_claims(problem, found)
+    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))
+
+
+def _search(
+    problem: PlanningProblem,
+    budget: Budget,
+    method: Method,
+    objective: Objective,
+    on_progress: Callable[[Any], None] | None,
+) -> tuple[Plan, Plan]:
+    """The plan of the search, and the first-fit plan that it started from."""
+    begun = budget.elapsed()
+    warm = plan_first_fit(problem)
+    if must_be_one_by_one(problem):
+        return plan_one_by_one(problem, method, objective), warm
+    if method == "milp":
+        from .milp import plan_milp
+
+        return plan_milp(problem, budget, objective, on_progress=on_progress), warm
+    # What follows a search looks at every job again, about as often as this plan did.
+    budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
+    together = TermsTogether(budget)
+    problem = problem.placing_terms(together)
+    if not objective.in_order:
+        from .optimal.weighted import plan_weighted
+
+        found = plan_weighted(
+            problem, warm, budget, objective, together.jointly, on_progress=on_progress
+        )
+    else:
+        from .optimal.lexicographic import plan_lexicographic
+
+        found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
+    return together.without_claims(found), warm

@@ -1,0 +1,134 @@
+"""An objective in whole units: what starts cost as integers, so that no digit is lost.
+
+Weights are fractions; their least common denominator makes them whole. The searches compare plans
+in these units with Python's integers, which have no limit. The models compute in 64 bits: where
+the units are too fine for that, :func:`coarser` drops trailing bits, which gives a lower bound, and
+says whether all weights keep nine digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ...model.objective import Cost, Objective
+from ..availability.demand import Demand
+
+#: Beyond so many bits of a common denominator, units are two to some power: the smallest weight
+#: then still has KEPT bits, far more than a value can show.
+FINEST = 256
+KEPT = 128
+#: A weight that loses no more than a part in two to this keeps its first nine digits.
+DIGITS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCost:
+    """What a start costs one job, in units: base + weight * max(0, start - due)."""
+
+    weight: int
+    due: int
+    base: int
+
+    def at(self, start: int) -> int:
+        """The cost of a start."""
+        return self.base + self.weight * max(0, start - self.due)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of some jobs. unit: how many units make one of the objective's own."""
+
+    objective: Objective
+    unit: Fraction
+    jobs: Mapping[str, UnitCost]
+
+    @classmethod
+    def of(cls, objective: Objective, demands: Iterable[Demand], now: int) -> Costs:
+        """The costs of these jobs. Raises InputError for a job that the objective cannot weigh."""
+        costs = {d.job.id: objective.cost(d.job, d.duration, now) for d in demands}
+        unit = _common_unit(costs.values())
+        jobs = {
+            job: UnitCost(math.floor(cost.weight * unit), cost.due, math.floor(cost.base * unit))
+            for job, cost in costs.items()
+        }
+        return cls(objective, unit, jobs)
+
+    @property
+    def largest(self) -> bool:
+        """Whether the largest cost counts, not the sum of all."""
+        return self.objective.combination == "largest"
+
+    def total(self, starts: Mapping[str, int]) -> int:
+        """The sum, or the largest, of the costs of these starts, in units; 0 without any."""
+        costs = (self.jobs[job].at(start) for job, start in starts.items())
+        return max(costs, default=0) if self.largest else sum(costs)
+
+    def value(self, total: int, count: int) -> float:
+        """A total of `count` jobs in the objective's own unit."""
+        mean = self.objective.combination == "mean"
+        return float(total / self.unit / (max(1, count) if mean else 1))
+
+    def within(self, least: Mapping[str, int], total: int) -> Costs:
+        """The same for all plans no worse than `total`, of jobs that cannot start before `least`.
+
+        What no plan can change is in the bases, and no weight is larger than what may be lost: one
+        second too late is then as bad as one by more. Any other plan costs no more than before.
+        """
+        cheapest = {job: self.jobs[job].at(start) for job, start in least.items()}
+        together = sum(cheapest.values())
+        jobs = {}
+        for job, base in cheapest.items():
+            cost = self.jobs[job]
+            spare = max(0, total - (base if self.largest else together))
+            jobs[job] = UnitCost(min(cost.weight, spare + 1), max(cost.due, least[job]), base)
+        return replace(self, jobs=jobs)
+
+    def latest(self, total: int) -> dict[str, int | None]:
+        """For each job, its latest start in a plan no worse than `total`; None: any."""
+        together = sum(cost.base for cost in self.jobs.values())
+        found: dict[str, int | None] = {}
+        for job, cost in self.jobs.items():
+            spare = max(0, total - (cost.base if self.largest else together))
+            found[job] = cost.due + spare // cost.weight if cost.weight else None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Coarser:
+    """Units cut by `bits`: `numbers` times two to the `bits` are no more than the true ones.
+
+    faithful: every number keeps nine digits.
+    """
+
+    numbers: tuple[int, ...]
+    bits: int
+    faithful: bool
+
+
+def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
+    """The numbers with as many of their last bits cut off as `largest` needs to be below `most`.
+
+    Where any are, no more are kept than make nine digits of the least number.
+    """
+    bits = max(0, largest.bit_length() - most.bit_length() + 1)
+    if bits:
+        least = min(number for number in numbers if number)
+        bits = max(bits, least.bit_length() - DIGITS - 2)
+    cut = tuple(number >> bits for number in numbers)
+    lost = (number - (short << bits) for number, short in zip(numbers, cut, strict=True))
+    kept = all(loss << DIGITS <= number for loss, number in zip(lost, numbers, strict=True))
+    return Coarser(cut, bits, kept)
+
+
+def _common_unit(costs: Iterable[Cost]) -> Fraction:
+    """The coarsest unit in which all weights and bases are whole, unless that is too fine."""
+    parts = [part for cost in costs for part in (cost.weight, cost.base) if part]
+    if not parts:
+        return Fraction(1)
+    fine = math.lcm(*(part.denominator for part in parts))
+    if fine.bit_length() > FINEST:
+        return Fraction(1 << max(0, KEPT + math.ceil(1 / min(parts)).bit_length()))
+    return Fraction(fine, math.gcd(*(int(part * fine) for part in parts)))

@@ -1,0 +1,240 @@
+"""What is missing at an instant, as a sentence whose numbers are data (LOP-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+
+from .availability.demand import Availability, Demand, Room, TermDemand
+from .availability.resources import SLOTS
+from .availability.room import SLACK, UNBOUND
+from .availability.uses import Alternative, Per
+from .placement import fits
+from .placement.supply import busy_units
+from .problem import PlanningProblem
+
+
+class Reason:
+    """A sentence in parts: texts, and between them the numbers that change with the instant.
+
+    Reasons of one kind (:attr:`kind`) differ in these numbers alone.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, *parts: str | float) -> None:
+        self.parts = parts
+
+    @classmethod
+    def joined(cls, reasons: Iterable[Reason]) -> Reason:
+        """Several sentences in one."""
+        first, *others = reasons
+        return cls(*first.parts, *chain.from_iterable(("; ", *other.parts) for other in others))
+
+    @property
+    def kind(self) -> tuple[str | None, ...]:
+        """The texts alone."""
+        return tuple(part if isinstance(part, str) else None for part in self.parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __str__(self) -> str:
+        return over([self])
+
+
+def over(reasons: Sequence[Reason]) -> str:
+    """Reasons of one kind as one sentence, numbers that differ as ``0 to 5``."""
+    columns = zip(*(reason.parts for reason in reasons), strict=True)
+    return "".join(
+        column[0] if isinstance(column[0], str) else _range([float(n) for n in column])
+        for column in columns
+    )
+
+
+def _range(numbers: list[float]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+
+
+def counted(number: int, noun: str, more: str = "") -> str:
+    """``1 slot``, ``2 slots``; more: words behind the noun."""
+    text = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{text} {more}" if more else text
+
+
+def find_shortage(
+    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+) -> Reason:
+    """The first constraint that fails at `instant`, as numbers (LOP-01)."""
+    for term in demand.terms:
+        reasons = [
+            _term_shortage(problem, demand, term, availability, instant, number)
+            for number in range(len(term.alternatives))
+        ]
+        if reasons[0] is not None and None not in reasons:
+            return reasons[0]
+    if len(demand.terms) > 1:
+        return Reason("its terms together: each fits alone, not all at once")
+    return Reason("the plan as a whole: an earlier start would delay other jobs or gain nothing")
+
+
+def _term_shortage(
+    problem: PlanningProblem,
+    demand: Demand,
+    term: TermDemand,
+    availability: Availability,
+    instant: int,
+    number: int,
+) -> Reason | None:
+    alternative = term.alternatives[number]
+    if alternative.missing:
+        return Reason(alternative.missing)
+    room = availability.room(demand, term, alternative, instant)
+    if fits(term, room):
+        return None
+    for group in room.groups:
+        inside = np.zeros_like(room.caps)
+        inside[group.mask] = room.caps[group.mask]
+        if (
+            group.slots is not None
+            and group.slots < term.slots
+            and not (room.caps[~group.mask].any())
+        ):
+            wanted = counted(term.slots, "slot")
+            return Reason(f"needs {wanted} under {group.reason}, which leaves ", group.slots)
+    for use in alternative.pool_uses:
+        pool = problem.resolver.table.pools[use.index]
+        free = max(0.0, availability.free_in_pool(use.index, instant))
+        if free + SLACK < use.reservation.initial:
+            slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
+            needed = use.reservation.initial * slots
+            return Reason(f"{pool.reason}: needs {needed:.10g}, has ", free)
+    return _host_shortage(problem, term, availability, room, instant, number)
+
+
+def _host_shortage(
+    problem: PlanningProblem,
+    term: TermDemand,
+    availability: Availability,
+    room: Room,
+    instant: int,
+    number: int,
+) -> Reason:
+    free = np.maximum(availability.free(SLOTS, instant), 0)
+    alternative = term.alternatives[number]
+    lacking = _binding_beside_slots(problem, term, alternative, availability, instant)
+    also = " ".join(lacking)
+    wanted = counted(term.slots, "free slot", also)
+    if term.one_host:
+        best = int(room.caps.max(initial=0))
+        return Reason(f"needs one host with {wanted}, the best has ", best)
+    if alternative.host_uses[0].per is Per.WHOLE:
+        idle = int((room.caps > 0).sum())
+        return Reason("needs hosts without any other job, has ", idle)
+    if term.ptile is not None and term.candidates.size:
+        found = _tile_shortage(term, room, also)
+        if found is not None:
+            return found
+    total = int(np.minimum(room.caps, UNBOUND).sum())
+    if total < term.slots:
+        open_slots = int(free[term.candidates].sum()) if lacking else total
+        extra = (" (free slots: ", open_slots, ")") if open_slots > total else ()
+        return Reason(f"needs {wanted}, has ", total, *extra)
+    if term.unit is not None:
+        return _unit_shortage(term, room)
+    if term.same:
+        return Reason(f"needs {wanted} on hosts that agree in same[]")
+    return Reason(f"needs {wanted} in the shape it asks for")
+
+
+def _tile_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
+    """Too few hosts with a whole block of span[ptile], or none for the rest."""
+    assert term.ptile is not None
+    tile = min(int(term.ptile[term.candidates].max()), term.slots)
+    blocks, rest = divmod(term.slots, tile)
+    caps = room.caps[term.candidates]
+    have = int((caps >= tile).sum())
+    text = f"needs {counted(blocks, 'host')} with {counted(tile, 'free slot', also)}"
+    if rest:
+        text += f" and one with {rest}"
+    if have < blocks:
+        return Reason(f"{text}, has ", have)
+    lone = rest and int((caps >= rest).sum()) == blocks
+    return Reason(f"{text}, has no other for the {rest}") if lone else None
+
+
+def _binding_beside_slots(
+    problem: PlanningProblem,
+    term: TermDemand,
+    alternative: Alternative,
+    availability: Availability,
+    instant: int,
+) -> list[str]:
+    """What leaves fewer slots than are free on some candidate: amounts and limits on a host."""
+    wanted = np.minimum(availability.free(SLOTS, instant), term.slots)[term.candidates]
+    found: list[str] = []
+    for use in alternative.host_uses[1:]:
+        held = use.reservation.initial
+        if held <= 0:
+            continue
+        times = (availability.free(use.index, instant)[term.candidates] + SLACK) / held
+        if use.per is not Per.SLOT:
+            times = np.where(times >= 1, np.inf, 0)
+        if (np.floor(times) < wanted).any():
+            resource = problem.resolver.table.host_resources[use.index]
+            is_amount = resource.reason == f"{resource.name} available"
+            found.append(f"{'and' if is_amount else 'under'} {resource.reason}")
+    return found
+
+
+def _unit_shortage(term: TermDemand, room: Room) -> Reason:
+    unit = term.unit
+    assert unit is not None
+    wishes = [
+        text
+        for text, asked in (
+            (f"maxcus={unit.maxcus}", unit.maxcus is not None),
+            ("balance", unit.balance),
+            (f"usablecuslots={unit.usablecuslots}", unit.usablecuslots is not None),
+            ("excl", unit.excl),
+        )
+        if asked
+    ]
+    owned = unit.unit_of >= 0
+    totals = np.bincount(unit.unit_of[owned], weights=room.caps[owned], minlength=len(unit.names))
+    text = f"needs {counted(term.slots, 'slot')} under cu[{':'.join(wishes)}]; "
+    if unit.excl and room.idle is not None:
+        alone = ~busy_units(unit, room.idle)
+        slots = f", with {counted(int(totals[alone].sum()), 'slot')}" if alone.any() else ""
+        return Reason(f"{text}{alone.sum()} of {len(alone)} units are without other jobs{slots}")
+    most = unit.maxcus or 1
+    best = np.argsort(-totals, kind="stable")[:most]
+    have = int(totals[best].sum())
+    short = unit.maxcus is not None and have < term.slots
+    lacks = (f" and lack{'s' * (most == 1)} ", term.slots - have) if short else ()
+    if most > 1:
+        return Reason(f"{text}the {most} fullest have ", have, *lacks)
+    return Reason(f"{text}the fullest choice, {unit.names[best[0]]}, has ", have, *lacks)
+
+
+def amounts_short(
+    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+) -> Reason | None:
+    """Memory and the like that no candidate with a free slot has enough of, None if none."""
+    found: list[Reason] = []
+    for term in demand.terms:
+        open_hosts = term.candidates[availability.free(SLOTS, instant)[term.candidates] >= 1]
+        for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
+            resource = problem.resolver.table.host_resources[use.index]
+            asked = use.reservation.initial
+            most = float(availability.free(use.index, instant)[open_hosts].max())
+            if resource.reason == f"{resource.name} available" and most + SLACK < asked:
+                text = f"of {resource.name} it asks for {asked:.10g}, no host has more than "
+                found.append(Reason(text, most))
+    return Reason.joined(dict.fromkeys(found)) if found else None

@@ -1,0 +1,82 @@
+"""Usage over time: rows, their sums, decay, the frozen base and its copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from availability_cases import amount, slots
+from slotwise.solver.availability.usage import Block, Row, Usage
+
+
+def used(usage: Usage, *times: int) -> list[list[float]]:
+    return [usage.at(time).tolist() for time in times]
+
+
+def test_a_use_holds_from_its_start_to_before_its_end() -> None:
+    usage = Usage(2)
+    usage.add(1, 10, 20, slots(), 3)
+    assert used(usage, 9, 10, 19, 20) == [[0, 0], [0, 3], [0, 3], [0, 0]]
+
+
+def test_uses_add_up_host_by_host() -> None:
+    usage = Usage(2)
+    usage.add(0, 0, 30, slots(), 1)
+    usage.add(0, 10, 20, slots(), 2)
+    usage.add_constant(np.array([0, 1]), 15, 40, np.array([4.0, 5.0]))
+    assert used(usage, 5, 12, 15, 25, 35) == [[1, 0], [3, 0], [7, 5], [5, 5], [4, 5]]
+
+
+def test_phases_fall_one_after_another_and_end_with_the_job() -> None:
+    usage = Usage(1)
+    usage.add(0, 100, 400, amount(30, 20, 10, until=(60, 60)), 2)
+    assert used(usage, 100, 159, 160, 219, 220, 399, 400) == [
+        [60], [60], [40], [40], [20], [20], [0]
+    ]  # fmt: skip
+
+
+def test_a_phase_beyond_the_end_of_the_job_is_not_held() -> None:
+    usage = Usage(1)
+    usage.add(0, 0, 50, amount(30, 10, until=(60,)), 1)
+    assert used(usage, 49, 50, 70) == [[30], [0], [0]]
+
+
+def test_decay_is_a_staircase_of_minutes_and_a_cut_keeps_its_slope() -> None:
+    """RSV-02: 120 MB over 120 s fall by 60 each minute, also where the job ends after 90 s."""
+    whole, cut = Usage(1), Usage(1)
+    whole.add(0, 0, 1000, amount(120, until=(120,), decay=True), 1)
+    cut.add(0, 0, 90, amount(120, until=(120,), decay=True), 1)
+    assert used(whole, 0, 59, 60, 119, 120) == [[120], [120], [60], [60], [0]]
+    assert used(cut, 0, 59, 60, 89, 90) == [[120], [120], [60], [60], [0]]
+
+
+def test_copies_share_the_frozen_base_and_nothing_else() -> None:
+    usage = Usage(1)
+    usage.add(0, 0, 10, slots(), 1)
+    usage.freeze()
+    twin = usage.copy()
+    twin.add(0, 5, 15, slots(), 2)
+    usage.add(0, 5, 15, slots(), 7)
+    assert used(usage, 4, 5, 12) == [[1], [8], [7]]
+    assert used(twin, 4, 5, 12) == [[1], [3], [2]]
+
+
+def test_joined_blocks_keep_their_decaying_rows() -> None:
+    flat = Block([Row(0, 0, 100, 5.0, 5.0, False)])
+    falling = Block([Row(0, 0, 120, 120.0, 0.0, True)])
+    both = Block.joined([flat, falling])
+    assert [both.at(time, 1).tolist() for time in (0, 60, 119)] == [[125], [65], [60]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_rows_sum_as_a_second_by_second_count_does(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    usage = Usage(3)
+    counted = np.zeros((60, 3))
+    for _ in range(30):
+        if random.random() < 0.1:
+            usage.freeze()
+        start, length = int(random.integers(50)), int(random.integers(1, 30))
+        host, count = int(random.integers(3)), int(random.integers(1, 5))
+        usage.add(host, start, start + length, slots(), count)
+        counted[start : start + length, host] += count
+    assert [usage.at(time).tolist() for time in range(60)] == counted.tolist()

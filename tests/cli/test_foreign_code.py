@@ -1,0 +1,88 @@
+"""No process of ours takes code from the folder in which it is started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from slotwise.solver.optimal.pool.helper import Helper
+from slotwise.solver.optimal.pool.problem import PoolProblem
+
+#: Modules that our processes load sooner or later; each tells on itself when it is run.
+NAMES = (
+    *("numpy", "yaml", "typing", "importlib", "runpy", "json", "pickle", "signal", "contextlib"),
+    *("pydantic", "typer", "click", "rich", "lark", "ortools", "pulp", "highspy", "queue"),
+    *("cli", "solver", "model", "sitecustomize", "usercustomize", "encodings", "random"),
+)
+SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
+POOL = ["--example", "kth-sp2-queue-10", "--time-limit", "3", "--workers", "2"]
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> tuple[Path, Path]:
+    """A folder of traps, and the file in which they leave their names."""
+    folder, caught = tmp_path / "trap", tmp_path / "caught"
+    folder.mkdir()
+    for name in NAMES:
+        (folder / f"{name}.py").write_text(
+            f"with open({str(caught)!r}, 'a') as file:\n    file.write({name!r} + ' ')\n"
+            "raise SystemExit(99)\n"
+        )
+    return folder, caught
+
+
+@pytest.mark.parametrize("start", [[SLOTWISE], [sys.executable, "-m", "slotwise"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["solve", *POOL],
+        ["compare", *POOL],
+        ["solve", "--example", "headline", "--method", "milp"],
+        ["explain", "--example", "headline", "job5", "--method", "optimal"],
+        ["ask", "--example", "headline", "-n 2", "--method", "optimal"],
+        ["simulate", "--example", "headline", "--reservation", "optimal"],
+        ["show", "bjobs", "--example", "headline"],
+        ["generate", "--hosts", "2", "--running", "1"],
+    ],
+    ids=lambda value: value[0] if value[0] in "compare generate" else None,
+)
+def test_a_command_in_a_folder_of_traps(
+    trap: tuple[Path, Path], start: list[str], arguments: list[str]
+) -> None:
+    folder, caught = trap
+    done = subprocess.run(
+        [*start, *arguments],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert not caught.exists(), caught.read_text()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("python_path", ["", ".", "relative:"])
+def test_the_helper_takes_nothing_from_the_folder_and_works(
+    trap: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, python_path: str
+) -> None:
+    """Even where PYTHONPATH or the caller's own path would lead there."""
+    folder, caught = trap
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", python_path)
+    monkeypatch.syspath_prepend(str(folder))
+    rng = np.random.default_rng(1)
+    problem = PoolProblem.build([0, 5], [2, 4], rng.integers(1, 5, 30), rng.integers(1, 20, 30))
+    worst = np.cumsum(problem.durations) + 5
+    value = problem.value(worst)
+    with Helper(problem, worst, 1) as helper:
+        helper.wait(3.0)
+        plans = helper.plans()
+    assert not caught.exists(), caught.read_text()
+    assert plans
+    assert min(problem.value(plan) for plan in plans) < value

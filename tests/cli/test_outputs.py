@@ -1,0 +1,397 @@
+"""Outputs: what stands at the path keeps its kind, owner, mode and links; errors are one line."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+import typer
+from slotwise.cli import start
+from slotwise.cli.atomic import whole_file
+from slotwise.model.errors import InputError
+
+RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
+HEADLINE = str(sw.example("headline"))
+SWF = "; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    path = tmp_path / "small.swf"
+    path.write_text(SWF)
+    return str(path)
+
+
+#: Every option that names a file to write: the command, and what the file then has to begin with.
+WRITERS: dict[str, tuple[Callable[[str], list[str]], bytes]] = {
+    "generate": (lambda _: ["generate", "--hosts", "3", "--running", "2", "-o"], b"format: "),
+    "replay --jobs": (lambda log: ["replay", log, "--jobs"], b"job,submit"),
+    "loop --jobs": (lambda _: ["simulate", HEADLINE, "--jobs"], b"job,"),
+    "loop --cycle-log": (lambda _: ["simulate", HEADLINE, "--cycle-log"], b"{"),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request: pytest.FixtureRequest, log: str) -> tuple[list[str], bytes]:
+    make, begin = WRITERS[request.param]
+    return make(log), begin
+
+
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*RUN, *arguments], capture_output=True, text=True, timeout=60, check=False, **options
+    )
+
+
+def test_a_device_node_stays_a_device_node(tmp_path: Path, writer: tuple[list[str], bytes]) -> None:
+    """A node of our own with the numbers of the null device."""
+    node = tmp_path / "node.csv"
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        os.close(os.open(node, os.O_WRONLY))
+    except PermissionError:
+        pytest.skip("device nodes may not be made or opened here")
+    done = run(*writer[0], str(node))
+    assert (done.returncode, stat.S_ISCHR(os.lstat(node).st_mode)) == (0, True)
+    nameless = tmp_path / "node"
+    node.rename(nameless)
+    assert run(*writer[0], str(nameless)).returncode == 0
+    assert stat.S_ISCHR(os.lstat(nameless).st_mode)
+
+
+def test_a_fifo_gets_the_content(tmp_path: Path, writer: tuple[list[str], bytes]) -> None:
+    fifo = tmp_path / "pipe.csv"
+    os.mkfifo(fifo)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    assert run(*writer[0], str(fifo)).returncode == 0
+    reader.join(10)
+    assert got[0].startswith(writer[1])
+    assert stat.S_ISFIFO(os.lstat(fifo).st_mode)
+
+
+def test_a_symlink_stays_and_its_target_is_written(
+    tmp_path: Path, writer: tuple[list[str], bytes]
+) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    for name in ("there.csv", "dangling.csv"):
+        target, link = folder / name, tmp_path / f"link-{name}"
+        link.symlink_to(Path("elsewhere") / name)
+        if name == "there.csv":
+            target.write_text("before")
+        assert run(*writer[0], str(link)).returncode == 0
+        assert link.is_symlink()
+        assert target.read_bytes().startswith(writer[1])
+    assert sorted(item.name for item in folder.iterdir()) == ["dangling.csv", "there.csv"]
+
+
+def test_mode_owner_and_hard_links_stay(tmp_path: Path, writer: tuple[list[str], bytes]) -> None:
+    target, twin = tmp_path / "out.csv", tmp_path / "twin.csv"
+    target.write_text("before " * 10_000)
+    target.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(target, 12345, 54321)
+    owner = target.stat().st_uid, target.stat().st_gid
+    assert run(*writer[0], str(target)).returncode == 0
+    found = target.stat()
+    assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o640, *owner)
+    twin.hardlink_to(target)
+    target.write_text("before " * 10_000)
+    assert run(*writer[0], str(target)).returncode == 0
+    assert target.samefile(twin)
+    assert target.stat().st_nlink == 2
+    assert twin.read_bytes().startswith(writer[1])
+    assert b"before" not in twin.read_bytes()
+
+
+def test_a_new_file_has_the_mode_of_the_mask(tmp_path: Path) -> None:
+    target = tmp_path / "new.yaml"
+    before = os.umask(0o027)
+    try:
+        run("generate", "--hosts", "2", "--running", "1", "-o", str(target))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_failure_leaves_what_was_there(tmp_path: Path, linked: bool) -> None:
+    target = tmp_path / "out"
+    target.write_text("before")
+    if linked:
+        (tmp_path / "twin").hardlink_to(target)
+    names = sorted(os.listdir(tmp_path))
+    with pytest.raises(ZeroDivisionError), whole_file(target) as file:
+        print(file.write(b"after") // 0)
+    assert target.read_text() == "before"
+    assert sorted(os.listdir(tmp_path)) == names
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_that_grows_too_large_is_refused_and_the_old_one_stays(
+    tmp_path: Path, linked: bool
+) -> None:
+    """RLIMIT_FSIZE stands for a full disk: write gives an error in the middle."""
+    target = tmp_path / "out.yaml"
+    target.write_text("before")
+    if linked:
+        (tmp_path / "twin").hardlink_to(target)
+    names = sorted(os.listdir(tmp_path))
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    done = run("generate", "--hosts", "500", "-o", str(target), preexec_fn=small_files)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"slotwise: {target}: cannot be written: File too large\n"
+    assert target.read_text() == "before"
+    assert sorted(os.listdir(tmp_path)) == names
+
+
+def test_what_is_our_own_standard_output_is_not_replaced(tmp_path: Path, log: str) -> None:
+    target = tmp_path / "all.csv"
+    with target.open("ab") as file:
+        subprocess.run(
+            [*RUN, "replay", log, "--jobs", str(target)], stdout=file, check=True, timeout=60
+        )
+    text = target.read_text()
+    assert text.startswith("job,submit")
+    assert "mean_wait" in text
+
+
+@pytest.mark.parametrize("option", ["--jobs", "--cycle-log", "--checkpoint"])
+@pytest.mark.parametrize("where", ["nowhere/out.csv", "folder.csv", "loop.csv", "dangling.csv"])
+def test_a_path_that_cannot_be_written_is_refused_at_once(
+    tmp_path: Path, option: str, where: str
+) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "dangling.csv").symlink_to("nowhere/out.csv")
+    path = tmp_path / where
+    done = run("simulate", HEADLINE, option, str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"slotwise: {path}: cannot be written: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write any file")
+    target = tmp_path / "out.yaml"
+    target.touch(0o444)
+    with pytest.raises(InputError, match="Permission denied"), whole_file(target) as file:
+        file.write(b"x")
+
+
+# --- standard streams -----------------------------------------------------------------------------
+
+COMMANDS = {
+    "solve": ["solve", "--example", "headline", "--method", "greedy"],
+    "show": ["show", "bhosts", "--example", "headline"],
+    "check": ["check", HEADLINE],
+    "examples": ["examples"],
+    "schema": ["schema"],
+    "simulate": ["simulate", HEADLINE],
+    "generate": ["generate", "--hosts", "2", "--running", "1"],
+    "resreq": ["resreq", "mem>100"],
+    "help": ["--help"],
+    "version": ["--version"],
+}
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Path:
+    """A node of our own with the numbers of the device that is always full."""
+    node = tmp_path / "full"
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        with node.open("wb", buffering=0) as file:
+            try:
+                file.write(b"x")
+            except OSError:
+                return node
+    except PermissionError:
+        pass
+    pytest.skip("a full device may not be made or opened here")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_full_disk_behind_standard_output(full: Path, command: str) -> None:
+    with full.open("wb") as file:
+        done = subprocess.run(
+            [*RUN, *COMMANDS[command]],
+            stdout=file,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.stderr == "slotwise: <stdout>: No space left on device\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_closed_standard_output(command: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *RUN, *COMMANDS[command]],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stderr == "slotwise: <stdout>: Bad file descriptor\n"
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_reader_that_has_gone(command: str) -> None:
+    source, target = os.pipe()
+    os.close(source)
+    done = subprocess.run(
+        [*RUN, *COMMANDS[command]],
+        stdout=target,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    os.close(target)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize("how", ["closed", "full", "gone"])
+def test_messages_that_nobody_can_read_do_not_spoil_the_answer(
+    tmp_path: Path, how: str, request: pytest.FixtureRequest
+) -> None:
+    log = tmp_path / "two.swf"
+    log.write_text(SWF + "nonsense\n")
+    out = tmp_path / "out.csv"
+    arguments = ["replay", str(log), "--keep-going", "--jobs", str(out)]
+    if how == "closed":
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" 2>&-', "sh", *RUN, *arguments],
+            stdout=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    elif how == "gone":
+        source, target = os.pipe()
+        os.close(source)
+        done = subprocess.run([*RUN, *arguments], stdout=subprocess.PIPE, stderr=target, timeout=60)
+        os.close(target)
+    else:
+        with request.getfixturevalue("full").open("wb") as file:
+            done = subprocess.run(
+                [*RUN, *arguments], stdout=subprocess.PIPE, stderr=file, timeout=60, check=False
+            )
+        assert (done.returncode, done.stdout) == (2, b"")
+        return
+    assert done.returncode == 0
+    assert b"mean_wait" in done.stdout
+    assert out.read_text().startswith("job,submit")
+
+
+def test_bad_input_with_closed_messages_is_exit_2(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", *RUN, "solve", str(tmp_path / "none")],
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_closed_standard_input() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *RUN, "check", "-"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "slotwise: <stdin>: cannot be read: Bad file descriptor\n"
+
+
+def test_a_character_that_the_terminal_cannot_show_is_escaped() -> None:
+    done = run(
+        "explain", "--example", "headline", "job5", env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "job5" in done.stdout
+
+
+# --- signals --------------------------------------------------------------------------------------
+
+
+def _when_python_listens(process: subprocess.Popen[bytes]) -> None:
+    """Until the interpreter has taken SIGINT: before that the kernel ends it, without a word."""
+    while process.poll() is None:
+        for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+            name, _, mask = line.partition(":")
+            if name == "SigCgt" and int(mask, 16) >> (signal.SIGINT - 1) & 1:
+                return
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.04, 0.06, 0.1, 0.2, 0.3])
+def test_ctrl_c_at_the_start_is_130_and_one_line(tmp_path: Path, delay: float) -> None:
+    """As installed from a wheel: -S leaves out what an editable installation loads before us."""
+    (tmp_path / "slotwise").symlink_to(Path(start.__file__).parents[1])
+    packages = Path(typer.__file__).parents[1]
+    process = subprocess.Popen(
+        [sys.executable, "-S", *RUN[1:], "solve", "--example", "headline"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{packages}"},
+    )
+    _when_python_listens(process)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    if process.returncode in (0, 3):  # it was quicker, or the search had begun
+        assert out
+        return
+    assert err.decode() == "slotwise: stopped before there was an answer\n"
+    assert process.returncode == 130
+
+
+def test_sigterm_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+    """The reader of a FIFO never comes: the command waits with its output, then is ended."""
+    script = (
+        "import os, sys, time, signal\n"
+        "from pathlib import Path\n"
+        "import slotwise.cli.generate as g\n"
+        "def slow(instance, output):\n"
+        "    from slotwise.cli.atomic import whole_file\n"
+        "    with whole_file(output) as file:\n"
+        "        file.write(b'half')\n"
+        "        file.flush()\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(60)\n"
+        "g.write_instance = slow\n"
+        "from slotwise.cli.main import main\n"
+        "main()\n"
+    )
+    target = tmp_path / "out.yaml"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "generate", "--hosts", "2", "-o", str(target)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, "")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,263 @@
+"""Checkpoints of both engines: damage is refused, and a killed run goes on to the same bytes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loop_workloads import workloads
+from slotwise.cli.checkpointing import Checkpoints
+from slotwise.model.errors import InputError
+from slotwise.model.formats.checkpoint import read_checkpoint, seal, unseal
+from slotwise.model.instance import Instance
+from slotwise.model.workload import Workload
+from slotwise.solver.loop.checkpoints import load, save
+from slotwise.solver.loop.simulation import Session
+from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.replay import POLICIES, Checkpoint, Replay
+
+quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
+
+
+def some_log(count: int = 12, seed: int = 1) -> Workload:
+    rng = random.Random(seed)
+    requests = [rng.randint(1, 50) for _ in range(count)]
+    return Workload.of(
+        sorted(rng.randint(0, 60) for _ in range(count)),
+        [rng.randint(1, request) for request in requests],
+        requests,
+        [rng.randint(1, 4) for _ in range(count)],
+        max_procs=5,
+    )
+
+
+@cache
+def loop_text() -> str:
+    instance = sw.load(sw.example("headline"))
+    session = Session(instance, settings_for(instance, reservation="time-based"), keep_log=True)
+    session.begin()
+    for _ in range(3):
+        session.advance()
+    return save(session)
+
+
+@cache
+def replay_text(policy: str) -> str:
+    session = Replay(some_log(), policy)
+    session.advance(9)
+    return session.checkpoint().to_json()
+
+
+def refused(data: bytes, engine: str, path: Path) -> str:
+    """The one line with which a damaged file is refused."""
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        resumed(engine, path)
+    line = str(caught.value)
+    assert "\n" not in line
+    assert line.startswith(f"{path}: ")
+    return line
+
+
+def resumed(engine: str, path: Path) -> Session | Replay:
+    text = read_checkpoint(path)
+    if engine == "loop":
+        return load(text, sw.load(sw.example("headline")), source=str(path))
+    return Replay.resume(some_log(), Checkpoint.from_json(text, str(path)), str(path))
+
+
+def texts() -> list[tuple[str, str]]:
+    return [("loop", loop_text()), *(("replay", replay_text(policy)) for policy in POLICIES)]
+
+
+def test_every_flipped_bit_of_a_whole_file_is_refused() -> None:
+    """The unsealing alone, for it is what stands before everything else."""
+    text = replay_text("easy")
+    data = text.encode()
+    assert unseal(text, "replay")
+    accepted = []
+    for place in range(len(data)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[place] ^= 1 << bit
+            try:
+                unseal(changed.decode(), "replay")
+            except (InputError, UnicodeDecodeError):
+                continue
+            accepted.append((place, bit))
+    assert accepted == []
+
+
+@pytest.mark.parametrize("number", range(1 + len(POLICIES)))
+def test_flips_cuts_and_additions_are_refused_in_one_line(tmp_path: Path, number: int) -> None:
+    engine, text = texts()[number]
+    data, path, rng = text.encode(), tmp_path / "point.json", random.Random(number)
+    for _ in range(60):
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        refused(bytes(changed), engine, path)
+    for _ in range(20):
+        refused(data[: rng.randrange(len(data))], engine, path)
+        at = rng.randrange(len(data))
+        refused(data[:at] + data[at + rng.randint(1, 40) :], engine, path)
+    for wrong in (
+        data[:-1],
+        data + b"\n",
+        data + b" ",
+        b" " + data,
+        data.replace(b'"', b' "', 1),
+        data.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + data,
+        b"",
+        b"[" * 100_000,
+        b'{"format":"slotwise-checkpoint"}',
+        data[:1000] + b"\xff" + data[1000:],
+    ):
+        refused(wrong, engine, path)
+
+
+def test_a_checkpoint_of_the_other_engine_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "point.json"
+    assert "of a replay, not of the scheduler loop" in refused(
+        replay_text("easy").encode(), "loop", path
+    )
+    assert "of the scheduler loop, not of a replay" in refused(loop_text().encode(), "replay", path)
+
+
+@quick
+@given(st.data())
+def test_content_that_was_sealed_but_makes_no_sense_is_refused_or_goes_on(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Somebody computed the checksum: never a traceback."""
+    engine = data.draw(st.sampled_from(["loop", "replay"]))
+    content = unseal(loop_text() if engine == "loop" else replay_text("conservative"), engine)
+    value = st.sampled_from([None, -1, 10**30, 1.5, "x", [], {}, [[1]], [1, 2, 3, 4], True])
+    holder = content if engine == "loop" else content["state"]
+    key = data.draw(st.sampled_from(sorted(holder)))
+    holder[key] = data.draw(value)
+    path = tmp_path_factory.getbasetemp() / "sealed.json"
+    path.write_text(seal(engine, content))
+    said = ""
+    try:
+        resumed(engine, path)
+    except InputError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+@quick
+@given(workloads(), st.integers(0, 5))
+def test_sealing_loses_nothing(instance: Instance, steps: int) -> None:
+    session = Session(instance, settings_for(instance), keep_log=True)
+    session.begin()
+    for _ in range(steps):
+        session.advance()
+    text = save(session)
+    assert seal("loop", unseal(text, "loop")) == text
+    assert save(load(text, instance)) == text
+
+
+# --- every so often -------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path) -> None:
+    now = 0.0
+    path = tmp_path / "point"
+    points = Checkpoints(path, 60.0, clock=lambda: now)
+    written = []
+    for second in range(0, 300, 7):
+        now = float(second)
+        points.when_due(lambda: str(second))  # noqa: B023
+        if path.exists() and (not written or written[-1] != path.read_text()):
+            written.append(path.read_text())
+    assert written == ["63", "126", "189", "252"]
+
+
+@pytest.mark.parametrize("every", ["0", "soon", "-5", "0s", "nan", "inf", ""])
+def test_intervals_that_make_no_sense(tmp_path: Path, every: str) -> None:
+    with pytest.raises(InputError, match="--checkpoint-every"):
+        Checkpoints.of(tmp_path / "point", every)
+    with pytest.raises(InputError, match="needs --checkpoint"):
+        Checkpoints.of(None, "60s")
+
+
+def files(tmp_path: Path) -> dict[str, list[str]]:
+    """A run of a few seconds for each engine."""
+    log = tmp_path / "log.swf"
+    rng = random.Random(7)
+    submit, lines = 0, ["; MaxProcs: 64"]
+    for number in range(1, 401):
+        submit += rng.randint(0, 120)
+        request = rng.randint(60, 9000)
+        lines.append(
+            f"{number} {submit} -1 {rng.randint(1, request)} {rng.randint(1, 40)} -1 -1 "
+            f"{rng.randint(1, 40)} {request} -1 1 {rng.randint(1, 9)} 1 -1 1 -1 -1 -1"
+        )
+    log.write_text("\n".join(lines) + "\n")
+    return {
+        "replan": ["replay", str(log), "--policy", "replan"],
+        "easy": ["replay", str(log), "--policy", "easy"],
+        "time-based": ["simulate", str(log), "--hosts", "8", "--reservation", "time-based"],
+        "greedy": ["simulate", str(log), "--hosts", "4", "--reservation", "greedy", "--cycle", "0"],
+    }
+
+
+def outcome(command: list[str], folder: Path, kills: int, rng: random.Random) -> dict[str, bytes]:
+    """What a run leaves that is killed at random instants and started again so many times."""
+    folder.mkdir()
+    point, jobs = folder / "point.json", folder / "jobs.csv"
+    options = ["--jobs", str(jobs), "--format", "json"]
+    if "--hosts" in command:
+        options += ["--cycle-log", str(folder / "cycles.jsonl")]
+    options += ["--checkpoint", str(point), "--checkpoint-every", "0.2"]
+    while True:
+        resume = ["--resume", str(point)] if point.exists() else []
+        run = subprocess.Popen(
+            [*RUN, *command, *options, *resume], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        if kills:
+            kills -= 1
+            time.sleep(rng.uniform(0.2, 2.5))
+            run.send_signal(signal.SIGKILL)
+        out, err = run.communicate(timeout=300)
+        if run.returncode == -signal.SIGKILL:
+            continue
+        assert run.returncode == 0, err.decode()
+        if kills:
+            continue  # it was through before the kill: once more from its last checkpoint
+        found = {"stdout": out} | {
+            path.name: path.read_bytes()
+            for path in folder.iterdir()
+            if path.suffix in (".csv", ".jsonl")
+        }
+        assert len(found) == (3 if "--hosts" in command else 2)
+        return found
+
+
+@pytest.mark.parametrize("name", ["replan", "time-based"])
+def test_three_kills_change_nothing(tmp_path: Path, name: str) -> None:
+    command = files(tmp_path)[name]
+    rng = random.Random(1)
+    whole = outcome(command, tmp_path / "whole", 0, rng)
+    assert outcome(command, tmp_path / "killed", 3, rng) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["replan", "easy", "time-based", "greedy"])
+def test_twenty_five_kills_at_random_instants_change_nothing(tmp_path: Path, name: str) -> None:
+    """A hundred in all: a resumed run equals an undisturbed one, byte by byte."""
+    command = files(tmp_path)[name]
+    rng = random.Random(name)
+    whole = outcome(command, tmp_path / "whole", 0, rng)
+    assert outcome(command, tmp_path / "killed", 25, rng) == whole

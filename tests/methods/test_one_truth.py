@@ -1,0 +1,349 @@
+"""One truth: plan, loop, comparison and views give the same answer to the same question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import slotwise as sw
+from loop_lab import HOUR, MINUTE, cluster, host, job, running
+from loop_lab import instance as small
+from slotwise.model.cluster import SharedResource, Thresholds
+from slotwise.model.fairshare import HostPartition
+from slotwise.model.instance import AdvanceReservation, Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.advice.compare import compare
+from slotwise.solver.loop.run_on import run_on
+from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.planning import plan
+
+RESERVE = Queue("q", slot_reserve=1000)
+METHODS = ("greedy", "time-based", "optimal")
+
+
+def start(problem: Instance, method: str, name: str, **more: Any) -> int | None:
+    """The planned start of a job, None where it has none."""
+    found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}), **more)
+    item = found.get(name)
+    return None if item is None else item.start
+
+
+def in_loop(problem: Instance, method: str, **more: Any) -> dict[str, int]:
+    top = max(1, len(problem.pending))
+    return simulate(problem, reservation=method, **{"top": top, "cycle": 0, **more}).starts
+
+
+# --- REALLY is the loop ---------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-18", "GRD-04")
+def test_really_knows_backfill() -> None:
+    problem = small(
+        host("A", 4),
+        queues=(replace(RESERVE, backfill=True),),
+        running=(running("r", {"A": 2}, 240),),
+        pending=(job("big", 4, minutes=240), job("small", 2, minutes=60)),
+    )
+    found = {row.job: row for row in compare(problem, effort=5)}
+    assert (found["small"].greedy_start, found["small"].gain) == (0, 0)
+    assert found["big"].greedy_start == 4 * HOUR
+
+
+@pytest.mark.behaviour("GRD-04")
+@pytest.mark.parametrize(
+    ("example", "starts"),
+    [
+        ("slot-limits", {"job5": 0, "job6": 0}),
+        ("memory-phases", {"job2": 600, "job3": 1500}),
+        ("memory-backfill", {"job4": 18000}),
+        ("memory-backfill-parallel", {"job5": 0}),
+        ("backfill", {"job3": 0}),
+    ],
+)
+def test_really_of_the_examples(example: str, starts: dict[str, int]) -> None:
+    problem = sw.load(sw.example(example))
+    found = run_on(problem, "greedy")
+    assert {name: found[name] - problem.now for name in starts} == starts
+
+
+def test_really_of_a_recorded_queue() -> None:
+    problem = sw.load(sw.example("kth-sp2-queue-10"))
+    assert sum(run_on(problem, "greedy").values()) == 284_690
+
+
+def test_a_comparison_names_its_baseline_and_can_show_what_each_method_gives() -> None:
+    problem = sw.load(sw.example("backfill"))
+    found = compare(problem, effort=5, really=True)
+    for row in found:
+        assert row.time_based_start == run_on(problem, "time-based")[row.job]
+        assert row.optimal_start == run_on(problem, "optimal")[row.job]
+    assert "time_based_start" not in compare(problem, effort=5).to_records()[0]
+
+
+# --- greedy ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("GRD-01", "GRD-03")
+def test_greedy_holds_no_more_of_a_host_than_a_block() -> None:
+    problem = small(
+        host("h1", 4),
+        host("h2", 4),
+        queues=(RESERVE,),
+        running=(running("r", {"h1": 4}, 60),),
+        pending=(
+            job("wide", 2, "span[ptile=1]", minutes=60),
+            job("small", 3, "span[hosts=1]", minutes=600),
+        ),
+    )
+    found = plan(problem, "greedy")
+    assert found["wide"].reserved == {"h2": 1}
+    assert (found["wide"].estimate, found["small"].start) == (HOUR, 0)
+
+
+@pytest.mark.behaviour("MEM-08")
+def test_greedy_and_the_fallback_hold_nothing_while_a_licence_is_short() -> None:
+    shared = SharedResource("lic", 1.0)
+    lic = "rusage[lic=1]"
+    problem = small(
+        cluster=cluster(host("A", 3), shared=(shared,)),
+        queues=(Queue("q", resource_reserve=1000),),
+        running=(running("r", {"A": 1}, 300, res_req=(lic,)),),
+        pending=(job("p1", 2, lic, minutes=60), job("p2", 2, minutes=60)),
+    )
+    found = plan(problem, "greedy")
+    assert (found["p1"].reserved, found["p2"].start) == ({}, 0)
+    endless = replace(problem, running=(running("r", {"A": 1}, None, res_req=(lic,)),))
+    fallback = plan(endless, "time-based")
+    assert "p1" not in fallback
+    assert fallback["p2"].start == 0
+
+
+@pytest.mark.behaviour("TBR-10", "GRD-01")
+@pytest.mark.parametrize("limits", [{"user_slots": 4}, {"queue_slots": 4}])
+def test_greedy_holds_only_what_limits_leave(limits: dict[str, int]) -> None:
+    problem = small(
+        host("A", 3),
+        host("B", 2),
+        queues=(replace(RESERVE, **limits),),
+        running=(running("r", {"B": 2}, 60),),
+        pending=(job("p", 4, minutes=60),),
+    )
+    assert sum(plan(problem, "greedy")["p"].reserved.values()) == 2
+
+
+def test_on_a_full_cluster_there_is_no_slot_to_hold_and_no_estimate_anywhere() -> None:
+    problem = small(
+        host("A", 4),
+        queues=(RESERVE,),
+        running=(running("r", {"A": 4}, 120),),
+        pending=(job("p", 2, minutes=60),),
+    )
+    (row,) = compare(problem, effort=5)
+    assert (row.greedy_estimate, row.greedy_start) == (None, 2 * HOUR)
+    seen = snapshot_of(problem, after_cycle=True).waiting["p"]
+    assert (dict(seen.slots), seen.estimate) == ({}, None)
+
+
+# --- time-based -----------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("TBR-18", "TBR-04")
+@pytest.mark.parametrize(("backfill", "expected"), [(True, 0), (False, 3 * HOUR)])
+def test_held_slots_are_for_backfill_queues_only_in_plan_and_loop(
+    backfill: bool, expected: int
+) -> None:
+    problem = small(
+        host("A", 4),
+        queues=(Queue("q", backfill=backfill),),
+        running=(running("r", {"A": 2}, 120),),
+        pending=(job("big", 4, minutes=60), job("small", 2, minutes=60)),
+    )
+    assert start(problem, "time-based", "small") == expected
+    assert in_loop(problem, "time-based")["small"] == expected
+    assert start(problem, "optimal", "small") == 0
+    needs = plan(problem, "optimal", effort=5)["small"].needs_backfill
+    assert needs == ("" if backfill else "q")
+    bound = plan(problem, "optimal", effort=5, as_lsf=True)
+    assert bound["small"].start == expected
+    assert bound["small"].proved is backfill
+
+
+@pytest.mark.behaviour("TBR-10")
+def test_a_limit_that_is_full_keeps_a_reservation_from_holding() -> None:
+    problem = small(
+        host("A", 8),
+        queues=(Queue("q", 2, host_slots=4), Queue("z", 1)),
+        running=(running("j1", {"A": 4}, 60),),
+        pending=(job("p", 4, minutes=60), job("x", 4, minutes=120, queue="z")),
+    )
+    assert in_loop(problem, "time-based")["x"] == 0
+    assert start(problem, "time-based", "x") == 0
+
+
+def two_partitions() -> Instance:
+    parts = (
+        HostPartition("A", ("a1", "a2"), (("default", 1),)),
+        HostPartition("B", ("b1", "b2"), (("default", 1),)),
+    )
+    return small(
+        *(host(name, 4) for name in ("a1", "a2", "b1", "b2")),
+        running=(
+            running("ra", {"a1": 4, "a2": 4}, 150),
+            running("rb", {"b1": 4, "b2": 4}, 90),
+        ),
+        pending=(job("p", 8, minutes=60),),
+        partitions=parts,
+        params=Params(time_reserve_numjobs=1),
+    )
+
+
+@pytest.mark.behaviour("TBR-12", "FSH-08")
+def test_n_counts_jobs_and_no_plan_mixes_partitions() -> None:
+    problem = two_partitions()
+    assert simulate(problem, cycle=0)["p"].start == 5400
+    for method in ("time-based", "optimal"):
+        found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}))["p"]
+        assert (found.start, set(found.allocation)) == (5400, {"b1", "b2"})
+
+
+@pytest.mark.behaviour("FSH-08")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_job_without_a_share_has_no_start(method: str) -> None:
+    parts = (HostPartition("P", ("A",), (("u1", 1),)),)
+    problem = small(host("A", 4), pending=(job("p", 1, user="root"),), partitions=parts)
+    found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}))
+    assert "p" not in found
+    assert "share" in found.unplaced[0].reason
+    assert "p" not in simulate(problem).starts
+
+
+def test_a_job_that_starts_now_takes_what_the_loop_gives_it() -> None:
+    problem = small(
+        host("A", 60),
+        pending=(job("p1", 11, max_slots=60, minutes=60), job("p2", 10, minutes=60)),
+    )
+    found = plan(problem, "time-based")
+    assert sum(found["p1"].allocation.values()) == 60
+    assert (found["p1"].start, found["p2"].start) == (0, HOUR)
+    assert run_on(problem, "greedy")["p2"] == HOUR
+    # The joint plan fills the range with what it leaves free, and so does the loop under it.
+    joint = plan(problem, "optimal", effort=5)
+    assert [sum(joint[name].allocation.values()) for name in ("p1", "p2")] == [50, 10]
+    assert run_on(problem, "optimal") == {"p1": 0, "p2": 0}
+
+
+# --- the rule book --------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("RSV-11")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_host_beyond_loadsched_takes_no_job_and_no_start_is_known(method: str) -> None:
+    limits = Thresholds(sched={"r1m": 0.7}, stop={"r1m": 2.0})
+    problem = small(
+        host("A", 4, load={"r1m": 3.0}),
+        queues=(Queue("q", thresholds=limits),),
+        pending=(job("p", 1, minutes=60),),
+    )
+    found = plan(problem, method, **({"effort": 5} if method == "optimal" else {}))
+    assert found.get("p") is None or found["p"].start is None
+    text = " ".join([*found.notes, *(item.reason for item in found.unplaced)])
+    assert "load" in text
+    assert "p" not in simulate(problem).starts
+
+
+@pytest.mark.behaviour("RSV-01")
+@pytest.mark.parametrize("asks", ["rusage[mem=401]", "select[mem>700]"])
+@pytest.mark.parametrize("method", METHODS)
+def test_reported_memory_counts(method: str, asks: str) -> None:
+    problem = small(host("A", 4, mem=1000, load={"mem": 150.0}), pending=(job("p", 1, asks),))
+    assert start(problem, method, "p") != 0
+    assert "p" not in simulate(problem).starts
+
+
+@pytest.mark.behaviour("RSV-01", "MEM-01")
+def test_a_job_holds_the_memory_that_is_reported() -> None:
+    problem = small(
+        host("A", 4, mem=1000, load={"mem": 300.0}), pending=(job("p", 1, "rusage[mem=400]"),)
+    )
+    assert dict(snapshot_of(problem, after_cycle=True).waiting["p"].memory) == {}
+    greedy = simulate(problem, reservation="greedy", keep_log=True, until=60)
+    (held,) = greedy.log[0]["reservations"]
+    assert held["memory"] == {"A": 300.0}
+    assert start(problem, "optimal", "p") is None
+
+
+@pytest.mark.behaviour("RSV-11")
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_below_loadsched_closes_a_host(method: str) -> None:
+    limits = Thresholds(sched={"mem": 40.0})
+    problem = small(
+        host("A", 4, mem=1000, load={"mem": 30.0}),
+        queues=(Queue("q", thresholds=limits),),
+        pending=(job("p", 1, minutes=10),),
+    )
+    assert start(problem, method, "p") is None
+
+
+@pytest.mark.behaviour("TBR-19")
+def test_the_optimal_loop_plans_with_advance_reservations() -> None:
+    kept = AdvanceReservation("kept", HOUR, 3 * HOUR, {"A": 4})
+    problem = small(
+        host("A", 4),
+        pending=(job("long", 4, minutes=120), job("short", 4, minutes=60)),
+        advance_reservations=(kept,),
+    )
+    result = simulate(problem, reservation="optimal")
+    assert (result["long"].start, result["short"].start) == (3 * HOUR, 0)
+    assert result["long"].estimate == 3 * HOUR
+    solved = plan(problem, "optimal", effort=5)
+    assert (solved["long"].start, solved["short"].start) == (3 * HOUR, 0)
+
+
+@pytest.mark.behaviour("LOP-06")
+def test_preemptable_alone_lets_the_named_queue_preempt() -> None:
+    problem = small(
+        host("A", 4),
+        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
+        running=(running("r", {"A": 4}, 60, queue="lo"),),
+        pending=(job("p", 4, minutes=60, queue="hi"),),
+    )
+    assert simulate(problem)["p"].start == 0
+    (row,) = compare(problem, effort=5)
+    assert (row.greedy_start, row.optimal, row.proved) == (0, HOUR, False)
+    assert any("preemption" in note for note in plan(problem, "optimal", effort=5).notes)
+    assert any("preemption" in note for note in plan(problem, "time-based").notes)
+
+
+@pytest.mark.behaviour("TBR-16")
+def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
+    busy = RunningJob(Job("r", 1, queue="q", run_limit=HOUR), -30, {"A": 1})
+    problem = small(
+        host("A", 4),
+        running=(busy,),
+        pending=(job("p", 1, minutes=10),),
+        params=Params(job_accept_interval=2),
+    )
+    found = plan(problem, "optimal", effort=5)["p"]
+    assert found.start == 90
+    assert in_loop(problem, "greedy")["p"] == 90
+
+
+def test_slots_that_backfill_borrows_count_once() -> None:
+    """While short has the two held slots, big holds no others for them."""
+    problem = small(
+        host("A", 4),
+        host("B", 2),
+        queues=(replace(RESERVE, backfill=True),),
+        running=(running("r", {"A": 2}, 60),),
+        pending=(
+            job("big", 4, "span[hosts=1]", minutes=60),
+            job("short", 2, minutes=30, hosts=()),
+        ),
+    )
+    result = simulate(problem, reservation="time-based")
+    assert (result["big"].start, result["short"].start) == (HOUR, 0)
+    assert result["short"].end == 30 * MINUTE

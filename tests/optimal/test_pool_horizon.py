@@ -1,0 +1,147 @@
+"""Nothing is as long as the horizon in seconds, and what replaces that says the same."""
+
+from __future__ import annotations
+
+import tracemalloc
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pool_problems import brute_force, pool_problems
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.solver.optimal.pool import PoolProblem, domains, optimise, price_table
+from slotwise.solver.optimal.pool.domains import achievable_starts
+from slotwise.solver.optimal.pool.price_table import InstantGrid
+from slotwise.solver.optimal.pool.problem import MOST_COST
+from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
+
+DAY = 86400
+MB = 1 << 20
+
+
+def one_host(slots: int, *jobs: tuple[int, int]) -> Instance:
+    pending = tuple(Job(str(n), size, run_limit=run) for n, (size, run) in enumerate(jobs, 1))
+    return Instance(Cluster((Host("h", slots),)), pending=pending)
+
+
+def peak_of(instance: Instance, objective: str, method: str = "optimal") -> float:
+    """Megabytes of arrays while planning; the plan has to be valid and complete."""
+    tracemalloc.start()
+    try:
+        found = plan(instance, method, objective=objective, time_limit=6)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert validate(instance, found) == []
+    assert len(found.reservations) == len(instance.pending)
+    return peak / MB
+
+
+@pytest.mark.parametrize("objective", ["slowdown", "total-start", "makespan", "weighted"])
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        [(39, 10), (47, 30 * DAY), (30, 3600)],
+        [(39, 1), (47, 3650 * DAY), (30, 3600), (20, 7)],
+        [(64, 10**11), (64, 10), (64, 3)],
+    ],
+)
+def test_short_and_long_jobs_together(jobs: list[tuple[int, int]], objective: str) -> None:
+    assert peak_of(one_host(64, *jobs), objective) < 150
+
+
+def test_the_slowdown_of_short_and_long_jobs() -> None:
+    found = plan(one_host(64, (39, 10), (47, 30 * DAY), (30, 3600)), objective="slowdown")
+    assert found.status == "optimal"
+    assert [item.start for item in found] == [0, 3610, 10]
+    waits = [0 / 10, 3610 / (30 * DAY), 10 / 3600]
+    assert found.value == found.bound == pytest.approx(1 + sum(waits) / 3, rel=1e-15)
+
+
+def test_many_jobs_of_many_weeks() -> None:
+    random = Random(3)
+    jobs = [(random.randint(1, 64), random.randint(1, 60 * DAY)) for _ in range(40)]
+    assert peak_of(one_host(64, *jobs), "slowdown") < 500
+
+
+@given(pool_problems(), st.integers(0, 60), st.integers(1, 40))
+def test_listed_starts_are_the_marked_ones(problem: PoolProblem, horizon: int, limit: int) -> None:
+    marked = achievable_starts(problem, horizon, limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domains, "MARKED", -1)
+        listed = achievable_starts(problem, horizon, limit)
+    assert (marked is None) == (listed is None)
+    if marked is not None and listed is not None:
+        assert marked.tolist() == listed.tolist()
+
+
+def test_starts_up_to_any_horizon() -> None:
+    problem = PoolProblem.build([0], [4], [1, 2, 3], [10, 10**12, 7])
+    every = achievable_starts(problem, 10**15, 100)
+    assert every is not None
+    sums = {a + b + c for a in (0, 10) for b in (0, 10**12) for c in (0, 7)}
+    assert every.tolist() == sorted(sums)
+    assert achievable_starts(problem, 10**15, len(sums) - 1) is None
+
+
+@given(
+    st.lists(st.integers(0, 300), min_size=1, max_size=20),
+    st.lists(st.integers(0, 900), min_size=1, max_size=30),
+    st.integers(0, 500),
+)
+def test_searched_instants_are_the_tabulated_ones(
+    starts: list[int], seconds: list[int], end: int
+) -> None:
+    grid = InstantGrid.of([np.unique(starts)], end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(price_table, "TABULATED", 0)
+        searched = InstantGrid.of([np.unique(starts)], end)
+    asked = np.array(seconds, dtype=np.int32)
+    for name in ("before", "after", "exact"):
+        one, other = getattr(grid, name)(asked), getattr(searched, name)(asked)
+        assert one.dtype == other.dtype == np.int32
+        assert one.tolist() == other.tolist()
+    last = int(grid.instants[-1])
+    inside = [min(second, last) for second in seconds]
+    assert grid.instants[grid.before(asked)].tolist() == [
+        max(instant for instant in grid.instants.tolist() if instant <= second) for second in inside
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(pool_problems(most_jobs=5, falling=False))
+def test_without_any_table_the_optimum_is_the_same(problem: PoolProblem) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domains, "MARKED", -1)
+        patch.setattr(price_table, "TABULATED", 0)
+        result = optimise(problem, effort=300)
+    assert result.bound == result.value == brute_force(problem)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pool_problems(most_jobs=4), st.integers(20, 50))
+def test_weights_of_many_bits_lose_none(problem: PoolProblem, bits: int) -> None:
+    """The optimum of weights times two to the n is two to the n times the optimum."""
+    heavy = PoolProblem.build(
+        problem.times,
+        problem.free,
+        problem.sizes,
+        problem.durations,
+        earliest=problem.earliest,
+        weights=problem.weights << bits,
+        due=problem.due,
+    )
+    if heavy.dearest > MOST_COST:
+        return
+    result = optimise(heavy, effort=300)
+    assert result.bound == result.value == brute_force(problem) << bits
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="use weights of fewer digits"):
+        PoolProblem.build([0], [1], [1, 1], [10**6, 10**6], weights=[1 << 45, 1])

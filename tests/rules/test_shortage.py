@@ -1,0 +1,48 @@
+"""Reasons as data: numbers that change with the instant are numbers, not pieces of a text."""
+
+from __future__ import annotations
+
+import slotwise as sw
+from loop_lab import host, instance, job, running
+from slotwise.model.limits import Limit
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.shortage import Reason, find_shortage, over
+
+
+def test_reasons_of_one_kind_differ_in_numbers_alone() -> None:
+    first, second = Reason("needs 4, has ", 1), Reason("needs 4, has ", 3)
+    assert first.kind == second.kind
+    assert first.kind != Reason("needs 5, has ", 1).kind
+    assert over([first, second, first]) == "needs 4, has 1 to 3"
+    assert over([first, first]) == str(first) == "needs 4, has 1"
+
+
+def test_fractions_and_large_numbers_are_written_out() -> None:
+    amounts = [Reason("has ", 0.5, " of mem"), Reason("has ", 1234567.0, " of mem")]
+    assert over(amounts) == "has 0.5 to 1234567 of mem"
+
+
+def test_joined_reasons_keep_their_numbers() -> None:
+    both = [Reason.joined([Reason("has ", n), Reason("lacks ", 9 - n, " MB")]) for n in (2, 5)]
+    assert over(both) == "has 2 to 5; lacks 4 to 7 MB"
+
+
+def test_a_number_in_a_name_is_no_number_that_changes() -> None:
+    """A limit whose name reads like a reason: it stays as it is in every reason."""
+    limits = (Limit("has 7", {"slots": 2}),)
+    problem = instance(host("A", 8), limits=limits, pending=(job("j", 3, minutes=5),))
+    planning = PlanningProblem.of(problem)
+    found = find_shortage(planning, planning.demands[0], planning.base, 0)
+    assert found.parts == ("needs 3 slots under limit has 7 (slots), which leaves ", 2)
+
+
+def test_explain_puts_instants_of_one_reason_together() -> None:
+    """Slots come back one job at a time: one obstacle, with the range of what is free."""
+    problem = instance(
+        host("A", 4),
+        running=tuple(running(f"r{n}", {"A": 1}, 10 * n) for n in (1, 2, 3, 4)),
+        pending=(job("j", 4, minutes=5),),
+    )
+    (obstacle,) = sw.explain(problem, "j").obstacles
+    assert obstacle.reason == "needs 4 free slots, has 0 to 3"
+    assert (obstacle.first, obstacle.until, obstacle.instants) == (0, 2400, 4)

@@ -1,0 +1,208 @@
+"""The house rules as tests: imports without circles and only downward, one name one class."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PRODUCT = ("model", "solver", "cli", "instances")
+
+
+@lru_cache
+def sources() -> dict[str, Path]:
+    """Every module of the product by its dotted name below the package."""
+    found = {"": ROOT / "__init__.py", "__main__": ROOT / "__main__.py"}
+    for folder in PRODUCT:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@lru_cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(sources()[module].read_text(encoding="utf-8"))
+
+
+@lru_cache
+def imports(module: str) -> tuple[tuple[str, str], ...]:
+    """(module, name) of everything a module imports from the product, anywhere in its text:
+    at its top, for types only, or inside a function. A module imported whole has no name."""
+    found = []
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.Import):
+            names = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                path = sources()[module]
+                package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+                parts = ["slotwise", *package.split(".")] if package else ["slotwise"]
+                up = parts[: len(parts) - node.level + 1]
+                base = ".".join((*up, *([base] if base else [])))
+            names = [(base, alias.name) for alias in node.names]
+        else:
+            continue
+        for target, name in names:
+            if target != "slotwise" and not target.startswith("slotwise."):
+                continue
+            inside = target.removeprefix("slotwise").removeprefix(".")
+            whole = f"{inside}.{name}".strip(".")
+            if name and whole in sources():
+                found.append((whole, ""))
+            elif inside in sources():
+                found.append((inside, name))
+    return tuple(found)
+
+
+#: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
+ROOMS = (
+    "solver.availability",
+    "solver.placement",
+    "solver.resolve",
+    "solver.fairshare",
+    "solver.rules",
+    "solver.problem",
+    "solver.shortage",
+    "solver.pending_reasons",
+    "solver.world",
+    "solver.optimal",
+    "solver.milp",
+    "solver.methods",
+    "solver.loop",
+    "solver.replay",
+    "solver.exact",
+    "solver.planning",
+    "solver.advice",
+)
+#: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
+MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.lsf_state")
+#: The judge: it knows the model and nothing of the solvers.
+JUDGE = ("solver.validation", "solver.validate")
+#: Where plans come before the judge: of the product it knows the model and the judge alone.
+COURT = "solver.certify"
+
+#: A file and a function should be read at one sitting.
+LONGEST_FILE = 500
+LONGEST_FUNCTION = 60
+
+
+def graph() -> dict[str, set[str]]:
+    return {module: {target for target, _ in imports(module)} - {module} for module in sources()}
+
+
+def circles(edges: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Sets of modules that reach each other (strongly connected, more than one)."""
+    reached: dict[str, set[str]] = {}
+    for module in edges:
+        found: set[str] = set()
+        waiting = [module]
+        while waiting:
+            more = edges.get(waiting.pop(), set()) - found
+            found |= more
+            waiting += more
+        reached[module] = found
+    return {
+        frozenset(other for other in reached[module] if module in reached.get(other, ()))
+        for module in edges
+        if module in reached[module]
+    }
+
+
+def room(module: str, rooms: tuple[str, ...]) -> str:
+    """The room of a module, "" if it is in none."""
+    inside = [name for name in rooms if module == name or module.startswith(f"{name}.")]
+    return max(inside, key=len, default="")
+
+
+def test_the_finder_of_circles_finds_circles() -> None:
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(edges) == {frozenset("bc"), frozenset("de")}
+    assert circles({"a": {"b"}, "b": set()}) == set()
+
+
+def test_imports_for_types_and_inside_functions_are_seen() -> None:
+    """The two kinds that a look at the top of a file misses."""
+    assert ("solver.planning", "plan") in imports("")
+    assert ("instances", "example") in imports("cli.options")
+
+
+def test_no_import_circles() -> None:
+    assert circles(graph()) == set()
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def test_no_private_names_are_imported() -> None:
+    found = [
+        f"{module}: {target}.{name}".rstrip(".")
+        for module in sources()
+        for target, name in imports(module)
+        if any(_is_private(part) for part in (*target.split("."), name))
+    ]
+    assert found == []
+
+
+def test_imports_between_rooms_go_down() -> None:
+    found = set()
+    for module, targets in graph().items():
+        here = room(module, ROOMS)
+        for target in targets:
+            there = room(target, ROOMS)
+            if here and there and ROOMS.index(there) > ROOMS.index(here):
+                found.add((module, target))
+    assert found == set()
+
+
+def test_rooms_of_the_model_look_down() -> None:
+    found = {
+        (module, target)
+        for module, targets in graph().items()
+        if module.startswith("model")
+        for target in targets
+        if MODEL_ROOMS.index(room(target, MODEL_ROOMS))
+        > MODEL_ROOMS.index(room(module, MODEL_ROOMS))
+    }
+    assert found == set()
+
+
+def test_every_module_of_the_solver_is_in_a_room() -> None:
+    rooms = (*ROOMS, *JUDGE, COURT)
+    homeless = {m for m in sources() if m.startswith("solver.") and not room(m, rooms)}
+    assert homeless == set()
+
+
+def test_the_judge_and_the_solvers_share_nothing() -> None:
+    for module, targets in graph().items():
+        for target in targets:
+            if room(module, JUDGE):
+                assert not room(target, ROOMS), (module, target)
+            elif room(module, ROOMS):
+                assert not room(target, JUDGE), (module, target)
+
+
+def test_the_court_knows_the_judge_alone() -> None:
+    assert {target for target in graph()[COURT] if not target.startswith("model.")} == {JUDGE[1]}
+
+
+def test_one_name_one_class() -> None:
+    homes: dict[str, list[str]] = {}
+    for module in sources():
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(module)
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_files_and_functions_are_short() -> None:
+    for module, path in sources().items():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= LONGEST_FILE, (module, lines)
+        for node in ast.walk(tree(module)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                size = (node.end_lineno or node.lineno) - node.lineno + 1
+                assert size <= LONGEST_FUNCTION, (module, node.name, size)
