@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from ..model.allocation import allocation_text
-from ..model.time_text import clock_text, duration_text
+from ..model.time_text import clock_text, duration_text, short_clock_text
 from .tables import csv_text, new_table, table_text
 
 if TYPE_CHECKING:
@@ -77,9 +76,7 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
     if format == "json":
         return json.dumps(comparison.to_dict(), indent=2) + "\n"
     if format == "csv":
-        records = comparison.to_records()
-        names = [field.name for field in fields(comparison.jobs[0])] if comparison.jobs else []
-        return csv_text(list(records[0]) if records else names, records)
+        return csv_text(comparison.columns(), comparison.to_records())
     return _comparison_text(instance, comparison)
 
 
@@ -92,7 +89,7 @@ def _comparison_text(instance: Instance, comparison: Comparison) -> str:
     for row in comparison:
 
         def clock(time: int | None, missing: str = "never") -> str:
-            return missing if time is None else clock_text(instance, time).removeprefix("+")
+            return missing if time is None else short_clock_text(instance, time)
 
         cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]
         cells += [clock(row.time_based), *([clock(row.time_based_start)] if real else [])]

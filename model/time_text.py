@@ -56,3 +56,11 @@ def clock_text(instance: Instance, time: int | None) -> str:
         return "+" + duration_text(time - instance.now)
     moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def short_clock_text(instance: Instance, time: int) -> str:
+    """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``."""
+    if time == instance.now or instance.origin is None:
+        return clock_text(instance, time).removeprefix("+")
+    moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
+    return moment.strftime("%m-%d %H:%M")

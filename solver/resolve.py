@@ -151,25 +151,28 @@ class Resolver:
 
     def depends_on_load(self, job: Job) -> bool:
         """Whether the candidates of a job, or their order, depend on what runs and is reported."""
-        return self._names_load(job, order=True)
+        ordered = {key.resource for simple in self._simples(job) for key in simple.order or ()}
+        return bool(self.selects_by_load(job) or ordered & BY_LOAD)
 
-    def selects_by_load(self, job: Job) -> bool:
-        """Whether it depends on what runs and is reported which hosts a job selects."""
-        return self._names_load(job, order=False)
+    def selects_by_load(self, job: Job) -> frozenset[str]:
+        """Resources of the selection of a job that depend on what runs and is reported."""
+        names = {name for simple in self._simples(job) for name in named(simple.select, self.hosts)}
+        return frozenset(names) & BY_LOAD
 
-    def _names_load(self, job: Job, *, order: bool) -> bool:
+    def reserves(self, job: Job) -> frozenset[str]:
+        """Resources that a job reserves under some alternative of its rusage."""
+        return frozenset(
+            item.resource
+            for simple in self._simples(job)
+            for held in _alternatives(simple)
+            for item in held
+        )
+
+    def _simples(self, job: Job) -> list[Simple]:
         requirement = self.requirement(job)
         if isinstance(requirement, Simple):
-            simples = [requirement]
-        else:
-            simples = [term.requirement for term in requirement.terms]
-        for simple in simples:
-            names = set(named(simple.select, self.hosts))
-            if order:
-                names |= {key.resource for key in simple.order or ()}
-            if names & BY_LOAD:
-                return True
-        return False
+            return [requirement]
+        return [term.requirement for term in requirement.terms]
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Resolver:
         """The same with other columns for selections and orders: what hosts have at a moment."""

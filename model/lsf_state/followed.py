@@ -206,7 +206,10 @@ class Follower:
             job.real_run_time = max(0, ran)
             if item.live is not None:
                 item.live.real_run_time = job.real_run_time
-                item.live.cpu_time = job.cpu_time
+                # Of a job that ran at the moment what it had used by then, evenly over its time.
+                runs = item.live.start is not None
+                part = min(1.0, (item.live.run_time or 0) / max(ran, 1)) if runs else 1.0
+                item.live.cpu_time = None if job.cpu_time is None else job.cpu_time * part
         job.status = "DONE"
 
     def _ran(self, item: Logged, time: int) -> float:

@@ -88,6 +88,12 @@ class Comparison:
             records.append(with_stamps(record, self.origin, TIMES))
         return records
 
+    def columns(self) -> list[str]:
+        """The keys of a record, in order."""
+        late = () if self.really else ("time_based_start", "optimal_start")
+        plain = {name: None for name in ComparedJob.__slots__ if name not in late}
+        return list(with_stamps(plain, self.origin, TIMES))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
         return {

@@ -196,6 +196,7 @@ class NextCycle:
             allocation=self.world.named(place),
             method=self.method,
             alternative=alternative,
+            terms=self._by_term(terms),
         )
 
     def _foreseen(self, state: JobState, held: Held) -> PlannedJob:
@@ -210,4 +211,9 @@ class NextCycle:
             reserved=self.world.named(held.slots),
             waits_for=held.waits_for,
             alternative=held.start.alternative,
+            terms=self._by_term(held.start.terms),
         )
+
+    def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
+        """Host names to slots of each term of a compound requirement, () for others."""
+        return tuple(map(self.world.named, terms)) if len(terms) > 1 else ()

@@ -22,6 +22,7 @@ from ..fairshare.admission import Admission, admissions
 from ..resolve import Resolver
 from .eligibility import Eligibility
 from .preempting import preempting_pairs
+from .selections import changing_selections
 from .situation import StandingCluster
 
 
@@ -54,6 +55,7 @@ class RuleBook:
             self.situation, [host.status for host in instance.cluster.hosts]
         )
         self.admissions = admissions(instance)
+        self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
         self._values = self.eligibility.values() if self._loads_matter() else None
 
@@ -172,7 +174,7 @@ class RuleBook:
 
     def _selected_now(self, demand: Demand) -> Demand:
         """A selection by what is free: what it says now holds now; later it may say otherwise."""
-        if not self.resolver.selects_by_load(demand.job):
+        if demand.job.id not in self._changing:
             return demand
         if self._values is None:
             self._values = self.eligibility.values()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,11 @@ def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     done = slotwise("solve", "--example", "headline", "--method", method, "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads(done.stdout)
-    assert set(record) == {
-        *("method", "objective", "status", "value", "bound", "reservations", "unplaced")
+    assert set(record) - {"notes"} == {
+        *("now", "origin", "method", "objective", "status", "value", "bound"),
+        *("reservations", "unplaced"),
     }
+    assert (record["now"], record["origin"]) == (0, None)
     (job5,) = record["reservations"]
     assert set(job5) >= RESERVATION
     if method == "greedy":
@@ -65,11 +68,21 @@ def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     assert job5["proved"] == (method == "optimal")
 
 
-def test_times_in_json_count_from_now() -> None:
+def test_times_in_json_count_from_the_origin_with_stamps_beside_them() -> None:
     """The example is seen at second 1800: job3 starts at once, job2 90 minutes later."""
     done = slotwise("solve", "--example", "backfill", "--format", "json")
-    starts = {item["job"]: item["start"] for item in json.loads(done.stdout)["reservations"]}
-    assert starts == {"job2": 5400, "job3": 0, "job4": 9000}
+    record = json.loads(done.stdout)
+    starts = {item["job"]: item["start"] for item in record["reservations"]}
+    assert starts == {"job2": 7200, "job3": 1800, "job4": 10800}
+    instance = sw.load(sw.example("backfill"))
+    assert (record["now"], record["origin"]) == (1800, instance.origin)
+    first = datetime.fromisoformat(str(instance.origin))
+    for item in record["reservations"]:
+        stamp = datetime.fromisoformat(item["start_time"])
+        assert (stamp - first).total_seconds() == item["start"]
+    compared = json.loads(slotwise("compare", "--example", "backfill", "--format", "json").stdout)
+    assert {row["job"]: row["optimal"] for row in compared["jobs"]} == starts
+    assert compared["jobs"][0]["optimal_time"] == record["reservations"][0]["start_time"]
 
 
 def test_csv_of_a_plan() -> None:
@@ -101,7 +114,7 @@ def test_comparison_in_every_format() -> None:
     (row,) = csv.DictReader(io.StringIO(rows))
     assert (row["greedy_estimate"], row["optimal"]) == ("36000", "43200")
     text = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
-    assert "11898 6 10h 12h 12h 12h 0s yes 2*qat24 2*qat25 2*qat26" in text
+    assert "11898 6 01-06 01:39 01-06 03:39 01-06 03:39 01-06 03:39 0s yes 2*qat24" in text
 
 
 def test_the_json_is_the_librarys_plan() -> None:

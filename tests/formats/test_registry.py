@@ -86,3 +86,18 @@ def test_a_new_format_is_one_class_and_one_line(
     assert [job.slots for job in load(output).pending] == [3, 2, 1]
     refused = RUNNER.invoke(app, ["simulate", str(source), "--hosts", "3"])
     assert "--hosts: means nothing for a list of slots" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"queue": [], "procs": 4}', "pool"),
+        ('{"format":"slotwise-checkpoint","procs":4}', "swf"),
+        ('"JOB_FINISH" "10.1" 1600000000 101 0 33816658 1\n', "acct"),
+        ("format: slotwise/1\nhosts: []\n", "instance"),
+    ],
+)
+def test_a_file_without_a_telling_name_is_recognised(tmp_path: Path, text: str, name: str) -> None:
+    file = tmp_path / "f"
+    file.write_text(text)
+    assert registry.format_of(file).name == name

@@ -200,7 +200,6 @@ SHARED_NODES = {
     "random-00": "p4 to p6 could share nodes with p3's place",
     "random-01": "p3 to p6",
     "random-03": "another node for p1, then whole nodes",
-    "random-04": "p2 and p5 could use slots that a reservation needs only later",
     "random-05": "p2",
 }
 

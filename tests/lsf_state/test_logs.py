@@ -515,3 +515,14 @@ def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
         assert len(moment.jobs) == 10
         assert moment.hosts[0].slots == 11
     assert peaks[1] < 1.2 * peaks[0] + 100_000
+
+
+def test_a_job_that_runs_at_the_moment_has_used_its_part_of_the_cpu_time() -> None:
+    def used(at: int) -> float:
+        moment = cut(read_events(EVENTS, BadRecords(), {}), at)
+        (job,) = (job for job in moment.jobs if job.id == "157")
+        assert job.start is not None
+        assert job.cpu_time is not None
+        return job.cpu_time / (at - job.start)
+
+    assert used(1643911763) == pytest.approx(used(1643911800))

@@ -255,6 +255,6 @@ def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requireme
         ),
         method,
     )
-    assert says in found["j"].waits_for
-    if method == "time-based":
-        assert found["j"].waits_for.startswith("does not fit on this cluster even when nothing")
+    (never,) = found.unplaced
+    assert says in never.reason
+    assert never.reason.startswith("does not fit on this cluster even when nothing")
