@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from .input_limits import limits, may_suggest
+
+#: Characters of a message that quotes something endless.
+_LONGEST = 2000
 
 
 class SlotwiseError(Exception):
@@ -28,23 +33,40 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.source
+        message = self.message
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 4 :]}"
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
-        return ": ".join(part for part in (place, self.path, self.message) if part)
+        return ": ".join(part for part in (place, self.path, message) if part)
 
 
 class InputError(SlotwiseError):
-    """Bad input: carries every problem found, in the order of the document."""
+    """Bad input: carries every problem found, in the order of the document.
+
+    Its text shows the first of them, as many as the limits allow, and how many more there are.
+    """
 
     def __init__(self, problems: Iterable[Problem] | str) -> None:
         if isinstance(problems, str):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(first_lines(self.problems)))
+
+
+def first_lines(problems: Sequence[Problem]) -> list[str]:
+    """A line a problem, of very many the first ones and a count of the others."""
+    shown = limits().errors
+    lines = [str(problem) for problem in problems[:shown]]
+    if more := len(problems) - shown:
+        lines += [f"… and {more:,} more (--max-errors)"] if more > 0 else []
+    return lines
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known word closest to `word`, or ""."""
+    if not may_suggest():
+        return ""
     choices = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
     return f" (did you mean '{choices[close[0]]}'?)" if close else ""

@@ -7,14 +7,14 @@ fixed place. Only JOB_FINISH records hold jobs; other known types are passed ove
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from .finished_jobs import FinishedJob, FinishedJobs
+from .log_lines import check_records, log_lines, malformed
 
 #: Record types of lsb.acct that are no finished job.
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
@@ -25,35 +25,10 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedJob:
-    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
-
-    hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
-    """
-
-    id: str
-    user: str
-    queue: str
-    project: str
-    submit: int
-    begin: int
-    start: int
-    end: int
-    slots: int
-    max_slots: int
-    hosts: dict[str, int]
-    res_req: str
-    run_limit: int | None
-    cpu_time: float
-    status: int
-    application: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class AcctLog:
     """jobs: in file order. problems: malformed records. passed_over: other types, how many."""
 
-    jobs: tuple[FinishedJob, ...]
+    jobs: Sequence[FinishedJob]
     problems: tuple[Problem, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
 
@@ -63,7 +38,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 
     Raises InputError if it cannot be read, or has malformed records and `keep_going` is false.
     """
-    log = parse_acct(_lines(Path(path)), source=str(path))
+    log = parse_acct(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)
     return log
@@ -72,7 +47,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 def looks_like_acct(path: Path) -> bool:
     """Whether a file that can be read begins with a quoted record type, as no SWF log does."""
     try:
-        first = next((line for line in _lines(path) if line.strip()), "")
+        first = next((line for line in log_lines(path) if line.strip()), "")
     except InputError:
         return False
     return re.match(r'\s*"[A-Z_]+"\s', first) is not None
@@ -80,10 +55,9 @@ def looks_like_acct(path: Path) -> bool:
 
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     """The same for lines at hand, with ``keep_going``."""
-    jobs: list[FinishedJob] = []
+    jobs = FinishedJobs()
     problems: list[Problem] = []
     others: dict[str, int] = {}
-    seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -95,12 +69,11 @@ def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
                 continue
             if words[0] != "JOB_FINISH":
                 raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
-            job = _finished(Fields(words), seen)
+            jobs.add(*_finished(Fields(words)))
         except ValueError as error:
-            problems.append(Problem(str(error), source, number))
-        else:
-            jobs.append(job)
-    return AcctLog(tuple(jobs), tuple(problems), others)
+            problems.append(malformed(error, source, number))
+        check_records(len(jobs) + len(problems), source)
+    return AcctLog(jobs, tuple(problems), others)
 
 
 def split(text: str) -> list[str]:
@@ -170,7 +143,8 @@ class Fields:
             self.text(name)
 
 
-def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
+def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
+    """Job number, array index, and the job."""
     version = _version(fields.text("version"))
     end = fields.whole("eventTime")
     number = fields.whole("jobId")
@@ -197,8 +171,8 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
     index = fields.whole("idx")
     application, run_limit = _tail(fields, version)
     _check(number, slots, submit, start, end)
-    return FinishedJob(
-        id=_id(number, index, seen),
+    job = FinishedJob(
+        id="",
         user=user or "user",
         queue=queue,
         project=project or "default",
@@ -215,6 +189,7 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
         status=status,
         application=application,
     )
+    return number, index, job
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int]:
@@ -276,13 +251,6 @@ def _version(word: str) -> tuple[int, ...]:
     return tuple(int(part) for part in word.split("."))
 
 
-def _id(number: int, index: int, seen: dict[str, int]) -> str:
-    """``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job."""
-    name = f"{number}[{index}]" if index > 0 else str(number)
-    seen[name] = seen.get(name, 0) + 1
-    return name if seen[name] == 1 else f"{name}#{seen[name]}"
-
-
 def _hosts(names: list[str]) -> dict[str, int]:
     hosts: dict[str, int] = {}
     for name in names:
@@ -297,15 +265,3 @@ _RUSAGE = (
     *("nswap", "inblock", "oublock", "ioch", "msgsnd", "msgrcv", "nsignals", "nvcsw", "nivcsw"),
     "exutime",
 )
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            for line in gzip.GzipFile(fileobj=file) if packed else file:
-                yield line.decode("utf-8", errors="replace")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, WithJsonSchema
 
 from ..cluster import Thresholds
+from ..input_limits import check_length
 from ..job import HostRequest
 from . import names, text, units
 
@@ -134,6 +135,7 @@ def _windows(value: object) -> str:
 
     if not isinstance(value, str):
         raise ValueError(f"must be a window such as (19:00-7:00), not {value!r}")
+    check_length(value)
     parse_windows(value)
     return value.strip()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
@@ -25,12 +26,25 @@ def expand_range(text: str) -> tuple[str, ...]:
     match = _BRACKET.search(text) if "[" in text else None
     if match is None:
         return (text,)
+    if (size := range_size(text)) <= MOST_NAMES:  # else it is refused below
+        take_names(size)
     head, tail = text[: match.start()], text[match.end() :]
     middles = [name for item in match[1].split(",") for name in _members(item.strip(), text)]
     rests = expand_range(tail)
     if len(middles) * len(rests) > MOST_NAMES:
         raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
     return tuple(head + middle + rest for middle in middles for rest in rests)
+
+
+def range_size(text: str) -> int:
+    """How many names :func:`expand_range` would give, or so many that they are too many."""
+    size = 1
+    for match in _BRACKET.finditer(text):
+        ranges = [_RANGE.fullmatch(item.strip()) for item in match[1].split(",")]
+        size *= sum(max(0, int(r[2]) - int(r[1])) + 1 if r else 1 for r in ranges)
+        if size > MOST_NAMES:
+            break
+    return size
 
 
 def _members(item: str, text: str) -> Sequence[str]:
@@ -60,7 +74,7 @@ def tokens(value: object) -> tuple[str, ...]:
             return tuple(text.split())
         if text.startswith("(") and text.endswith(")"):
             text = text[1:-1]
-        return tuple(re.findall(r"(?:\[[^\]]*\]|[^\s,])+", text))
+        return tuple(re.findall(r"(?:\[[^\[\]]*\]|[^\s,])+", text))
     if isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if isinstance(value, (list, tuple)):
@@ -81,7 +95,11 @@ def names(value: object) -> tuple[str, ...]:
 
 def plain_names(value: object) -> tuple[str, ...]:
     """New names (of hosts): expanded, and free of characters that mean something to LSF."""
-    found = names(value)
+    words = tokens(value)
+    sizes = [range_size(word) for word in words]
+    if max(sizes, default=0) <= MOST_NAMES:  # else the range itself is refused
+        take_hosts(sum(sizes))
+    found = tuple(name for word in words for name in expand_range(word))
     for name in found:
         check_name(name)
     if not found:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from ..instance import Instance
 from ..job import Job, RunningJob
 from . import raw
@@ -26,10 +27,15 @@ def load_pool(source: str | Path) -> Instance:
     """Read a snapshot file; InputError with all problems."""
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            data = file.read(limits().text + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError([Problem(str(reason), str(source))]) from None
+    if len(data) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, str(source))])
     return from_snapshot(raw.parse(text, str(source), json_text=True), path.stem, str(source))
 
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
 
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from .finding import Finding, problems
 from .positions import compose, duplicates
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
-#: Levels of lists and mappings; the format itself needs six.
-DEEPEST = 60
 
 
 class _DuplicateKeyError(Exception):
@@ -91,7 +91,26 @@ def _broken(message: str, source: str, line: int | None) -> InputError:
 
 
 def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    level = [data]
+    for _ in range(limits().nesting + 1):
+        inner = [value for outer in level for value in _values(outer)]
+        if any(isinstance(value, str) and len(value) > limits().value for value in inner):
+            raise ValueError(_too_long())
+        level = [value for value in inner if isinstance(value, (list, dict))]
+        if not level:
+            return data
+    raise RecursionError
+
+
+def _values(data: Any) -> Iterable[Any]:
+    if isinstance(data, dict):
+        return data.values()
+    return data if isinstance(data, list) else ()
+
+
+def _too_long() -> str:
+    return f"a value has more than {limits().value:,} characters (--max-value)"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -131,9 +150,11 @@ def _parse_yaml(text: str, source: str) -> Any:
         if isinstance(event, yaml.AliasEvent):
             message = "anchors and aliases (&x, *x) are not supported: write it out"
             raise _broken(message, source, _line(event))
+        if isinstance(event, yaml.ScalarEvent) and len(event.value) > limits().value:
+            raise _broken(_too_long(), source, _line(event))
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
+        if depth > limits().nesting:
             raise _broken("nested too deeply", source, _line(event))
     return yaml.load(text, Loader=_Loader)
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, Problem
+from ..input_limits import counting, limits
 from ..instance import Instance
 from .finding import Finding, Location, problems
 
+_JOBS = ("running", "pending", "future")
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
 
@@ -37,7 +39,8 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
     path = Path(source)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(limits().text + 1)
     except OSError as error:
         raise InputError([Problem(error.strerror or str(error), str(source))]) from None
     except ValueError as error:
@@ -54,6 +57,9 @@ def loads_with_warnings(
     from . import raw
     from .positions import compose, lines
 
+    if len(text) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, source)])
     if isinstance(text, bytes):
         text = _decoded(text, source)
     json_text = raw.is_json(text) if format is None else format == "json"
@@ -92,13 +98,18 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
     context = _context(data)
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
+    _check_jobs(data, source)
+
     try:
-        instance, found = build(Document.model_validate(data, context=context))
+        with counting():
+            instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
-        found = explain(error)
+        with counting():
+            found = explain(error)
         remainder = rest(data, error)
         with suppress(ValidationError):
-            others = build(Document.model_validate(remainder.data, context=context))[1]
+            with counting():
+                others = build(Document.model_validate(remainder.data, context=context))[1]
             if remainder.defining:
                 others = [finding for finding in others if not rests_on_definitions(finding)]
             others = [remainder.original(finding) for finding in others]
@@ -110,6 +121,13 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
     if fatal := [finding for finding in found if not finding.warning]:
         raise InputError(_located(fatal, source, lines))
     return instance, _located(found, source, lines) if found else ()
+
+
+def _check_jobs(data: Any, source: str) -> None:
+    sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
+    if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
+        message = f"has more than {limits().jobs:,} jobs (--max-jobs)"
+        raise InputError([Problem(message, source)])
 
 
 def _located(findings: list[Finding], source: str, lines: _Lines) -> tuple[Problem, ...]:

@@ -7,17 +7,17 @@ Further columns are allowed and not read.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, Problem
-from ..workload import Workload
+from ..workload import Ints, Workload
+from .log_lines import check_records, log_lines, malformed
 
 COLUMNS = 18
 """Columns that a record must have."""
@@ -55,7 +55,7 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
     InputError
         The file cannot be read, or holds malformed records and `keep_going` is false.
     """
-    log = parse_swf(_lines(Path(path)), source=str(path))
+    log = parse_swf(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)
     return log
@@ -64,9 +64,9 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
 def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
     """The same as `read_swf` for lines at hand, with ``keep_going``."""
     header: dict[str, str] = {}
-    records: list[tuple[int, ...]] = []
+    columns = [array("q") for _ in _NAMES]
+    at_line = array("q")
     problems: list[Problem] = []
-    seen: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
@@ -76,25 +76,46 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
                 header.setdefault(found[1], found[2])
             continue
         try:
-            record = _record(words)
-            if record[0] in seen:
-                before = seen[record[0]]
-                raise ValueError(f"job number {record[0]} is already used at line {before}")
+            for column, value in zip(columns, _record(words), strict=True):
+                column.append(value)
+            at_line.append(number)
         except ValueError as error:
-            problems.append(Problem(str(error), source, number))
-        else:
-            seen[record[0]] = number
-            records.append(record)
-    table = np.array(records, dtype=np.int64).reshape(-1, len(_NAMES))
-    columns = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(_NAMES)}
+            problems.append(malformed(error, source, number))
+        check_records(len(at_line) + len(problems), source)
+    table = {name: _array(column) for name, column in zip(_NAMES, columns, strict=True)}
+    again, doubles = _used_twice(table["job"], _array(at_line), source)
+    if doubles:
+        problems = sorted((*problems, *doubles), key=lambda problem: problem.line or 0)
+        table = {name: np.delete(column, again) for name, column in table.items()}
     workload = Workload(
-        **columns,
+        **table,
         max_procs=_max_procs(header),
         source=source,
         header=header,
         left_out={"malformed record": len(problems)} if problems else {},
     )
     return SwfLog(workload, tuple(problems))
+
+
+def _array(column: array[int]) -> Ints:
+    return np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, dtype=np.int64)
+
+
+def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
+    """Places of records whose job number an earlier one has, and what is wrong with each."""
+    order = np.argsort(numbers, kind="stable")
+    again = order[1:][np.diff(numbers[order]) == 0]
+    first: dict[int, int] = {}
+    for place in order[np.isin(numbers[order], numbers[again])].tolist() if len(again) else ():
+        first.setdefault(int(numbers[place]), int(lines[place]))
+    return again, [
+        Problem(
+            f"job number {numbers[place]} is already used at line {first[int(numbers[place])]}",
+            source,
+            int(lines[place]),
+        )
+        for place in again.tolist()
+    ]
 
 
 def _record(words: list[str]) -> tuple[int, ...]:
@@ -144,16 +165,3 @@ def _max_procs(header: dict[str, str]) -> int | None:
         if (found := re.match(r"\d+", header.get(name, ""))) and int(found[0]) > 0:
             return int(found[0])
     return None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            content = gzip.GzipFile(fileobj=file) if packed else file
-            for line in content:
-                yield line.decode("utf-8", errors="replace")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error

@@ -12,7 +12,7 @@ from ..job import Job
 from ..params import Params
 from ..queue import Queue
 from ..workload import Workload, canonical
-from .acct import FinishedJob
+from .finished_jobs import FinishedJob
 
 
 def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ..input_limits import check_length
 from .complaint import complaint
 from .errors import ResreqError
 from .scanner import SectionText, is_compound, sections, terms, unquoted
@@ -74,6 +75,10 @@ def parse_with_notes(text: str, options: Options) -> Parsed:
     """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
         raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+    try:
+        check_length(text)
+    except ValueError as error:
+        raise ResreqError(f"the requirement {error}") from None
     inner, offset = unquoted(text)
     try:
         requirement, notes = _requirement(inner, options)
