@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import read_source
 
@@ -25,7 +26,7 @@ def check(
 
     Exit codes: 0 all are right, 2 some are not.
     """
-    from ..model.errors import InputError
+    from ..model.errors import InputError, first_lines
 
     wrong = False
     for file in files:
@@ -33,13 +34,14 @@ def check(
             instance = read_source(file)
         except InputError as error:
             wrong = True
-            for problem in error.problems:
-                typer.echo(f"slotwise: {problem}", err=True)
+            for line in first_lines(error.problems):
+                typer.echo(f"slotwise: {printable(line)}", err=True)
             continue
         cluster = instance.cluster
+        slots = sum(host.slots for host in cluster.hosts)
         typer.echo(
-            f"{file}: ok ({len(cluster.hosts)} hosts, {sum(host.slots for host in cluster.hosts)} "
-            f"slots, {len(instance.running)} running, {len(instance.pending)} pending jobs)"
+            f"{printable(str(file))}: ok ({len(cluster.hosts)} hosts, {slots} slots, "
+            f"{len(instance.running)} running, {len(instance.pending)} pending jobs)"
         )
     if wrong:
         sys.exit(Exit.BAD_INPUT)

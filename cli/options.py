@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, first_lines
+from .cells import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -79,8 +80,8 @@ def read_source(source: Path) -> Instance:
         instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
-    for warning in warnings:
-        typer.echo(f"slotwise: warning: {warning}", err=True)
+    for line in first_lines(warnings):
+        typer.echo(f"slotwise: warning: {printable(line)}", err=True)
     return instance
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import allocation_text
 from ..model.time_text import clock_text, duration_text
+from .cells import printable
 from .tables import csv_text, new_table, table_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _summary(plan: Plan) -> str:
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
     ended = [_ENDED_EARLY] if plan.status == "feasible" else []
-    return "\n".join([text, *ended, *plan.notes]) + "\n"
+    return printable("\n".join([text, *ended, *plan.notes]) + "\n")
 
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
@@ -106,7 +107,7 @@ def comparison_output(instance: Instance, comparison: Comparison, format: str) -
     )
     ended = [_ENDED_EARLY] if comparison.optimal.status == "feasible" else []
     notes = [*ended, *comparison.optimal.notes]
-    return table_text(table) + total + "".join(f"{note}\n" for note in notes)
+    return table_text(table) + total + "".join(f"{printable(note)}\n" for note in notes)
 
 
 def _since(time: int | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .cells import printable
 from .options import Example, FormatOption, read_instance
 from .view_options import ViewOptions
 
@@ -77,7 +78,8 @@ def show(
         "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
     }[view]
-    sys.stdout.write(render(moment, asked, format))
+    text = render(moment, asked, format)
+    sys.stdout.write(printable(text) if format == "text" else text)
 
 
 def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:

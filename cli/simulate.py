@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .cells import csv_cell, printable
 from .checkpointing import CheckpointEvery, Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -178,11 +179,12 @@ def _only_for_pool(**options: Any) -> None:
 
 
 def _read(log: Path, keep_going: bool) -> Any:
+    from ..model.errors import first_lines
     from ..model.formats.swf import read_swf
 
     found = read_swf(log, keep_going=keep_going)
-    for problem in found.problems:
-        _tell(f"warning: {problem}")
+    for line in first_lines(found.problems):
+        _tell(f"warning: {line}")
     return found.workload
 
 
@@ -193,7 +195,7 @@ def _tell_left_out(left_out: Any) -> None:
 
 
 def _tell(text: str) -> None:
-    typer.echo(f"slotwise: {text}", err=True)
+    typer.echo(f"slotwise: {printable(text)}", err=True)
 
 
 def _load(path: Path, **options: Any) -> Checkpoint:
@@ -255,8 +257,8 @@ def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
 
 
 def _quoted(value: object) -> str:
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+    text = str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _plain(name: str, value: object) -> str:

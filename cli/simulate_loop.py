@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .atomic import check_output, whole_file
+from .cells import csv_cell, printable
 from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -128,6 +129,7 @@ def _only_with_policies(instance: Instance) -> None:
 
 
 def _instance(path: Path, options: LoopOptions) -> Instance:
+    from ..model.errors import first_lines
     from ..model.formats.trace import from_acct, from_swf, left_out_of_swf
     from .options import read_instance
 
@@ -138,8 +140,8 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
         from ..model.formats.acct import read_acct
 
         log = read_acct(path, keep_going=options.keep_going)
-        for problem in log.problems:
-            _tell(f"warning: {problem}")
+        for line in first_lines(log.problems):
+            _tell(f"warning: {line}")
         for kind, count in log.passed_over.items():
             _tell(f"passed over {count} {kind} records")
         instance, left_out = from_acct(log.jobs, cluster=cluster)
@@ -147,8 +149,8 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
         from ..model.formats.swf import read_swf
 
         found = read_swf(path, keep_going=options.keep_going)
-        for problem in found.problems:
-            _tell(f"warning: {problem}")
+        for line in first_lines(found.problems):
+            _tell(f"warning: {line}")
         instance = from_swf(found.workload, hosts=options.hosts, cluster=cluster)
         left_out = left_out_of_swf(found.workload, instance)
     for reason, count in left_out.items():
@@ -249,8 +251,8 @@ def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+    text = "" if value is None else str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _plain(name: str, value: object) -> str:
@@ -262,4 +264,4 @@ def _plain(name: str, value: object) -> str:
 
 
 def _tell(text: str) -> None:
-    typer.echo(f"slotwise: {text}", err=True)
+    typer.echo(f"slotwise: {printable(text)}", err=True)

@@ -47,8 +47,9 @@ class _Count:
     suggestions: int = 0
 
 
-_USUAL = InputLimits()
-_LIMITS: ContextVar[InputLimits] = ContextVar("input_limits", default=_USUAL)
+#: The limits of an input unless others are asked for.
+USUAL = InputLimits()
+_LIMITS: ContextVar[InputLimits] = ContextVar("input_limits", default=USUAL)
 _COUNT: ContextVar[_Count | None] = ContextVar("input_count", default=None)
 
 

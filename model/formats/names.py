@@ -13,9 +13,12 @@ from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
+#: Ranges in one name.
+MOST_RANGES = 32
 
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
+_LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
 _GROUPING = re.compile(r"[,(\[]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
@@ -26,6 +29,8 @@ def expand_range(text: str) -> tuple[str, ...]:
     match = _BRACKET.search(text) if "[" in text else None
     if match is None:
         return (text,)
+    if text.count("[") > MOST_RANGES:
+        raise ValueError(f"{text[:40]!r} … has more than {MOST_RANGES} ranges in one name")
     if (size := range_size(text)) <= MOST_NAMES:  # else it is refused below
         take_names(size)
     head, tail = text[: match.start()], text[match.end() :]
@@ -40,11 +45,17 @@ def range_size(text: str) -> int:
     """How many names :func:`expand_range` would give, or so many that they are too many."""
     size = 1
     for match in _BRACKET.finditer(text):
-        ranges = [_RANGE.fullmatch(item.strip()) for item in match[1].split(",")]
-        size *= sum(max(0, int(r[2]) - int(r[1])) + 1 if r else 1 for r in ranges)
+        size *= sum(_item_size(item.strip()) for item in match[1].split(","))
         if size > MOST_NAMES:
             break
     return size
+
+
+def _item_size(item: str) -> int:
+    if numbers := _RANGE.fullmatch(item):
+        return max(0, int(numbers[2]) - int(numbers[1])) + 1
+    letters = _LETTERS.fullmatch(item)
+    return max(0, ord(item[2]) - ord(item[0])) + 1 if letters else 1
 
 
 def _members(item: str, text: str) -> Sequence[str]:
@@ -57,7 +68,7 @@ def _members(item: str, text: str) -> Sequence[str]:
             raise ValueError(f"{text!r} stands for more than {MOST_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
-    letters = re.fullmatch(r"([a-z])-([a-z])|([A-Z])-([A-Z])", item)
+    letters = _LETTERS.fullmatch(item)
     if letters is not None:
         low, high = (mark for mark in letters.groups() if mark)
         return [chr(code) for code in range(ord(low), ord(high) + 1)]

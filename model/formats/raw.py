@@ -82,7 +82,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         raise _broken("nested too deeply", source, None) from None
     except _NoNumberError as error:
         raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, LookupError, AttributeError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
 
 
@@ -99,6 +99,8 @@ def _parse_json(text: str) -> Any:
             raise ValueError(_too_long())
         level = [value for value in inner if isinstance(value, (list, dict))]
         if not level:
+            if "\\u" in text:  # an escape may stand for half a character
+                json.dumps(data, ensure_ascii=False).encode()
             return data
     raise RecursionError
 

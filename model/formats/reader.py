@@ -62,6 +62,8 @@ def loads_with_warnings(
         raise InputError([Problem(message, source)])
     if isinstance(text, bytes):
         text = _decoded(text, source)
+    elif not text.isascii():
+        _decoded(text.encode("utf-8", "surrogatepass"), source)
     json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
         data = raw.parse(text, source, json_text=json_text)
