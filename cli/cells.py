@@ -32,11 +32,13 @@ def printable(text: str) -> str:
 def csv_cell(value: Any) -> Any:
     """A cell of CSV; a text that begins like a formula gets an apostrophe in front.
 
-    Numbers stay numbers, negative ones too.
+    Numbers stay numbers, negative ones too. A carriage return is shown as such.
     """
-    if _RAW.get() or not isinstance(value, str) or not value.startswith(_FORMULA):
+    if _RAW.get() or not isinstance(value, str):
         return value
-    return value if _NUMBER.fullmatch(value) else f"'{value}"
+    formula = value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
+    text = f"'{value}" if formula else value
+    return text.replace("\r", "\\r") if "\r" in text else text  # readers begin a new row there
 
 
 @contextmanager

@@ -52,12 +52,13 @@ def refusal(read: Callable[[], object], *, megabytes: float = 60, seconds: float
         ("  - {name: 'n[1-9][1-99][1-9999]', slots: 1}\n", "more than 200,000 names"),
         ("  - {name: 'n[A-Z][A-Z][A-Z][A-Z][A-Z]', slots: 1}\n", "more than 200,000 names"),
         (
-            "  - {name: 'a[1-150000]', slots: 1}\n  - {name: b, slots: 1, count: 50001}\n",
+            "  - {name: 'a[1-1500]', slots: 1}\n  - {name: b, slots: 1, count: 198501}\n",
             "hosts[1].count: defines more than 200,000 hosts",
         ),
         (
-            "".join(f"  - {{name: 'h{i}n[1-100000]', slots: 1}}\n" for i in range(200)),
-            "… and 148 more (--max-errors)",
+            "  - {name: 'a[1-100]', slots: 1}\n"
+            + "".join(f"  - {{name: 'h{i}n[1-200000]', slots: 1}}\n" for i in range(200)),
+            "… and 150 more (--max-errors)",
         ),
     ],
 )
