@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .explain import MethodOption
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
@@ -109,9 +110,9 @@ def _text(instance: Instance, answer: Answer) -> str:
     from .explain import placed_text
 
     outlook = answer.line.outlook
-    lines = [placed_text(instance, "the line", outlook, answer.method)]
+    lines = [printable(placed_text(instance, "the line", outlook, answer.method))]
     if outlook.waits_for:
-        lines.append(outlook.waits_for)
+        lines.append(printable(outlook.waits_for))
     if answer.alternatives:
         lines.append(_table(instance, answer))
     elif answer.explored:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import read_source
 
@@ -34,12 +35,13 @@ def check(
         except InputError as error:
             wrong = True
             for line in report(error.problems):
-                typer.echo(f"slotwise: {line}", err=True)
+                typer.echo(f"slotwise: {printable(line)}", err=True)
             continue
         cluster = instance.cluster
+        slots = sum(host.slots for host in cluster.hosts)
         typer.echo(
-            f"{file}: ok ({len(cluster.hosts)} hosts, {sum(host.slots for host in cluster.hosts)} "
-            f"slots, {len(instance.running)} running, {len(instance.pending)} pending jobs)"
+            f"{printable(str(file))}: ok ({len(cluster.hosts)} hosts, {slots} slots, "
+            f"{len(instance.running)} running, {len(instance.pending)} pending jobs)"
         )
     if wrong:
         sys.exit(Exit.BAD_INPUT)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
@@ -83,9 +84,9 @@ def _text(instance: Instance, found: Explanation) -> str:
     from ..solver.shortage import counted
     from .tables import hosts_text, new_table, table_text
 
-    lines = [placed_text(instance, found.outlook.job.id, found.outlook, found.method)]
+    lines = [printable(placed_text(instance, found.outlook.job.id, found.outlook, found.method))]
     if found.outlook.start is None:
-        lines.append(found.outlook.waits_for)
+        lines.append(printable(found.outlook.waits_for))
     if found.obstacles:
         shown = new_table("FROM", "UNTIL", "WHY NOT")
         for item in found.obstacles:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..model.allocation import allocation_text
 from ..model.time_text import clock_text, duration_text, short_clock_text
+from .cells import printable
 from .tables import csv_text, new_table, table_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _summary(plan: Plan) -> str:
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
     ended = [_ENDED_EARLY] if _may_improve(plan) else []
-    return "\n".join([text, *ended, *plan.notes]) + "\n"
+    return printable("\n".join([text, *ended, *plan.notes]) + "\n")
 
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
@@ -102,7 +103,7 @@ def _comparison_text(instance: Instance, comparison: Comparison) -> str:
             note += f" (needs BACKFILL in queue {row.needs_backfill})"
         table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note.strip())
     ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
-    notes = "".join(f"{note}\n" for note in [*ended, *comparison.notes()])
+    notes = "".join(f"{printable(note)}\n" for note in [*ended, *comparison.notes()])
     return table_text(table) + _footer(instance, comparison) + notes
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .atomic import check_output, whole_file
+from .cells import csv_cell
 from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -219,8 +220,8 @@ def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+    text = "" if value is None else str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _plain(name: str, value: object) -> str:
