@@ -91,6 +91,7 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
     """An answer in one of the output formats, with a final newline."""
     import json
 
+    from ..model.time_text import with_stamps
     from .tables import csv_text
 
     record = answer.to_dict()
@@ -101,6 +102,7 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         columns = ("as_asked", *COLUMNS, "start", "finish", "allocation", "waits_for")
+        columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, ("start", "finish")))
         return csv_text(columns, [{name: row[name] for name in columns} for row in rows])
     return _text(instance, answer)
 

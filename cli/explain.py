@@ -63,6 +63,7 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
     """An explanation in one of the output formats, with a final newline."""
     import json
 
+    from ..model.time_text import with_stamps
     from .tables import csv_text
 
     record = found.to_dict()
@@ -70,7 +71,8 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
         columns = ("part", "from", "until", "reason", "start", "gain", "change", "allocation")
-        return csv_text(columns, _rows(record))
+        stamped = with_stamps(dict.fromkeys(columns), found.origin, ("from", "until", "start"))
+        return csv_text(list(stamped), _rows(record))
     return _text(instance, found)
 
 

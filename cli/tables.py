@@ -66,10 +66,16 @@ def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 def flat(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record as cells of CSV, with its allocations as text."""
-    return {
-        key: csv_cell(allocation_text(value) if isinstance(value, dict) else value)
-        for key, value in record.items()
-    }
+    return {key: csv_cell(_cell(value)) for key, value in record.items()}
+
+
+def _cell(value: Any) -> Any:
+    """An allocation as text, those of several terms joined by ``+``."""
+    if isinstance(value, dict):
+        return allocation_text(value)
+    if isinstance(value, list):
+        return " + ".join(map(allocation_text, value))
+    return value
 
 
 def hosts_text(allocation: Mapping[str, int]) -> str:

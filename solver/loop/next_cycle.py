@@ -15,6 +15,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.arrays import Allocation
+from ..fairshare.admission import Admission, admissions
 from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
@@ -109,7 +110,8 @@ class NextCycle:
         found: list[str] = []
         if self.cycle.state.placeless:
             found.append("that jobs without a place in the future hold what comes free")
-        if any(self._runs_out(held) for held in self.cycle.reservations):
+        several = len(self.instance.pending) > 1
+        if several and any(self._runs_out(held) for held in self.cycle.reservations):
             found.append("that reservations run out after MAX_RESERVE_TIME")
         later = [held for held in self.cycle.reservations if held.start is not None]
         if any(
@@ -165,11 +167,12 @@ class NextCycle:
 
     def _without_a_place(self, state: JobState, held: Held | None) -> PlannedJob | Unplaced:
         job, cycle = state.job, self.cycle.state
-        if state.number in cycle.withheld:
-            return Unplaced(job.id, cycle.withheld[state.number])
+        withheld = cycle.withheld.get(state.number, "")
+        if withheld and self._refused(job):
+            return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
         placeless = state.number in cycle.placeless
-        if never or (placeless and (held is None or held.estimate is None)):
+        if not withheld and (never or (placeless and (held is None or held.estimate is None))):
             return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
@@ -185,6 +188,15 @@ class NextCycle:
             waits_for=waits_for,
             fallback=self._why_never(job) if placeless else "",
         )
+
+    def _refused(self, job: Job) -> bool:
+        """Whether the policies never let the job start: it has no share."""
+        found = self._admissions.get(job.id)
+        return found is not None and bool(found.refused)
+
+    @cached_property
+    def _admissions(self) -> dict[str, Admission]:
+        return admissions(self.instance)
 
     def _why_never(self, job: Job) -> str:
         return reason_unplaced(self.problem, self.problem.resolver.demand(job))

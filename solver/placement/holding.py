@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..availability.arrays import Allocation
-from ..availability.demand import Demand
+from ..availability.arrays import Allocation, FloatArray
+from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS, flat
 from ..availability.uses import Alternative, Per, Use
