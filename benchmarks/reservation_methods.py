@@ -174,10 +174,8 @@ READING = """\
   a free slot are told anything, and of that less than half is right. Slots are held where they do
   not help, so that small jobs wait longest here.
 - **time-based** tells the first N jobs, or all of them, a start that all rules allow. With exact
-  limits nine in ten starts are met within a cycle. The others slip although nothing unforeseen
-  happens: LSF holds *all* that is free of a future place at once, as its worked examples show
-  (TBR-07), also what will be free again in time; a job further down that was planned into the
-  same host until then finds it taken. The method is literal here, on purpose.
+  limits nearly all starts (98 %) are met within a cycle; why the loop may start a job at another
+  time than it was told stands in [loop.md](loop.md#why-a-start-may-differ-from-its-estimate).
 - **optimal** plans the first jobs together and holds only what that plan needs to stay possible.
   With exact limits every estimate is met; a test asserts it to the second, with a cycle at every
   event (`tests/loop/test_loop_planned.py`). Waits are shorter than with time-based reservation in

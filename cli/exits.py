@@ -8,9 +8,9 @@ from enum import IntEnum
 class Exit(IntEnum):
     """What a command's exit code says.
 
-    DONE. FAILED: a check failed, or infeasible under --strict. BAD_INPUT. STOPPED: early, with a
-    partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before there was any answer (128
-    and the number of the signal, as shells do).
+    DONE. FAILED: infeasible under --strict, or a requirement string that is refused. BAD_INPUT.
+    STOPPED: early, with a partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before
+    there was any answer (128 and the number of the signal, as shells do).
     """
 
     DONE = 0

@@ -50,7 +50,9 @@ Workers = Annotated[
 AsLsf = Annotated[
     bool,
     typer.Option(
-        "--as-lsf", help="Leave out windows and advance reservations, as LSF's estimate does."
+        "--as-lsf",
+        help="As LSF's estimate: no windows, no advance reservations; what is held is for BACKFILL "
+        "queues only.",
     ),
 ]
 

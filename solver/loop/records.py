@@ -56,7 +56,7 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data, one value a column: all but `held`; with an origin ISO stamps beside times."""
+        """Plain data, one value a column, all but `held`; with an origin ISO stamps too."""
         plain = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"
         }

@@ -137,7 +137,9 @@ class Session:
         record = self.cycle.run()
         self.cycles += 1
         self.started += len(record.started)
-        if record.started or record.resumed:
+        # A job without an end that a run window stops and lets go on brings nothing to an end.
+        resumed = (self.world.by_id[name] for name in record.resumed)
+        if record.started or any(state.real_end() is not None for state in resumed):
             self.last_progress = time
         if self.keep_log:
             self.log.append(log_entry(record, self.world))
