@@ -17,6 +17,7 @@ from ...model.job import Job
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.time_text import with_stamps
+from ..availability.profile import FOREVER
 from .job_edits import (
     is_compound,
     limit_text,
@@ -26,7 +27,7 @@ from .job_edits import (
     with_section,
     with_slots,
 )
-from .suggestions import longest_limit, tiles
+from .suggestions import Trials, tiles
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
@@ -257,16 +258,16 @@ class _Bench:
         return {name: found[name] for name in OPTIONS if name in found}
 
     def _limits(self) -> list[int]:
-        """Half and a quarter of the run limit, and the longest ones that would start sooner."""
+        """Half and a quarter of the run limit, and the longest one that starts as soon as any."""
         view = self.forecast.view(self.job)
         demand = self.forecast.demand(view, self.job)
         own = expected_duration(self.forecast.instance, self.job)
-        found = []
+        found: list[int] = []
         if not demand.impossible:
-            times = view.profile.candidate_times(demand.earliest)
-            sooner = (time for time in times if time < _start(self.asked))
-            longest = (longest_limit(view.profile, demand, time) for time in sooner)
-            found += [seconds for seconds in longest if seconds is not None][:1]
+            start = self.asked.outlook.start
+            limit = FOREVER if start is None else start
+            longest = Trials(self.forecast, view, demand, limit).limits()
+            found += [minutes * MINUTE for minutes, _ in longest]
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
         return [seconds for seconds in dict.fromkeys(found) if seconds >= MINUTE]

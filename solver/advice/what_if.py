@@ -154,17 +154,14 @@ class Asker:
 
         A job of the same id is the one that `job` stands for; else it is submitted last.
         """
-        ids = [other.id for other in self.instance.pending]
-        pending = [job if other.id == job.id else other for other in self.instance.pending]
-        world = replace(self.instance, pending=tuple(pending if job.id in ids else [*pending, job]))
-        ordered = priority_order(world)
+        ordered = priority_order(replace(self.instance, pending=self._with(job)))
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
-            return _outlook(job, self._says_of(job, ahead))
+            return _outlook(job, self._says_of(job, ahead, first=first))
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         return _outlook(job, found.get(job.id) or reasons.get(job.id))
@@ -201,11 +198,24 @@ class Asker:
             self._cycles[key] = NextCycle(world, self.method)
         return self._cycles[key]
 
-    def _says_of(self, job: Job, ahead: tuple[Job, ...]) -> PlannedJob | Unplaced:
-        if not has_policy(self.instance):
+    def _says_of(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> PlannedJob | Unplaced:
+        """What the cycle says: of the job alone where the jobs behind it have no say.
+
+        Under a policy they have one, and where jobs backfill, which happens after every job has had
+        its turn: what a job borrows may by then be gone, or free again.
+        """
+        backfills = bool(ahead) and any(queue.backfill for queue in self.instance.queues)
+        if not backfills and not has_policy(self.instance):
             return self._cycle(ahead).would_say_of(job)
-        world = replace(self.instance, pending=(*ahead, job))
-        return NextCycle(world, self.method).says_of(job.id)
+        pending = (job,) if first else self._with(job)
+        return NextCycle(replace(self.instance, pending=pending), self.method).says_of(job.id)
+
+    def _with(self, job: Job) -> tuple[Job, ...]:
+        """The pending jobs with `job` in the place of the one of its id, or as the last."""
+        pending = self.instance.pending
+        if all(other.id != job.id for other in pending):
+            return (*pending, job)
+        return tuple(job if other.id == job.id else other for other in pending)
 
 
 def _outlook(job: Job, found: PlannedJob | Unplaced | None) -> Outlook:
