@@ -14,6 +14,8 @@ from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
 from slotwise.solver.advice.smallest import fewer
 from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.placement.earliest import can_start
+from slotwise.solver.shortage import Reason, find_shortage
 
 HOUR = 3600
 
@@ -323,7 +325,7 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
     else:
         assert change == "if it were first in line"
         others = (item for item in instance.pending if item.id != job)
-        return replace(instance, pending=(asked, *others))
+        return replace(instance, pending=(replace(asked, priority=1), *others))
     pending = (edited if item.id == job else item for item in instance.pending)
     return replace(instance, pending=tuple(pending))
 
@@ -356,7 +358,7 @@ def smaller(instance: Instance, job: str, change: str) -> list[str]:
 @pytest.mark.parametrize("seed", range(60))
 def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
     instance = random_instance(seed)
-    for job in instance.pending[-2:]:
+    for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
         found = sw.explain(instance, job.id)
         assert planned(instance, job.id) == (
             float("inf") if found.outlook.start is None else found.outlook.start
@@ -374,3 +376,43 @@ def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
                 for minutes in {1, (60 * int(limit[1]) + int(limit[2]) + 1) // 2}:
                     change = f"with -W {limit_text(60 * minutes)} or less (backfill)"
                     assert planned(changed(instance, job.id, change), job.id) <= item.start
+
+
+def says(text: str, told: Reason) -> bool:
+    """Whether a row has this reason, with its numbers in the ranges that it gives."""
+    pattern = "".join(
+        re.escape(part) if isinstance(part, str) else r"(\S+?)(?: to (\S+?))?"
+        for part in told.parts
+    )
+    found = re.match(pattern + r"(?: \(reserved|; |$)", text)
+    if found is None:
+        return False
+    numbers = [part for part in told.parts if not isinstance(part, str)]
+    ranges = zip(found.groups()[::2], found.groups()[1::2], strict=True)
+    return all(
+        float(low) <= number <= float(high or low)
+        for number, (low, high) in zip(numbers, ranges, strict=True)
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
+    """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
+    instance = random_instance(seed)
+    for job in instance.pending[-1:]:
+        asker = Asker(instance)
+        view, found = asker.view(job), sw.explain(instance, job.id)
+        demand = asker.demand(view, job)
+        start = found.outlook.start
+        until = 4 * HOUR if start is None else start
+        for row in found.obstacles:
+            last = until if row.until is None else row.until
+            for time in range(row.first, min(last, row.first + 24 * HOUR), 60):
+                if row.reason.startswith("it fits"):
+                    assert can_start(view.profile, demand, time)
+                    continue
+                alone = can_start(view.problem.base, demand, time)
+                assert alone == ("(reserved for" in row.reason)
+                profile = view.profile if alone else view.problem.base
+                told = find_shortage(view.problem, demand, profile, time)
+                assert says(row.reason, told), (row, time, str(told))

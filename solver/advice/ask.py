@@ -28,6 +28,7 @@ from .job_edits import (
     with_slots,
 )
 from .suggestions import Trials, tiles
+from .smallest import is_useful
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
@@ -234,19 +235,26 @@ class _Bench:
             outlook = (
                 Outlook(job, None, waits_for=refused or "not tried: stopped")
                 if refused or stopped
-                else self.forecast.outlook(job)
+                else self._outlook(job, exactly=keep)
             )
             self.found[key] = Choice(changed, after, outlook, refused)
         if keep:
             self.kept.add(key)
         return self.found[key]
 
+    def _outlook(self, job: Job, *, exactly: bool) -> Outlook:
+        start = self.asked.outlook.start
+        if exactly or start is None:
+            return self.forecast.outlook(job)
+        return self.forecast.sooner(job, start)
+
     def _sensible(self) -> dict[str, list[Any]]:
         """Values worth a try for each option."""
         instance, job = self.forecast.instance, self.job
         found: dict[str, list[Any]] = {"limit": self._limits()}
         if not is_compound(job):
-            found["slots"] = [n for n in (job.slots // 2, job.slots // 4, 1) if n]
+            parts = dict.fromkeys((job.slots // 2, job.slots // 4, 1))
+            found["slots"] = [n for n in parts if n and is_useful(n, job.slots)]
             own = int(self.asked.shown["ptile"]) if self.asked.shown["ptile"].isdigit() else 0
             near = sorted(tiles(instance, job), key=lambda tile: abs(tile - own))
             found["ptile"] = [*near, None] if job.slots > 1 else []
@@ -267,10 +275,14 @@ class _Bench:
             start = self.asked.outlook.start
             limit = FOREVER if start is None else start
             longest = Trials(self.forecast, view, demand, limit).limits()
-            found += [minutes * MINUTE for minutes, _ in longest]
+            found += [
+                minutes * MINUTE
+                for minutes, _ in longest
+                if own is None or is_useful(minutes * MINUTE, own)
+            ]
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
-        return [seconds for seconds in dict.fromkeys(found) if seconds >= MINUTE]
+        return sorted({seconds for seconds in found if seconds >= MINUTE}, reverse=True)
 
 
 def _start(item: Choice) -> float:

@@ -87,7 +87,7 @@ class Trials:
                 alone = earliest_start(self.view.problem.base, demand)
                 if alone is None or alone.time >= self.limit:
                     return Outlook(edited, None)
-        return forecast.outlook(edited)
+        return forecast.sooner(edited, self.limit)
 
     def numbers(
         self, asked: int, values: Sequence[int], edit: Callable[[int], Job]
