@@ -27,8 +27,8 @@ from .job_edits import (
     with_section,
     with_slots,
 )
-from .suggestions import Trials, tiles
 from .smallest import is_useful
+from .suggestions import Trials, tiles
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
@@ -275,11 +275,9 @@ class _Bench:
             start = self.asked.outlook.start
             limit = FOREVER if start is None else start
             longest = Trials(self.forecast, view, demand, limit).limits()
-            found += [
-                minutes * MINUTE
-                for minutes, _ in longest
-                if own is None or is_useful(minutes * MINUTE, own)
-            ]
+            limits = [minutes * MINUTE for minutes, _ in longest]
+            # What leaves little of the line only where nothing else of the kind helps.
+            found += [n for n in limits if own is None or is_useful(n, own)] or limits
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
         return sorted({seconds for seconds in found if seconds >= MINUTE}, reverse=True)
