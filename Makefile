@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo test test-all check lint types imports bench docs mutants wheel clean
+.PHONY: demo test test-all check lint types imports bench fuzz docs mutants wheel clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,12 @@ types: $(STAMP)
 bench: $(STAMP)
 	for name in single_job placement lexicographic resreq loop fairshare replay; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+# Hostile inputs by number (docs/robustness.md); INPUTS=20000 takes half a minute.
+INPUTS ?= 2000000
+SEED ?= 1
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz/hostile.py --inputs $(INPUTS) --seed $(SEED)
 
 docs: $(STAMP)
 	$(BIN)/python docs/make_compatibility.py

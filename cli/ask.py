@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .explain import MethodOption
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
@@ -90,6 +91,7 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
     """An answer in one of the output formats, with a final newline."""
     import json
 
+    from ..model.time_text import with_stamps
     from .tables import csv_text
 
     record = answer.to_dict()
@@ -100,6 +102,7 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         columns = ("as_asked", *COLUMNS, "start", "finish", "allocation", "waits_for")
+        columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, ("start", "finish")))
         return csv_text(columns, [{name: row[name] for name in columns} for row in rows])
     return _text(instance, answer)
 
@@ -109,9 +112,9 @@ def _text(instance: Instance, answer: Answer) -> str:
     from .explain import placed_text
 
     outlook = answer.line.outlook
-    lines = [placed_text(instance, "the line", outlook, answer.method)]
+    lines = [printable(placed_text(instance, "the line", outlook, answer.method))]
     if outlook.waits_for:
-        lines.append(outlook.waits_for)
+        lines.append(printable(outlook.waits_for))
     if answer.alternatives:
         lines.append(_table(instance, answer))
     elif answer.explored:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import read_source
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
 
 
 def check(
@@ -26,6 +31,7 @@ def check(
     Exit codes: 0 all are right, 2 some are not.
     """
     from ..model.errors import InputError, report
+    from ..solver.shortage import counted
 
     wrong = False
     for file in files:
@@ -34,15 +40,29 @@ def check(
         except InputError as error:
             wrong = True
             for line in report(error.problems):
-                typer.echo(f"slotwise: {line}", err=True)
+                typer.echo(f"slotwise: {printable(line)}", err=True)
             continue
         cluster = instance.cluster
+        slots = sum(host.slots for host in cluster.hosts)
+        for job, why in _without_a_share(instance):
+            typer.echo(f"slotwise: {printable(f'warning: {file}: job {job}: {why}')}", err=True)
+        hosts = counted(len(cluster.hosts), "host")
+        waiting = counted(len(instance.pending), "pending job")
         typer.echo(
-            f"{file}: ok ({len(cluster.hosts)} hosts, {sum(host.slots for host in cluster.hosts)} "
-            f"slots, {len(instance.running)} running, {len(instance.pending)} pending jobs)"
+            f"{printable(str(file))}: ok ({hosts}, {counted(slots, 'slot')}, "
+            f"{len(instance.running)} running, {waiting})"
         )
     if wrong:
         sys.exit(Exit.BAD_INPUT)
+
+
+def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
+    """Pending jobs that no fairshare policy lets start, and why."""
+    from ..solver.fairshare.admission import admissions
+
+    for job, found in admissions(instance).items():
+        if found.refused:
+            yield job, found.refused
 
 
 def schema() -> None:

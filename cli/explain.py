@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
 
@@ -62,6 +63,7 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
     """An explanation in one of the output formats, with a final newline."""
     import json
 
+    from ..model.time_text import with_stamps
     from .tables import csv_text
 
     record = found.to_dict()
@@ -69,7 +71,8 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
         return json.dumps(record, indent=2) + "\n"
     if format == "csv":
         columns = ("part", "from", "until", "reason", "start", "gain", "change", "allocation")
-        return csv_text(columns, _rows(record))
+        stamped = with_stamps(dict.fromkeys(columns), found.origin, ("from", "until", "start"))
+        return csv_text(list(stamped), _rows(record))
     return _text(instance, found)
 
 
@@ -83,9 +86,9 @@ def _text(instance: Instance, found: Explanation) -> str:
     from ..solver.shortage import counted
     from .tables import hosts_text, new_table, table_text
 
-    lines = [placed_text(instance, found.outlook.job.id, found.outlook, found.method)]
+    lines = [printable(placed_text(instance, found.outlook.job.id, found.outlook, found.method))]
     if found.outlook.start is None:
-        lines.append(found.outlook.waits_for)
+        lines.append(printable(found.outlook.waits_for))
     if found.obstacles:
         shown = new_table("FROM", "UNTIL", "WHY NOT")
         for item in found.obstacles:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .import_snapshot import Output, Site, tell_some
+from .options import tell
 from .output import write_instance
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
-    from ..model.formats.acct import FinishedJob
+    from ..model.formats.finished_jobs import FinishedJob
     from ..model.instance import Instance
     from ..model.lsf_state.followed import Moment
     from ..model.lsf_state.log_records import BadRecords, Record
@@ -276,12 +277,13 @@ def _zero(instance: Instance) -> int:
 
 
 def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
-    from ..model.formats.acct import finished_jobs, read_lines
+    from ..model.formats.acct import finished_jobs
+    from ..model.formats.log_lines import log_lines
     from ..model.formats.sniff import refuse_other
 
     for path in files:
         refuse_other(path, "acct")
-        yield from finished_jobs(read_lines(path), bad.add, {}, str(path))
+        yield from finished_jobs(log_lines(path), bad.add, {}, str(path))
 
 
 def _acct_time(at: str, files: list[Path]) -> int:
@@ -328,4 +330,4 @@ def _tell_problems(problems: list[Problem] | tuple[Problem, ...], count: int | N
     from ..model.errors import report
 
     for line in report(problems):
-        typer.echo(f"slotwise: warning: {line}", err=True)
+        tell(f"warning: {line}")

@@ -10,6 +10,7 @@ import typer
 
 from ..model.errors import InputError
 from .import_snapshot import Output
+from .options import tell
 from .output import write_instance
 
 At = Annotated[
@@ -87,10 +88,10 @@ def lsf(
         ncpus=_processors(ncpus or []),
     )
     for note in found.notes:
-        typer.echo(f"slotwise: note: {note}", err=True)
+        tell(f"note: {note}")
     instance, warnings = found.instance()
     for warning in warnings:
-        typer.echo(f"slotwise: warning: {warning}", err=True)
+        tell(f"warning: {warning}")
     write_instance(instance, output)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from .options import tell
 from .output import write_instance
 
 if TYPE_CHECKING:
@@ -162,9 +163,9 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:
     """Notes on stderr, the first few and how many more there are."""
     for text in texts[:most]:
-        typer.echo(f"slotwise: {text}", err=True)
+        tell(text)
     if len(texts) > most:
-        typer.echo(f"slotwise: and {len(texts) - most} more notes", err=True)
+        tell(f"and {len(texts) - most} more notes")
 
 
 def _read(paths: list[Path] | None, kind: str) -> list[Text]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .atomic import check_output, is_special, whole_file
+from .cells import csv_cell
 
 SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 
@@ -59,7 +60,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> bytes:
     if records:
         writer.writerow(records[0])
     for record in records:
-        writer.writerow([_cell(value) for value in record.values()])
+        writer.writerow([csv_cell(_cell(value)) for value in record.values()])
     return text.getvalue().encode()
 
 

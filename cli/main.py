@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
 from ..model.errors import InputError, SlotwiseError
+from ..model.input_limits import USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
+from .cells import printable, raw_csv
 from .check import check, examples, schema
 from .compare import compare
 from .exits import Exit
@@ -49,14 +51,48 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _most(what: str, most: int | None = None) -> Any:
+    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel="Limits on input")
+
+
 @app.callback()
 def _global(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
+    raw_cells: Annotated[
+        bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
+    ] = False,
+    max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
+    max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
+    max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
+    max_text: Annotated[int, _most("bytes of an instance file")] = USUAL.text,
+    max_value: Annotated[int, _most("characters of one value")] = USUAL.value,
+    max_requirement: Annotated[
+        int, _most("characters of a requirement or bsub line")
+    ] = USUAL.requirement,
+    max_nesting: Annotated[int, _most("levels of lists and mappings", 500)] = USUAL.nesting,
+    max_line: Annotated[int, _most("bytes of a line of a log")] = USUAL.line,
+    max_unpacked: Annotated[int, _most("bytes that a packed log unpacks to")] = USUAL.unpacked,
+    max_errors: Annotated[int, _most("problems that are shown")] = USUAL.errors,
 ) -> None:
     """Options that stand before the command."""
+    context.with_resource(raw_csv(raw_cells))
+    limits = InputLimits(
+        hosts=max_hosts,
+        jobs=max_jobs,
+        names=max_names,
+        text=max_text,
+        requirement=max_requirement,
+        nesting=max_nesting,
+        value=max_value,
+        line=max_line,
+        unpacked=max_unpacked,
+        errors=max_errors,
+    )
+    context.with_resource(limited(limits))
 
 
 def main() -> None:
@@ -96,5 +132,5 @@ def _interrupted() -> NoReturn:
 
 def _complain(text: str) -> None:
     with suppress(OSError):  # nowhere to say it: the exit code still does
-        for line in text.splitlines():
-            typer.echo(f"slotwise: {line}", err=True)
+        for line in text.split("\n"):
+            typer.echo(f"slotwise: {printable(line)}", err=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, report
 from ..model.objective import ObjectiveName
+from .cells import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -77,7 +78,7 @@ ResumeFile = Annotated[
 
 def tell(text: str) -> None:
     """A line on stderr."""
-    typer.echo(f"slotwise: {text}", err=True)
+    typer.echo(f"slotwise: {printable(text)}", err=True)
 
 
 def read_instance(file: Path | None, example: str | None) -> Instance:
@@ -105,8 +106,8 @@ def read_source(source: Path) -> Instance:
         instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
     else:
         instance, warnings = load_with_warnings(source)
-    for warning in warnings:
-        typer.echo(f"slotwise: warning: {warning}", err=True)
+    for line in report(warnings):
+        typer.echo(f"slotwise: warning: {printable(line)}", err=True)
     return instance
 
 

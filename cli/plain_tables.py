@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .cells import csv_cell, printable
+
 
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
     """Columns two blanks apart, each aligned as `sides` says (``<`` or ``>``); None is a dash."""
@@ -26,7 +28,7 @@ def dashed(value: object) -> str:
     """A value as text, ``-`` for None."""
     if value is None:
         return "-"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else printable(str(value))
 
 
 def json_records(records: Iterable[Mapping[str, Any]]) -> str:
@@ -39,5 +41,5 @@ def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
     return text.getvalue()

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from ..model.allocation import allocation_text
-from ..model.time_text import clock_text, duration_text, short_clock_text
+from ..model.time_text import clock_text, duration_text, short_clock_text, with_stamps
+from .cells import printable
 from .tables import csv_text, new_table, table_text
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 _ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
 
+#: The columns of a plan as CSV, and those of them that are times.
+_COLUMNS = (
+    *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
+    *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
+)
+_TIMES = ("start", "finish", "bound", "estimate")
+
+
 def plan_output(instance: Instance, plan: Plan, format: str) -> str:
     """A plan in one of the output formats, with a final newline."""
     record = plan.to_dict()
@@ -27,11 +36,7 @@ def plan_output(instance: Instance, plan: Plan, format: str) -> str:
     if format == "csv":
         rows = list(record["reservations"])
         rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
-        columns = (
-            *("job", "start", "finish", "allocation", "method", "bound", "proved"),
-            *("waits_for", "estimate", "reserved", "fallback", "alternative"),
-        )
-        return csv_text(columns, rows)
+        return csv_text(list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES)), rows)
     return _plan_text(instance, plan)
 
 
@@ -53,7 +58,9 @@ def _plan_text(instance: Instance, plan: Plan) -> str:
             if item.bound is not None
             else item.method
         )
-        table.add_row(item.job, start, where, status, item.waits_for)
+        needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
+        reason = "; ".join(filter(None, (item.waits_for, needs)))
+        table.add_row(item.job, start, where, status, reason)
     for missing in plan.unplaced:
         when = "no place found" if plan.status == "feasible" else "never"
         table.add_row(missing.job, when, "", "", missing.reason)
@@ -68,7 +75,7 @@ def _summary(plan: Plan) -> str:
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
     ended = [_ENDED_EARLY] if _may_improve(plan) else []
-    return "\n".join([text, *ended, *plan.notes]) + "\n"
+    return printable("\n".join([text, *ended, *plan.notes]) + "\n")
 
 
 def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
@@ -102,7 +109,7 @@ def _comparison_text(instance: Instance, comparison: Comparison) -> str:
             note += f" (needs BACKFILL in queue {row.needs_backfill})"
         table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note.strip())
     ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
-    notes = "".join(f"{note}\n" for note in [*ended, *comparison.notes()])
+    notes = "".join(f"{printable(note)}\n" for note in [*ended, *comparison.notes()])
     return table_text(table) + _footer(instance, comparison) + notes
 
 
@@ -112,10 +119,12 @@ def _footer(instance: Instance, comparison: Comparison) -> str:
     gains = [row.gain for row in comparison if row.gain is not None]
     proved = counted(sum(row.proved for row in comparison), "start")
     lending = sum(queue.backfill for queue in instance.queues)
+    all_reserve = all(queue.reserve_cycles is None for queue in instance.queues)
+    where = ", reserving in every queue" if all_reserve else ""
     queues = counted(len(instance.queues), "queue")
     return (
         f"{len(comparison.jobs)} pending; {proved} proved the earliest; against greedy as this "
-        f"cluster is configured (BACKFILL in {lending} of {queues}): "
+        f"cluster is configured (BACKFILL in {lending} of {queues}{where}): "
         f"{duration_text(sum(gains))} of waiting saved in all.\n"
         f"{'Times count from now. ' if instance.origin is None else ''}"
         "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "

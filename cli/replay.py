@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .cells import csv_cell
 from .checkpointing import CheckpointEvery, Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -100,11 +101,12 @@ def _only_swf(log: Path) -> None:
 
 
 def _read(log: Path, keep_going: bool) -> Workload:
+    from ..model.errors import report
     from ..model.formats.swf import read_swf
 
     found = read_swf(log, keep_going=keep_going)
-    for problem in found.problems:
-        tell(f"warning: {problem}")
+    for line in report(found.problems):
+        tell(f"warning: {line}")
     return found.workload
 
 
@@ -171,8 +173,8 @@ def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
 
 
 def _quoted(value: object) -> str:
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+    text = str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _plain(name: str, value: object) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .cells import printable
 from .exits import Exit
 from .options import read_source
 
@@ -76,7 +77,7 @@ def resreq(
         answer = _answer(text, instance, strict, lenient, submitted_from)
     except ResreqError as error:
         if output == "text":
-            typer.echo(f"slotwise: {error}", err=True)
+            typer.echo(f"slotwise: {printable(str(error))}", err=True)
             raise typer.Exit(Exit.BAD_INPUT) from None
         answer = ResreqAnswer(False, error.message, error.position, None, None)
     if output == "json":
@@ -91,7 +92,7 @@ def _check_select(text: str, output: Format) -> int:
 
     valid, sentence = check_select(text)
     record = _record(ResreqAnswer(valid, sentence, None, None, None))
-    typer.echo(sentence if output == "text" else json.dumps(record))
+    typer.echo(printable(sentence) if output == "text" else json.dumps(record))
     return 0 if valid else 255
 
 
@@ -205,4 +206,4 @@ def _report(answer: ResreqAnswer) -> str:
             lines.append("not chosen:")
             width = max(len(name) for name, _ in trial.others)
             lines += [f"  {name:<{width}}  {why}" for name, why in trial.others]
-    return "\n".join(lines)
+    return printable("\n".join(lines))

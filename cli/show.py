@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .cells import printable
 from .options import Example, read_instance
 from .view_options import ViewOptions
 
@@ -90,7 +91,8 @@ def _rendered(view: View, moment: Snapshot, asked: ViewOptions, format: ViewForm
         "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
     }[view]
-    return render(moment, asked, format)
+    text = render(moment, asked, format)
+    return printable(text) if format == "text" else text
 
 
 def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:

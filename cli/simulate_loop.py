@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .atomic import check_output, whole_file
+from .cells import csv_cell
 from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -76,14 +77,20 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     for note in result.notes:
         tell(note)
     if options.jobs is not None:
-        write_records([record.to_dict() for record in result.jobs], options.jobs)
+        origin = result.instance.origin
+        write_records([record.to_dict(origin) for record in result.jobs], options.jobs)
     if options.log is not None:
         with whole_file(options.log) as file:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
-    metrics = {"reservation": result.settings.reservation, **measure(result).to_dict()}
+    metrics = {
+        "reservation": result.settings.reservation,
+        "now": result.instance.now,
+        "origin": result.instance.origin,
+        **measure(result).to_dict(),
+    }
     typer.echo(_render(name or str(source), result, metrics, options.format))
 
 
@@ -219,8 +226,8 @@ def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\n') else text
+    text = "" if value is None else str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def _plain(name: str, value: object) -> str:

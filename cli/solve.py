@@ -88,6 +88,5 @@ def solve(
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
     if stopped:
         raise typer.Exit(Exit.STOPPED)
-    hopeless = any(item.start is None and item.estimate is None for item in found)
-    if strict and (found.unplaced or hopeless):
+    if strict and found.unplaced:
         raise typer.Exit(Exit.FAILED)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..model.allocation import allocation_text
+from .cells import csv_cell, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +23,14 @@ def new_table(*titles: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    class PlainTable(Table):
+        """Cells show what they hold, control characters too."""
+
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            shown = (printable(cell) if isinstance(cell, str) else cell for cell in cells)
+            super().add_row(*shown, **options)
+
+    table = PlainTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in titles:
         table.add_column(title, overflow="fold")
     return table
@@ -57,11 +65,17 @@ def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with its allocations as text."""
-    return {
-        key: allocation_text(value) if isinstance(value, dict) else value
-        for key, value in record.items()
-    }
+    """A record as cells of CSV, with its allocations as text."""
+    return {key: csv_cell(_cell(value)) for key, value in record.items()}
+
+
+def _cell(value: Any) -> Any:
+    """An allocation as text, those of several terms joined by ``+``."""
+    if isinstance(value, dict):
+        return allocation_text(value)
+    if isinstance(value, list):
+        return " + ".join(map(allocation_text, value))
+    return value
 
 
 def hosts_text(allocation: Mapping[str, int]) -> str:

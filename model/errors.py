@@ -6,6 +6,11 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .input_limits import limits, may_suggest
+
+#: Characters of a message that quotes something endless.
+_LONGEST = 2000
+
 
 class SlotwiseError(Exception):
     """Base of every error that Slotwise raises on purpose; its text is fit for a user."""
@@ -32,19 +37,18 @@ class Problem:
 
     def __str__(self) -> str:
         place = self.source
+        message = self.message
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 4 :]}"
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
-        return ": ".join(part for part in (place, self.path, self.message) if part)
-
-
-#: Problems that one report spells out.
-MOST_SHOWN = 50
+        return ": ".join(part for part in (place, self.path, message) if part)
 
 
 class InputError(SlotwiseError):
     """Bad input: carries every problem found, in the order of the document.
 
-    Its text spells out the first MOST_SHOWN and counts the others.
+    Its text spells out the first ones, as many as the limits allow, and counts the others.
     """
 
     def __init__(self, problems: Iterable[Problem] | str) -> None:
@@ -55,15 +59,18 @@ class InputError(SlotwiseError):
 
 
 def report(problems: Sequence[Problem]) -> list[str]:
-    """A line a problem, the first MOST_SHOWN of them, and how many more there are."""
-    lines = [str(problem) for problem in problems[:MOST_SHOWN]]
-    if more := len(problems) - MOST_SHOWN if len(problems) > MOST_SHOWN + 1 else 0:
-        return [*lines, f"and {more} more problems ({len(problems)} in all)"]
-    return [*lines, *(str(problem) for problem in problems[MOST_SHOWN:])]
+    """A line a problem, of very many the first (--max-errors), and how many more there are."""
+    most = limits().errors
+    if len(problems) <= most + 1:
+        return [str(problem) for problem in problems]
+    lines = [str(problem) for problem in problems[:most]]
+    return [*lines, f"and {len(problems) - most} more problems ({len(problems)} in all)"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the known word closest to `word`, or ""."""
+    if not may_suggest():
+        return ""
     choices = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
     return f" (did you mean '{choices[close[0]]}'?)" if close else ""

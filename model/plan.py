@@ -137,6 +137,5 @@ class Plan:
             "reservations": [item.to_dict(self.origin) for item in self.reservations],
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
         }
-        if self.notes:
-            record["notes"] = list(self.notes)
+        record["notes"] = list(self.notes)
         return record

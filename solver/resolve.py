@@ -54,6 +54,7 @@ class Resolver:
     hosts: HostTable
     reserving: bool = True
     honour_windows: bool = False
+    _index: dict[str, int] = field(default_factory=dict)
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _selected: dict[int, BoolArray] = field(default_factory=dict)
@@ -306,7 +307,12 @@ class Resolver:
     # --- hosts by name ------------------------------------------------------------------------
 
     def _names(self, names: Iterable[str]) -> BoolArray:
-        index = self.instance.cluster.host_index()
+        names = tuple(names)
+        if not names:
+            return np.zeros(len(self.hosts), dtype=bool)
+        if not self._index:
+            self._index.update(self.instance.cluster.host_index())
+        index = self._index
         mask = np.zeros(len(index), dtype=bool)
         for name in names:
             for host in self.instance.cluster.expand(name) or ():

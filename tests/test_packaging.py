@@ -7,6 +7,8 @@ from importlib import metadata, resources
 from pathlib import Path
 
 import slotwise as sw
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -86,3 +88,28 @@ def test_public_names_exist_and_are_documented() -> None:
         name for name in sw.__all__ if name != "__version__" and not getattr(sw, name).__doc__
     ]
     assert undocumented == []
+
+
+def test_every_dependency_is_pinned_with_those_it_brings() -> None:
+    """Names and versions only: whatever pip would choose by itself is chosen here."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines)
+    assert len(pins) == len(lines)
+    pinned = {canonicalize_name(name): version for name, version in pins.items()}
+    waiting = [("slotwise", frozenset({"dev", "highs"}))]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    missing = set()
+    while waiting:
+        name, extras = waiting.pop()
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        for text in metadata.requires(name) or ():
+            need = Requirement(text)
+            marker = need.marker
+            if marker and not any(marker.evaluate({"extra": e}) for e in (*extras, "")):
+                continue
+            if canonicalize_name(need.name) not in pinned:
+                missing.add(need.name)
+            waiting.append((need.name, frozenset(need.extras)))
+    assert missing == set()

@@ -7,14 +7,14 @@ fixed place. Only JOB_FINISH records hold jobs; other known types are passed ove
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from .finished_jobs import FinishedJob, FinishedJobs
+from .log_lines import check_records, log_lines, malformed
 from .sniff import refuse_other
 
 #: Record types of lsb.acct that are no finished job.
@@ -27,37 +27,10 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedJob:
-    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
-
-    hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
-    charged: path of the share account (``/group/user``), "" where it is not said.
-    """
-
-    id: str
-    user: str
-    queue: str
-    project: str
-    submit: int
-    begin: int
-    start: int
-    end: int
-    slots: int
-    max_slots: int
-    hosts: dict[str, int]
-    res_req: str
-    run_limit: int | None
-    cpu_time: float
-    status: int
-    application: str = ""
-    charged: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class AcctLog:
     """jobs: in file order. problems: malformed records. passed_over: other types, how many."""
 
-    jobs: tuple[FinishedJob, ...]
+    jobs: Sequence[FinishedJob]
     problems: tuple[Problem, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
 
@@ -68,7 +41,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
     Raises InputError if it cannot be read, or has malformed records and `keep_going` is false.
     """
     refuse_other(path, "acct")
-    log = parse_acct(read_lines(Path(path)), source=str(path))
+    log = parse_acct(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)
     return log
@@ -76,9 +49,14 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     """The same for lines at hand, with ``keep_going``."""
+    jobs = FinishedJobs()
     problems: list[Problem] = []
     others: dict[str, int] = {}
-    jobs = tuple(finished_jobs(lines, problems.append, others, source))
+    for line, number, index, job in _records(lines, problems.append, others, source):
+        try:
+            jobs.add(number, index, job)
+        except ValueError as error:
+            problems.append(malformed(error, source, line))
     return AcctLog(jobs, tuple(problems), others)
 
 
@@ -93,7 +71,19 @@ def finished_jobs(
     report: takes each malformed record. others: counts records of other types.
     """
     seen: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    for _, number, index, job in _records(lines, report, others, source):
+        yield replace(job, id=_id(number, index, seen))
+
+
+def _records(
+    lines: Iterable[str],
+    report: Callable[[Problem], object],
+    others: dict[str, int],
+    source: str,
+) -> Iterator[tuple[int, int, int, FinishedJob]]:
+    """Line, job number, array index and job (without its id) of every well-formed record."""
+    count = 0
+    for at, line in enumerate(lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -104,11 +94,13 @@ def finished_jobs(
                 continue
             if words[0] != "JOB_FINISH":
                 raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
-            job = _finished(Fields(words), seen)
+            record = (at, *_finished(Fields(words)))
         except ValueError as error:
-            report(Problem(str(error), source, number))
+            report(malformed(error, source, at))
         else:
-            yield job
+            yield record
+        count += 1
+        check_records(count, source)
 
 
 def split(text: str) -> list[str]:
@@ -206,7 +198,8 @@ class Fields:
                 self.text(name)
 
 
-def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
+def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
+    """Job number, array index, and the job."""
     version = _version(fields.text("version"))
     end = fields.whole("eventTime")
     number = fields.whole("jobId")
@@ -233,8 +226,8 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
     index = fields.whole("idx")
     application, run_limit, charged = _tail(fields, version)
     _check(number, slots, submit, start, end)
-    return FinishedJob(
-        id=_id(number, index, seen),
+    job = FinishedJob(
+        id="",
         user=user or "user",
         queue=queue,
         project=project or "default",
@@ -252,6 +245,7 @@ def _finished(fields: Fields, seen: dict[str, int]) -> FinishedJob:
         application=application,
         charged=charged,
     )
+    return number, index, job
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
@@ -335,16 +329,3 @@ _RUSAGE = (
     *("nswap", "inblock", "oublock", "ioch", "msgsnd", "msgrcv", "nsignals", "nvcsw", "nivcsw"),
     "exutime",
 )
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a plain or gzipped text, as they are read; InputError where they cannot be."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            for line in gzip.GzipFile(fileobj=file) if packed else file:
-                yield line.decode("utf-8", errors="replace")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..characters import strange_character
 from ..errors import InputError, Problem, nearest
+from ..input_limits import check_length
 from .names import host_requests, tokens
 from .units import MINUTE, Clock, parse_duration, parse_stamp
 
@@ -30,7 +32,7 @@ _REFUSED = {
 }
 #: Options whose value may follow without a blank, as in -n4 or -R"span[hosts=1]".
 _JOINED = ("-n", "-R", "-W", "-q", "-m")
-_ARRAY = re.compile(r"\[[^\]]*\]")
+_ARRAY = re.compile(r"\[[^\[\]]*\]")
 
 
 @dataclass(slots=True)
@@ -61,31 +63,35 @@ def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], li
     if wrong := strange_character(line):
         return {}, [Problem(f"bsub line: {wrong}")]
     try:
-        words = shlex.split(line)
+        check_length(line)
+        words = deque(shlex.split(line))
     except ValueError as error:
-        return {}, [Problem(f"bsub line: {error}: {line!r}")]
+        return {}, [Problem(f"bsub line: {error}: {line[:200]!r}")]
     if words and words[0].rsplit("/", 1)[-1] == "bsub":
-        words = words[1:]
+        words.popleft()
     submission = _Submission(clock or Clock())
     problems: list[Problem] = []
     while words and words[0].startswith("-") and words[0] != "-":
-        option, words = _split(words[0], words[1:])
+        option = _option(words)
+        value = words[0] if words and _wants_value(option) else None
         try:
-            words = _take(submission, option, words)
+            _take(submission, option, value)
         except ValueError as error:
             problems.append(Problem(f"{option}: {error}"))
-            words = words[1:] if _wants_value(option) else words
+        if value is not None:
+            words.popleft()
     if submission.requirements:
         submission.fields["res_req"] = tuple(submission.requirements)
     return submission.fields, problems
 
 
-def _split(word: str, rest: list[str]) -> tuple[str, list[str]]:
-    """The option, and its value put in front of the rest where it was joined."""
-    known = {*_VALUES, *_FLAGS, *_QUIET_VALUES, *_QUIET_FLAGS, *_REFUSED}
-    if word not in known and word[:2] in _JOINED:
-        return word[:2], [word[2:], *rest]
-    return word, rest
+def _option(words: deque[str]) -> str:
+    """Take the next option; a value that was joined to it becomes the next word."""
+    word = words.popleft()
+    if word not in _KNOWN and word[:2] in _JOINED:
+        words.appendleft(word[2:])
+        return word[:2]
+    return word
 
 
 def _wants_value(option: str) -> bool:
@@ -94,25 +100,24 @@ def _wants_value(option: str) -> bool:
     )
 
 
-def _take(submission: _Submission, option: str, words: list[str]) -> list[str]:
-    """Read one option; the words after it and its value."""
+def _take(submission: _Submission, option: str, value: str | None) -> None:
+    """Read one option with the value that stands behind it."""
     if option in _REFUSED:
         raise ValueError(_REFUSED[option])
     if option in _FLAGS:
         submission.fields[_FLAGS[option]] = True
-        return words
+        return
     if option in _QUIET_FLAGS:
-        return words
+        return
     if option not in _VALUES and option not in _QUIET_VALUES:
         known = [*_VALUES, *_FLAGS, *_QUIET_VALUES, *_QUIET_FLAGS]
         raise ValueError(f"unknown option{nearest(option, known)}")
-    if not words:
+    if value is None:
         raise ValueError("needs a value")
-    if option == "-J" and _ARRAY.search(words[0]):
-        raise ValueError(f"job arrays are not supported: {words[0]!r}")
+    if option == "-J" and _ARRAY.search(value):
+        raise ValueError(f"job arrays are not supported: {value!r}")
     if option in _VALUES:
-        _VALUES[option](submission, words[0])
-    return words[1:]
+        _VALUES[option](submission, value)
 
 
 def _once(submission: _Submission, name: str, value: object) -> None:
@@ -195,3 +200,4 @@ _VALUES: dict[str, Callable[[_Submission, str], None]] = {
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
+_KNOWN = frozenset({*_VALUES, *_FLAGS, *_QUIET_VALUES, *_QUIET_FLAGS, *_REFUSED})

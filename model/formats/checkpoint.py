@@ -19,6 +19,15 @@ Engine = Literal["loop", "replay"]
 
 FORMAT = "slotwise-checkpoint"
 VERSION = 3
+#: What a state that makes no sense may raise while it is taken over.
+NONSENSE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 
 
@@ -40,10 +49,10 @@ def unseal(text: str, engine: Engine, source: str = "") -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         known = f'{{"format":"{FORMAT}"'
         damaged = text[:8] == known[:8]
-        says = "is damaged: cut off or changed" if damaged else "is no checkpoint"
+        says = "is damaged: cut off or changed" if damaged else _none(engine)
         raise _refused(says, source) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _refused(f"is no checkpoint of {_NAMES[engine]}", source)
+        raise _refused(_none(engine), source)
     if content.get("version") != VERSION:
         version = str(content.get("version"))[:20]
         raise _refused(f"is a checkpoint of version {version}; this is version {VERSION}", source)
@@ -66,6 +75,10 @@ def read_checkpoint(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise _refused(f"cannot be read: {reason}", str(path)) from error
+
+
+def _none(engine: Engine) -> str:
+    return f"is no checkpoint: this is not a checkpoint of {_NAMES[engine]}"
 
 
 def _refused(message: str, source: str) -> InputError:

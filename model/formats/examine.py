@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from ..input_limits import counting
 from ..instance import Instance
 from .finding import Finding
 
@@ -21,12 +22,15 @@ def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
     context = _context(data)
     strange = list(strange_values(data))
     try:
-        instance, found = build(Document.model_validate(data, context=context))
+        with counting():
+            instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
-        found = explain(error)
+        with counting():
+            found = explain(error)
         remainder = rest(data, error)
         with suppress(ValidationError):
-            others = build(Document.model_validate(remainder.data, context=context))[1]
+            with counting():
+                others = build(Document.model_validate(remainder.data, context=context))[1]
             if remainder.defining:
                 others = [finding for finding in others if not finding.rests_on_others]
             if remainder.deciding:

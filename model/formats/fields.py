@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationI
 from ..characters import strange_character
 from ..cluster import HOST_STATUSES, Thresholds
 from ..errors import nearest
+from ..input_limits import check_length
 from ..job import HostRequest
 from . import names, text, units
 
@@ -160,6 +161,7 @@ def _windows(value: object) -> str:
 
     if not isinstance(value, str):
         raise ValueError(f"must be a window such as (19:00-7:00), not {value!r}")
+    check_length(value)
     parse_windows(value)
     return value.strip()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from ..cluster import (
     Cluster,
@@ -16,6 +17,7 @@ from ..cluster import (
     Thresholds,
 )
 from ..errors import nearest
+from ..input_limits import limits, take_hosts
 from ..job import OTHERS
 from . import document as d
 from .fields import MOST
@@ -139,6 +141,11 @@ class HostBuilder:
         if entry.count is not None:
             if len(found) > 1:
                 self._problem(("hosts", index, "count"), "goes with one name, not with a range")
+            try:
+                take_hosts(entry.count - 1)
+            except ValueError as error:
+                self._problem(("hosts", index, "count"), str(error))
+                return
             found = tuple(f"{found[0]}{number}" for number in range(1, entry.count + 1))
         template = self._host(index, entry)
         for name in found:
@@ -195,19 +202,29 @@ class HostBuilder:
         except ValueError as error:
             self._problem(place, str(error))
             return ()
-        return [host for name in found for host in self._named(place, name, path)]
+        known = [name for name in found if self._is_known(name)]
+        unknown = len(found) - len(known)
+        for name in islice((n for n in found if not self._is_known(n)), limits().errors):
+            self._unknown(place, name)
+        if (more := unknown - limits().errors) > 0:
+            message = f"{more:,} more names of {word!r} are unknown"
+            self._problem(place, message, undefined=True)
+        return [host for name in known for host in self._named(place, name, path)]
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._hosts or name in self._document.host_groups or name in self._units
+
+    def _unknown(self, place: Location, name: str) -> None:
+        known = [*self._hosts, *self._document.host_groups, *self._units]
+        message = f"unknown host or host group {name!r}{nearest(name, known)}"
+        self._problem(place, message, undefined=True)
 
     def _named(self, place: Location, name: str, path: tuple[str, ...]) -> Sequence[str]:
         if name in self._hosts:
             return (name,)
         if name in self._document.host_groups:
             return self._group(name, path)
-        if name in self._units:
-            return self._units[name]
-        known = [*self._hosts, *self._document.host_groups, *self._units]
-        message = f"unknown host or host group {name!r}{nearest(name, known)}"
-        self._problem(place, message, undefined=True)
-        return ()
+        return self._units[name]
 
     def _group(self, name: str, path: tuple[str, ...]) -> tuple[str, ...]:
         """The hosts of a group, groups inside it expanded."""

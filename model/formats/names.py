@@ -10,14 +10,18 @@ import re
 import reprlib
 from collections.abc import Iterable, Sequence
 
+from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
+#: Ranges in one name.
+MOST_RANGES = 32
 
 _RIGHT_RANGES = "write n[001-128], n[1,3,7-9] or host[A-D]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
+_LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
 _GROUPING = re.compile(r"[,(\[]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
@@ -27,29 +31,43 @@ def expand_range(text: str) -> tuple[str, ...]:
     """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
     if "[" not in text and "]" not in text:
         return (text,)
+    *plain, last = _BRACKET.split(text)[::2]
+    if any("[" in piece or "]" in piece for piece in (*plain, last)):
+        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
+    if len(plain) > MOST_RANGES:
+        raise ValueError(f"{_short(text)} has more than {MOST_RANGES} ranges in one name")
+    if (size := range_size(text)) <= MOST_NAMES:  # else it is refused below
+        take_names(size)
     parts: list[Sequence[str]] = []
-    place, count = 0, 1
-    for match in _BRACKET.finditer(text):
-        parts.append((_plain(text, place, match.start()),))
-        members = [name for item in match[1].split(",") for name in _members(item.strip(), text)]
-        parts.append(members)
-        place, count = match.end(), count * len(members)
+    count = 1
+    for piece, inner in zip(plain, _BRACKET.findall(text), strict=True):
+        members = [name for item in inner.split(",") for name in _members(item.strip(), text)]
+        parts += [(piece,), members]
+        count *= len(members)
         if count > MOST_NAMES:
             raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
-    parts.append((_plain(text, place, len(text)),))
-    return tuple("".join(choice) for choice in itertools.product(*parts))
-
-
-def _plain(text: str, start: int, end: int) -> str:
-    """What stands between brackets; it may hold none itself."""
-    piece = text[start:end]
-    if "[" in piece or "]" in piece:
-        raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
-    return piece
+    return tuple("".join(choice) for choice in itertools.product(*parts, (last,)))
 
 
 def _short(text: str) -> str:
     return reprlib.repr(text)
+
+
+def range_size(text: str) -> int:
+    """How many names :func:`expand_range` would give, or so many that they are too many."""
+    size = 1
+    for match in _BRACKET.finditer(text):
+        size *= sum(_item_size(item.strip()) for item in match[1].split(","))
+        if size > MOST_NAMES:
+            break
+    return size
+
+
+def _item_size(item: str) -> int:
+    if numbers := _RANGE.fullmatch(item):
+        return max(0, int(numbers[2]) - int(numbers[1])) + 1
+    letters = _LETTERS.fullmatch(item)
+    return max(0, ord(item[2]) - ord(item[0])) + 1 if letters else 1
 
 
 def _members(item: str, text: str) -> Sequence[str]:
@@ -62,7 +80,7 @@ def _members(item: str, text: str) -> Sequence[str]:
             raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
-    letters = re.fullmatch(r"([a-z])-([a-z])|([A-Z])-([A-Z])", item)
+    letters = _LETTERS.fullmatch(item)
     if letters is not None:
         low, high = (mark for mark in letters.groups() if mark)
         return [chr(code) for code in range(ord(low), ord(high) + 1)]
@@ -79,7 +97,7 @@ def tokens(value: object) -> tuple[str, ...]:
             return tuple(text.split())
         if text.startswith("(") and text.endswith(")"):
             text = text[1:-1]
-        return tuple(re.findall(r"(?:\[[^\]]*\]|[^\s,])+", text))
+        return tuple(re.findall(r"(?:\[[^\[\]]*\]|[^\s,])+", text))
     if isinstance(value, int) and not isinstance(value, bool):
         return (str(value),)
     if isinstance(value, (list, tuple)):
@@ -100,7 +118,11 @@ def names(value: object) -> tuple[str, ...]:
 
 def plain_names(value: object) -> tuple[str, ...]:
     """New names (of hosts): expanded, and free of characters that mean something to LSF."""
-    found = names(value)
+    words = tokens(value)
+    sizes = [range_size(word) for word in words]
+    if max(sizes, default=0) <= MOST_NAMES:  # else the range itself is refused
+        take_hosts(sum(sizes))
+    found = tuple(name for word in words for name in expand_range(word))
     for name in found:
         check_name(name)
     if not found:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
@@ -43,10 +44,16 @@ def load_pool(source: str | Path) -> Instance:
 
 def _text(path: Path, source: str) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            data = file.read(limits().text + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8 text"
         raise InputError([Problem(str(reason), source)]) from None
+    if len(data) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, source)])
+    return text
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
 
 from ..characters import strange_character, visible
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from .finding import Finding, Location, problems
 from .positions import compose, duplicates
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
 _NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
-#: Levels of lists and mappings; the format itself needs six.
-DEEPEST = 60
 
 
 class _DuplicateKeyError(Exception):
@@ -85,7 +84,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         raise _broken("nested too deeply", source, None) from None
     except _NoNumberError as error:
         raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, LookupError, AttributeError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
 
 
@@ -94,7 +93,28 @@ def _broken(message: str, source: str, line: int | None) -> InputError:
 
 
 def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    level = [data]
+    for _ in range(limits().nesting + 1):
+        inner = [value for outer in level for value in _values(outer)]
+        if any(isinstance(value, str) and len(value) > limits().value for value in inner):
+            raise ValueError(_too_long())
+        level = [value for value in inner if isinstance(value, (list, dict))]
+        if not level:
+            if "\\u" in text:  # an escape may stand for half a character
+                json.dumps(data, ensure_ascii=False).encode()
+            return data
+    raise RecursionError
+
+
+def _values(data: Any) -> Iterable[Any]:
+    if isinstance(data, dict):
+        return data.values()
+    return data if isinstance(data, list) else ()
+
+
+def _too_long() -> str:
+    return f"a value has more than {limits().value:,} characters (--max-value)"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,9 +158,11 @@ def _parse_yaml(text: str, source: str) -> Any:
         if getattr(event, "tag", None) is not None:
             message = "tags (!!int, !x) are not supported: write the plain value"
             raise _broken(message, source, _line(event))
+        if isinstance(event, yaml.ScalarEvent) and len(event.value) > limits().value:
+            raise _broken(_too_long(), source, _line(event))
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
+        if depth > limits().nesting:
             raise _broken("nested too deeply", source, _line(event))
     if anchor is not None:
         raise _broken(_NO_ANCHORS, source, _line(anchor))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from ..instance import Instance
 from .examine import examine
 from .file_format import Contents, ReadOptions
@@ -18,6 +19,7 @@ from .sniff import kind_of, refuse_other
 
 #: Suffixes of instance files.
 SUFFIXES = (".yaml", ".yml", ".json")
+_JOBS = ("running", "pending", "future")
 _Lines = Callable[[Iterable[Location]], dict[Location, int]]
 
 
@@ -61,7 +63,8 @@ def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
     path = Path(source)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(limits().text + 1)
     except OSError as error:
         raise InputError([Problem(error.strerror or str(error), str(source))]) from None
     except ValueError as error:
@@ -82,8 +85,13 @@ def loads_with_warnings(
     from . import raw
     from .positions import compose, lines
 
+    if len(text) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, source)])
     if isinstance(text, bytes):
         text = _decoded(text, source)
+    elif not text.isascii():
+        _decoded(text.encode("utf-8", "surrogatepass"), source)
     json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
         data = raw.parse(text, source, json_text=json_text)
@@ -113,6 +121,7 @@ def _no_collection() -> Iterator[None]:
 def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[Problem, ...]]:
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
+    _check_jobs(data, source)
     if isinstance(data, dict) and data.get("config") is not None:
         return _with_config(data, source, lines)
     instance, found = examine(data)
@@ -120,6 +129,13 @@ def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[P
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines))
     return instance, _located(found, source, lines) if found else ()
+
+
+def _check_jobs(data: Any, source: str) -> None:
+    sections = [data.get(name) for name in _JOBS] if isinstance(data, dict) else []
+    if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
+        message = f"has more than {limits().jobs:,} jobs (--max-jobs)"
+        raise InputError([Problem(message, source)])
 
 
 def _with_config(

@@ -7,17 +7,17 @@ Further columns are allowed and not read.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, Problem
-from ..workload import Workload
+from ..workload import Ints, Workload
+from .log_lines import check_records, log_lines, malformed
 from .sniff import refuse_other
 
 COLUMNS = 18
@@ -32,7 +32,7 @@ _READ = {  # the columns that are read, by position, and what they are called in
     11: "user",
     14: "queue",
 }
-_NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue")
+_NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue", "wait")
 _LIMIT = 2**53  # larger seconds or processors are not numbers that anyone measured
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 
@@ -41,12 +41,19 @@ _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 class SwfLog:
     """What one file holds: its well-formed records in file order, and the malformed ones.
 
-    waits: recorded seconds from submission to start by job number, where the log has them.
+    wait: recorded seconds from submission to start, -1 where the log has none.
     """
 
     workload: Workload
     problems: tuple[Problem, ...]
-    waits: Mapping[int, int] = field(default_factory=dict)
+    wait: Ints
+
+    @property
+    def waits(self) -> dict[int, int]:
+        """Recorded waits by job number, of the jobs that have one."""
+        known = self.wait >= 0
+        jobs, waits = self.workload.job[known], self.wait[known]
+        return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
 
 
 def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
@@ -61,7 +68,7 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
         The file cannot be read, or holds malformed records and `keep_going` is false.
     """
     refuse_other(path, "swf")
-    log = parse_swf(_lines(Path(path)), source=str(path))
+    log = parse_swf(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
         raise InputError(log.problems)
     return log
@@ -70,10 +77,9 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
 def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
     """The same as `read_swf` for lines at hand, with ``keep_going``."""
     header: dict[str, str] = {}
-    records: list[tuple[int, ...]] = []
+    columns = [array("q") for _ in _NAMES]
+    at_line = array("q")
     problems: list[Problem] = []
-    seen: dict[int, int] = {}
-    waits: dict[int, int] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if not words:
@@ -83,27 +89,47 @@ def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
                 header.setdefault(found[1], found[2])
             continue
         try:
-            record = _record(words)
-            if record[0] in seen:
-                before = seen[record[0]]
-                raise ValueError(f"job number {record[0]} is already used at line {before}")
+            for column, value in zip(columns, _record(words), strict=True):
+                column.append(value)
+            at_line.append(number)
         except ValueError as error:
-            problems.append(Problem(str(error), source, number))
-        else:
-            seen[record[0]] = number
-            records.append(record)
-            if (wait := int(_number(words[2], "wait"))) >= 0:
-                waits[record[0]] = wait
-    table = np.array(records, dtype=np.int64).reshape(-1, len(_NAMES))
-    columns = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(_NAMES)}
+            problems.append(malformed(error, source, number))
+        check_records(len(at_line) + len(problems), source)
+    table = {name: _array(column) for name, column in zip(_NAMES, columns, strict=True)}
+    again, doubles = _used_twice(table["job"], _array(at_line), source)
+    if doubles:
+        problems = sorted((*problems, *doubles), key=lambda problem: problem.line or 0)
+        table = {name: np.delete(column, again) for name, column in table.items()}
+    wait = table.pop("wait")
     workload = Workload(
-        **columns,
+        **table,
         max_procs=_max_procs(header),
         source=source,
         header=header,
         left_out={"malformed record": len(problems)} if problems else {},
     )
-    return SwfLog(workload, tuple(problems), waits)
+    return SwfLog(workload, tuple(problems), wait)
+
+
+def _array(column: array[int]) -> Ints:
+    return np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, dtype=np.int64)
+
+
+def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
+    """Places of records whose job number an earlier one has, and what is wrong with each."""
+    order = np.argsort(numbers, kind="stable")
+    again = order[1:][np.diff(numbers[order]) == 0]
+    first: dict[int, int] = {}
+    for place in order[np.isin(numbers[order], numbers[again])].tolist() if len(again) else ():
+        first.setdefault(int(numbers[place]), int(lines[place]))
+    return again, [
+        Problem(
+            f"job number {numbers[place]} is already used at line {first[int(numbers[place])]}",
+            source,
+            int(lines[place]),
+        )
+        for place in again.tolist()
+    ]
 
 
 def _record(words: list[str]) -> tuple[int, ...]:
@@ -121,7 +147,15 @@ def _record(words: list[str]) -> tuple[int, ...]:
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
             raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
-    return record
+    return (*record, _wait(words[2]))
+
+
+def _wait(word: str) -> int:
+    """Whole seconds, or -1 for unknown."""
+    wait = _number(word, "wait")
+    if abs(wait) > _LIMIT:
+        raise ValueError(f"wait '{word}' is out of range")
+    return max(-1, int(wait))
 
 
 def _whole(word: str, name: str) -> int:
@@ -153,16 +187,3 @@ def _max_procs(header: dict[str, str]) -> int | None:
         if (found := re.match(r"\d+", header.get(name, ""))) and int(found[0]) > 0:
             return int(found[0])
     return None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            content = gzip.GzipFile(fileobj=file) if packed else file
-            for line in content:
-                yield line.decode("utf-8", errors="replace")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error

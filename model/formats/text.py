@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ..cluster import Thresholds
+from ..input_limits import check_length
 from ..limits import Scope
 from .names import expand_range, tokens
 from .units import MINUTE, parse_duration, parse_size
@@ -18,10 +19,15 @@ _SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
 _BOUND = re.compile(r"\[\s*([^\s=\[\]]+)\s*=\s*([^\s,\[\]]+)\s*(?:,\s*([^\s,\[\]]+)\s*)?\]")
 _PAIR = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*([^\s,\[\]]+)\s*\]")
 _PLACE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*@\s*(?:\[|([^\s\[\]@]+(?=\s|$)))")
-_PREEMPTION = re.compile(r"(PREEMPTIVE|PREEMPTABLE)(?:\[([^\]]*)\])?")
+_PREEMPTION = re.compile(r"(PREEMPTIVE|PREEMPTABLE)(?:\[([^\[\]]*)\])?")
 
 #: Words of a share list that are no user or group.
 SHARE_KEYWORDS = frozenset({"default", "others"})
+
+
+def _check_length(value: object) -> None:
+    if isinstance(value, str):
+        check_length(value)
 
 
 def yes_no(value: object) -> bool:
@@ -97,6 +103,7 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
     """Pairs of ``USER_SHARES[[user1,10] [group@,3]]``, ``([user1,10])``, ``()``, of a mapping or a
     list of pairs.
     """
+    _check_length(value)
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("(") and text.endswith(")"):  # as a cell of lsb.users has it
@@ -184,6 +191,7 @@ def write_thresholds(value: Thresholds) -> dict[str, str]:
 
 def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
     """RESRSV_LIMIT ``[mem=30,100] [tmp=50]`` as resource to (least, most); MB for sizes."""
+    _check_length(value)
     text = str(value).strip()
     found: dict[str, tuple[float, float]] = {}
     for name, first, second in _BOUND.findall(text):
@@ -200,6 +208,7 @@ def reservation_limits(value: object) -> dict[str, tuple[float, float]]:
 
 def resource_amounts(value: object) -> dict[str, float]:
     """RESOURCE ``[licence,3] [other,2]`` or a mapping, as resource to amount."""
+    _check_length(value)
     if isinstance(value, Mapping):
         pairs = [(str(name), amount) for name, amount in value.items()]
     else:
@@ -212,6 +221,7 @@ def resource_amounts(value: object) -> dict[str, float]:
 
 def resource_map(value: str) -> tuple[tuple[float, tuple[str, ...]], ...]:
     """The places of ``5@[hostA hostB] 9@[others]`` (ResourceMap): amounts and words for hosts."""
+    check_length(value)
     found: list[tuple[float, tuple[str, ...]]] = []
     place = 0
     while match := _PLACE.match(value, place):
@@ -254,6 +264,7 @@ def scope(value: object, each: bool) -> Scope:
 
 def preemption(value: object) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
     """PREEMPTION ``PREEMPTIVE[low1 low2] PREEMPTABLE[high]`` as the two lists; ("*",) for all."""
+    _check_length(value)
     text = str(value).strip()
     found: dict[str, tuple[str, ...]] = {}
     for word, names in _PREEMPTION.findall(text):

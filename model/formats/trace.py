@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cluster import Cluster, Host
-from ..errors import InputError
+from ..errors import InputError, report
 from ..instance import Instance
 from ..job import Job
 from ..params import Params
 from ..queue import Queue
 from ..workload import Workload, canonical
-from .acct import FinishedJob, read_acct
+from .acct import read_acct
 from .file_format import Contents, ReadOptions
+from .finished_jobs import FinishedJob
 from .sniff import kind_of, refuse_other
 from .swf import read_swf
 
@@ -43,7 +44,7 @@ class SwfLogFile:
             raise InputError(NO_HOSTS)
         log = read_swf(path, keep_going=options.keep_going)
         instance = from_swf(log.workload, hosts=options.hosts, cluster=options.cluster)
-        remarks = [f"warning: {problem}" for problem in log.problems]
+        remarks = [f"warning: {line}" for line in report(log.problems)]
         return Contents(instance, (*remarks, *_left_out(left_out_of_swf(log.workload, instance))))
 
 
@@ -63,7 +64,7 @@ class AcctLogFile:
         """The finished jobs as jobs to come, on the cluster given or on the hosts they ran on."""
         log = read_acct(path, keep_going=options.keep_going)
         instance, left_out = from_acct(log.jobs, cluster=options.cluster)
-        remarks = [f"warning: {problem}" for problem in log.problems]
+        remarks = [f"warning: {line}" for line in report(log.problems)]
         remarks += [
             f"passed over {count} {kind} records" for kind, count in log.passed_over.items()
         ]

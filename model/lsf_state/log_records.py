@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import MOST_SHOWN, Problem
-from ..formats.acct import Fields, read_lines, split
+from ..errors import Problem
+from ..formats.acct import Fields, split
+from ..formats.log_lines import log_lines, malformed
 from ..formats.sniff import refuse_other
+from ..input_limits import limits
 
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
@@ -138,7 +140,7 @@ class BadRecords:
     def add(self, problem: Problem) -> None:
         """One more."""
         self.count += 1
-        if self.count <= MOST_SHOWN:
+        if self.count <= limits().errors:
             self.problems.append(problem)
 
     def report(self) -> list[Problem]:
@@ -158,7 +160,7 @@ def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Ite
     Raises InputError where the file cannot be read or is of another kind.
     """
     refuse_other(path, "events")
-    yield from parse_events(read_lines(Path(path)), bad, kinds, str(path))
+    yield from parse_events(log_lines(Path(path)), bad, kinds, str(path))
 
 
 def parse_events(
@@ -175,7 +177,7 @@ def parse_events(
                 raise ValueError(f"'{name}' is no record type of lsb.events")
             record = _READERS.get(name, _other)(name, Fields(words))
         except (ValueError, OverflowError) as error:
-            bad.add(Problem(str(error), source, number))
+            bad.add(malformed(error, source, number))
         else:
             kinds[name] = kinds.get(name, 0) + 1
             yield record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..cluster import Host
-from ..formats.acct import FinishedJob
+from ..formats.finished_jobs import FinishedJob
 from ..workload import Workload
 from .bhosts import SeenHost
 from .bjobs import SeenJob, requirement

@@ -50,11 +50,11 @@ _HINTS = (
 _TURNED = re.compile(r"=[<>]")
 #: ``linux==type``: the grammar takes the resource for the beginning of another comparison.
 _STRING_RIGHT = re.compile(
-    r"('[^']*'|\"[^\"]*\"|[\w.]+)\s*(==|!=|<=|>=|<|>|=)\s*(type|model|status|hname)$"
+    r"('[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]+)\s*(==|!=|<=|>=|<|>|=)\s*(type|model|status|hname)$"
 )
 _UNEQUAL = re.compile(r"<\s*>")
 #: ``mem:100``, ``mem 100`` and ``mem>100`` in a usage string.
-_AMOUNT = re.compile(r"([A-Za-z_]\w*)\s*(:|[<>]=?|)\s*([0-9.][\w.]*)")
+_AMOUNT = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:(:|[<>]=?)\s*)?([0-9.][\w.]*)")
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 

@@ -12,6 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ..characters import strange_character
+from ..input_limits import check_length
 from .complaint import complaint
 from .errors import ResreqError
 from .options import Options
@@ -56,6 +57,10 @@ def parse_with_notes(text: str, options: Options) -> Parsed:
     """As :func:`parse`, with notes on text and values that LSF accepts and ignores."""
     if options.unit not in UNITS:
         raise ResreqError(f"'{options.unit}' is no unit", expected=", ".join(UNITS))
+    try:
+        check_length(text)
+    except ValueError as error:
+        raise ResreqError(f"the requirement {error}") from None
     if wrong := strange_character(text, "\n\t\r"):
         raise ResreqError(f"the requirement {wrong}", text=text)
     inner, offset = unquoted(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from string import ascii_letters, digits
 
 from ..errors import nearest
 from .errors import ResreqError
@@ -11,7 +12,8 @@ from .errors import ResreqError
 SECTIONS = ("select", "order", "rusage", "span", "same", "cu")
 _NAMES = "select[], order[], rusage[], span[], same[] or cu[]"
 _OPERATORS = ("&&", "||")
-_LAST_WORD = re.compile(r"([A-Za-z0-9_]*)\s*$")
+#: Characters of a section's name.
+_WORD = f"{ascii_letters}{digits}_"
 _TERM = re.compile(r"\s*(?:(?P<count>[0-9]+)\s*\*\s*|\*\s*)?(?=\{)")
 
 
@@ -153,8 +155,9 @@ def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...
         if char in "'\"":
             place = skip_quote(text, place)
         elif char == "[":
-            word = _LAST_WORD.search(text, loose, place)
-            keyword, at = (word.group(1), word.start(1)) if word else ("", place)
+            before = text[loose:place].rstrip()
+            keyword = before[len(before.rstrip(_WORD)) :]
+            at = loose + len(before) - len(keyword)
             _check_keyword(text, keyword, at if keyword else place)
             end = closing(text, place, "[]")
             keep_loose(at)

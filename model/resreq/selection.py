@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ResreqError
@@ -97,7 +98,7 @@ class SelectionBuilder:
 
     def _number(self, token: Token) -> Expression:
         text = str(token)
-        if len(text) > 300 or not float(text) < 1e300:
+        if len(text) > 300 or not float(text) < 1e300 or len(plain(float(text))) > 300:
             self._fail(token, "this number is too long", "at most 300 digits")
         odd = text[0] == "." or (text[0] == "0" and text[1:2].isdigit()) or "e" in text.lower()
         if odd and self._options.strict:
@@ -318,8 +319,7 @@ def plain(value: float) -> str:
     """The shortest decimal text of a number, without an exponent."""
     if value == int(value):
         return str(int(value))
-    text = repr(value)
-    return f"{value:.20f}".rstrip("0") if "e" in text else text
+    return format(Decimal(repr(value)), "f")
 
 
 def literal(text: str) -> str:

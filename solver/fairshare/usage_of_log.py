@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...model.formats.acct import FinishedJob
+from ...model.formats.finished_jobs import FinishedJob
 from ...model.instance import Instance, PoolUsage, ShareUsage
 from .accounts import Account, ShareTree
 from .dispatch_order import DispatchOrder, order_policy

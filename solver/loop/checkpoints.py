@@ -122,7 +122,14 @@ def load(
     saved = unseal(text, "loop", source)
     try:
         return _session(saved, instance, changes, recorder, source)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         wrong = f"is damaged: {type(error).__name__} {error}"
         raise InputError([Problem(wrong, source)]) from error
 

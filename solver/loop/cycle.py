@@ -42,6 +42,7 @@ class Cycle:
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         self._last: tuple[object, ...] = ()
         self._later: list[tuple[JobState, Offer]] = []
+        self._lenders: set[int] = set()
 
     @property
     def record(self) -> CycleRecord:
@@ -80,10 +81,15 @@ class Cycle:
             jobs += resizing.wishes(state)
         order.begin(self.world.now, jobs, state.open_slots())
         self._later.clear()
+        # Slots that these jobs lent to backfill are theirs still, though none is free.
+        self._lenders = (
+            {n for n in state.timed if state.timed[n].held} if state.loans.any else set()
+        )
         self.method.before(state)
         by_id = self.world.by_id
         while (offer := order.next()) is not None:
             job = by_id[offer.job.id]
+            self._lenders.discard(job.number)
             if job.status == RUNNING:
                 resizing.grow(state, offer)
                 order.skipped(offer.job)
@@ -102,7 +108,7 @@ class Cycle:
             return False
         state.recount = False
         view = state.beside(None)
-        return not (view.free(SLOTS, view.now) > 0).any() and not state.loans.any
+        return not (view.free(SLOTS, view.now) > 0).any() and not self._lenders
 
     def _tell_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.arrays import Allocation
-from ..availability.demand import Demand
+from ..fairshare.admission import Admission, admissions
 from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
@@ -50,7 +51,7 @@ def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = No
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=left_out_of_estimates(instance, cycle.problem.resolver, cycle.unforeseen()),
+        notes=left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
     )
 
 
@@ -70,7 +71,7 @@ def _as_estimates_see_it(instance: Instance) -> Instance:
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
-    instance: as estimates see it. problem: the same, resolved. held: reservations by job id.
+    instance: as estimates see it. held: reservations by job id.
     """
 
     def __init__(self, instance: Instance, method: str, *, jobs: int | None = None) -> None:
@@ -87,9 +88,12 @@ class NextCycle:
         session.settle()
         self.world = session.world
         self.cycle = session.cycle
-        self.problem = PlanningProblem.of(self.instance)
-        self._demands = {demand.job.id: demand for demand in self.problem.demands}
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
+
+    @cached_property
+    def problem(self) -> PlanningProblem:
+        """The instance resolved: to give reasons, and for those who look on."""
+        return PlanningProblem.of(self.instance)
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
@@ -99,14 +103,15 @@ class NextCycle:
         held = self.held.get(job)
         if held is not None and held.start is not None:
             return self._foreseen(state, held)
-        return self._without_a_place(state, held, self._demands[job])
+        return self._without_a_place(state, held)
 
     def unforeseen(self) -> list[str]:
         """What may move the places of this cycle in the cycles after it, as a list of names."""
         found: list[str] = []
         if self.cycle.state.placeless:
             found.append("that jobs without a place in the future hold what comes free")
-        if any(self._runs_out(held) for held in self.cycle.reservations):
+        several = len(self.instance.pending) > 1
+        if several and any(self._runs_out(held) for held in self.cycle.reservations):
             found.append("that reservations run out after MAX_RESERVE_TIME")
         later = [held for held in self.cycle.reservations if held.start is not None]
         if any(
@@ -150,7 +155,7 @@ class NextCycle:
             return self._started(state, found.time, found.terms, found.alternative)
         if found is not None and found.start is not None:
             return self._foreseen(state, found)
-        return self._without_a_place(state, found, self.problem.resolver.demand(job))
+        return self._without_a_place(state, found)
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
@@ -160,16 +165,15 @@ class NextCycle:
         held = self.held.get(job)
         return None if held is None else held.start
 
-    def _without_a_place(
-        self, state: JobState, held: Held | None, demand: Demand
-    ) -> PlannedJob | Unplaced:
+    def _without_a_place(self, state: JobState, held: Held | None) -> PlannedJob | Unplaced:
         job, cycle = state.job, self.cycle.state
-        if state.number in cycle.withheld:
-            return Unplaced(job.id, cycle.withheld[state.number])
+        withheld = cycle.withheld.get(state.number, "")
+        if withheld and self._refused(job):
+            return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
         placeless = state.number in cycle.placeless
-        if never or (placeless and (held is None or held.estimate is None)):
-            return Unplaced(job.id, reason_unplaced(self.problem, demand))
+        if not withheld and (never or (placeless and (held is None or held.estimate is None))):
+            return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
         if reserved and sum(reserved.values()) < job.slots:
@@ -182,8 +186,20 @@ class NextCycle:
             estimate=None if held is None else held.estimate,
             reserved=reserved,
             waits_for=waits_for,
-            fallback=reason_unplaced(self.problem, demand) if placeless else "",
+            fallback=self._why_never(job) if placeless else "",
         )
+
+    def _refused(self, job: Job) -> bool:
+        """Whether the policies never let the job start: it has no share."""
+        found = self._admissions.get(job.id)
+        return found is not None and bool(found.refused)
+
+    @cached_property
+    def _admissions(self) -> dict[str, Admission]:
+        return admissions(self.instance)
+
+    def _why_never(self, job: Job) -> str:
+        return reason_unplaced(self.problem, self.problem.resolver.demand(job))
 
     def _started(
         self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int

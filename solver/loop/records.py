@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...model.instance import Instance
+from ...model.time_text import with_stamps
 from ..world.cycle_state import CycleRecord
 from ..world.job_state import PREEMPTED, JobState
 from ..world.settings import Settings
@@ -54,9 +55,12 @@ class JobRecord:
         known = self.estimate is not None and self.start is not None
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, one value a column: all but `held`."""
-        return {item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"}
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Plain data, one value a column: all but `held`; with an origin ISO stamps beside times."""
+        plain = {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"
+        }
+        return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
 
 
 def record_of(state: JobState, world: World) -> JobRecord:

@@ -17,14 +17,9 @@ from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.running_profile import RunningProfile
 from ..availability.uses import Per
+from ..placement.holding import slot_room
 from ..world.cycle_state import CycleState
-from ..world.held import (
-    Held,
-    Loans,
-    memory_to_hold,
-    only_slots_and_memory_short,
-    slot_room,
-)
+from ..world.held import Held, Loans, memory_to_hold, only_slots_and_memory_short
 from ..world.job_state import JobState
 from .reserving import earlier_of_its_own, holds_memory
 
@@ -42,7 +37,8 @@ class Greedy:
     def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
         beside, now = cycle.beside(closed), cycle.world.now
-        if not (beside.free(SLOTS, now) > 0).any() and not cycle.loans.any:
+        lent = cycle.loans.any and bool(state.held)
+        if not lent and not (beside.free(SLOTS, now) > 0).any():
             return None
         memory = holds_memory(cycle, state)
         shape = cycle.shape(state)

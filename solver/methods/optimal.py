@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...model.job import Job
 from ..availability.arrays import BoolArray
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand, TermDemand
@@ -152,7 +153,8 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | Non
 def _choose(cycle: CycleState) -> list[_Top]:
     """The first N jobs that may start at all; the others have had their turn, with a reason."""
     chosen: list[_Top] = []
-    order = cycle.world.order
+    order, now = cycle.world.order, cycle.world.now
+    booked: list[Job] = []
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
         state = cycle.world.by_id[offer.job.id]
         if state.start is not None:
@@ -167,7 +169,13 @@ def _choose(cycle: CycleState) -> list[_Top]:
             demand = _demand(cycle, state, offer)
             if all(term.candidates.size for term in demand.terms):
                 _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
+                # Booked on its account, so that users alternate as they would if it started.
+                where = min(offer.hosts) if offer.hosts else cycle.world.names[0]
+                order.reserved(offer.job, {where: offer.job.slots}, now)
+                booked.append(offer.job)
         order.skipped(offer.job)
+    for job in booked:
+        order.reserved(job, {}, now)
     return chosen
 
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start
-from ..placement.holding import hold_place
+from ..placement.earliest import Start, earliest_start, hold_start, start_at
+from ..placement.holding import free_part, hold_slots
 from ..problem import PlanningProblem
 from .lexicographic import warm_starts
 
@@ -62,8 +59,8 @@ def without_backfill(problem: PlanningProblem, plan: Plan) -> Plan:
             kept.append((demand, starts[demand.job.id]))
             found.append(item)
             continue
-        profile = _guarded(problem, demand, kept)
-        start = earliest_start(profile, demand)
+        profile = _beside(problem, kept)
+        start = _earliest_beside_held(problem, profile, demand, kept)
         if start is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
             continue
@@ -90,6 +87,7 @@ def _as_plan(
         value=float(sum(starts)),
         bound=float(sum(bounds)) if proved else None,
         notes=(*plan.notes, "jobs of queues without BACKFILL use no slots that are held"),
+        left_out=(*plan.left_out, *(() if proved else ("joint placement beside what is held",))),
     )
 
 
@@ -105,32 +103,45 @@ def _needs_backfill(
     before: Sequence[Place],
     after: Sequence[Place],
 ) -> bool:
-    """Whether a start uses slots that jobs before it hold at that instant for later."""
-    if demand.queue.backfill:
+    """Whether the job could not start then without slots that jobs before it hold for later."""
+    if demand.queue.backfill or all(place.time <= start.time for _, place in before):
         return False
-    held = [place for place in before if place[1].time > start.time]
-    if not held:
-        return False
-    profile = problem.base.copy()
-    for other, place in (*before, *after):
-        if place.time <= start.time:
-            hold_start(profile, other, place)
-    for other, place in held:
-        hold_place(profile, other, place, problem.instance.now)
-    free = profile.free(SLOTS, start.time)
-    own = start.allocation
-    hosts = np.fromiter(own, np.int64, len(own))
-    return bool((free[hosts] < np.fromiter(own.values(), float, len(own))).any())
+    profile = _beside(problem, [*before, *after])
+    return start_at(_with_held(problem, profile, before, start.time), demand, start.time) is None
 
 
-def _guarded(problem: PlanningProblem, demand: Demand, before: Sequence[Place]) -> Profile:
-    """What runs and is planned, with what is held from the job's queue."""
+def _beside(problem: PlanningProblem, places: Sequence[Place]) -> Profile:
     profile = problem.base.copy()
-    for other, place in before:
-        hold_start(profile, other, place)
-    if not demand.queue.backfill:
-        now = problem.instance.now
-        for other, place in before:
-            if place.time > now:
-                hold_place(profile, other, place, now)
+    for demand, place in places:
+        hold_start(profile, demand, place)
     return profile
+
+
+def _with_held(
+    problem: PlanningProblem, profile: Profile, before: Sequence[Place], time: int
+) -> Profile:
+    """The profile with what the jobs that start later hold at `time`, as limits let them."""
+    held = profile.copy()
+    for demand, place in before:
+        if place.time > time:
+            alternative = demand.terms[0].alternatives[place.alternative]
+            slots = free_part(demand, place, held, time)
+            hold_slots(held, alternative, slots, {}, time, time + 1)
+    return held
+
+
+def _earliest_beside_held(
+    problem: PlanningProblem, profile: Profile, demand: Demand, before: Sequence[Place]
+) -> Start | None:
+    """The earliest start that uses nothing that is held."""
+    start = earliest_start(profile, demand)
+    while start is not None and not demand.queue.backfill:
+        held = _with_held(problem, profile, before, start.time)
+        found = start_at(held, demand, start.time)
+        if found is not None:
+            return found
+        later = profile.with_openings(demand, profile.candidate_times(start.time + 1))[1:]
+        if not later:
+            return None
+        start = earliest_start(profile, demand, not_before=later[0])
+    return start

@@ -11,26 +11,28 @@ from ..rules.rule_book import LeftOut, by_job
 
 def without_false_claims(problem: PlanningProblem, plan: Plan) -> Plan:
     """The plan without proofs and bounds that a left-out rule touches; the rules are named."""
-    touched = by_job(problem.left_out)
-    if not touched:
+    binding = tuple(rule for rule in problem.left_out if _binds(rule, plan))
+    if not binding:
         return plan
-    now = problem.instance.now
+    touched = by_job(binding)
+    now = plan.now
     reservations = tuple(_honest(item, touched.get(item.job, []), now) for item in plan)
-    lost = any(
-        before.proved and not after.proved for before, after in zip(plan, reservations, strict=True)
-    ) or any(item.job in touched for item in plan.unplaced)
-    notes = (*plan.notes, *(str(item) for item in problem.left_out))
-    if not lost and plan.objective == "lexicographic":
-        return replace(plan, reservations=reservations, notes=notes)
-    status = "feasible" if plan.status == "optimal" else plan.status
-    names = tuple(item.rule for item in problem.left_out)
     return replace(
         plan,
-        status=status,
+        status="feasible" if plan.status in ("optimal", "infeasible") else plan.status,
         bound=None,
         reservations=reservations,
-        notes=notes,
-        left_out=names,
+        notes=(*plan.notes, *map(str, binding)),
+        left_out=tuple(rule.rule for rule in binding),
+    )
+
+
+def _binds(rule: LeftOut, plan: Plan) -> bool:
+    """Whether a rule may make the plan wrong: more than let a job start now that does so anyway."""
+    if not rule.may_help:
+        return bool(rule.jobs)
+    return any(item.start != plan.now for item in plan if item.job in rule.jobs) or any(
+        item.job in rule.jobs for item in plan.unplaced
     )
 
 

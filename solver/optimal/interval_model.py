@@ -17,7 +17,6 @@ from ortools.sat.python import cp_model
 
 from ..availability.demand import Demand
 from ..availability.resources import SLOTS
-from ..availability.room import SLACK
 from ..availability.uses import Per, Use
 from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
@@ -25,8 +24,8 @@ from ..problem import PlanningProblem
 from .budget import Budget
 from .costs import Costs, UnitCost, coarser
 from .cpsat import run
-from .joint_placement import SCALE
 from .shape import TermShape
+from .whole_amounts import amounts_of, down, scale_of, up
 
 #: Above this many (job, host) pairs the model is not built.
 MOST_PAIRS = 1200
@@ -73,6 +72,7 @@ class IntervalModel:
         faithful: whether the objective keeps nine digits of every weight.
         """
         self.problem = problem
+        self._scale = scale_of(amounts_of(demands))
         self.costs = costs.within({d.job.id: alone[d.job.id] for d in demands}, total)
         self.horizon = horizon
         latest = self.costs.latest(total)
@@ -148,7 +148,7 @@ class IntervalModel:
         drops = [drop for drop in use.reservation.drops() if drop < demand.duration]
         pieces = []
         for begin, end in pairwise([0, *drops, demand.duration]):
-            amount = int(np.ceil(use.reservation.planned_at(begin) * SCALE - SLACK))
+            amount = up(use.reservation.planned_at(begin), self._scale)
             if amount > 0:
                 interval = self.model.new_fixed_size_interval_var(start + begin, end - begin, "")
                 pieces.append((interval, amount))
@@ -163,7 +163,7 @@ class IntervalModel:
         if use.index == SLOTS and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of):
                 if int(number) in shape.unit:
-                    whole = int(capacity[host]) * SCALE * shape.unit[int(number)]
+                    whole = int(capacity[host]) * self._scale * shape.unit[int(number)]
                     self._put((use.index, host), pieces[0][0], whole)
             return
         for host, used in shape.used.items():
@@ -172,7 +172,7 @@ class IntervalModel:
                 if use.per is Per.SLOT:
                     held = amount * shape.slot_variable(host)
                 elif use.per is Per.WHOLE:
-                    held = int(capacity[host]) * SCALE * used
+                    held = int(capacity[host]) * self._scale * used
                 elif use.per is Per.JOB:
                     if host not in shape.first:
                         continue
@@ -226,10 +226,10 @@ class IntervalModel:
         if not np.isfinite(capacity):
             return
         intervals, amounts = list(blocks[0]), list(blocks[1])
-        limit = _down(capacity)
+        limit = down(capacity, self._scale)
         end = self.horizon + max(job.demand.duration or 0 for job in self.jobs) + 1
         for (begin, until), level in zip(pairwise([*times, end]), levels, strict=True):
-            taken = limit - min(limit, max(0, _down(level)))
+            taken = limit - min(limit, max(0, down(level, self._scale)))
             if taken > 0 and until > begin:
                 intervals.append(self.model.new_fixed_size_interval_var(begin, until - begin, ""))
                 amounts.append(taken)
@@ -286,7 +286,3 @@ class IntervalModel:
                 for shape, allocation in zip(shapes, start.terms, strict=True):
                     for host, used in shape.used.items():
                         self.model.add_hint(used, taken and host in allocation)
-
-
-def _down(amount: float) -> int:
-    return int(np.floor((amount + SLACK) * SCALE))

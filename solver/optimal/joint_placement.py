@@ -16,19 +16,16 @@ from ortools.sat.python import cp_model
 
 from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Per, Use
+from ..availability.uses import Per
 from ..placement.earliest import Start
 from .budget import Budget
 from .cpsat import run
 from .shape import TermShape
-
-#: Amounts (MB and such) are scaled to integers; demands are rounded up, capacities down.
-SCALE = 1000
+from .whole_amounts import down, scale_of, up
 
 Literal = cp_model.IntVar
 #: Variable, weight, largest value of the variable.
-Terms = list[tuple[cp_model.IntVar, int, int]]
+Terms = list[tuple[cp_model.IntVar, float, int]]
 
 
 @dataclass(slots=True)
@@ -144,15 +141,15 @@ class JointPlacement:
                 self._at_most(terms, self.base.free_in_pool(index, point))
 
     def _at_most(self, terms: Terms, free: float) -> None:
-        limit = int(np.floor((free + SLACK) * SCALE)) if np.isfinite(free) else None
-        if limit is None:
+        if not np.isfinite(free):
             return
-        most = sum(weight * largest for _, weight, largest in terms)
+        scale = scale_of(weight for _, weight, _ in terms)
+        limit = down(free, scale)
+        weights = [up(weight, scale) for _, weight, _ in terms]
+        most = sum(w * largest for w, (_, _, largest) in zip(weights, terms, strict=True))
         if most > limit:
-            self.model.add(
-                cp_model.LinearExpr.weighted_sum([v for v, _, _ in terms], [w for _, w, _ in terms])
-                <= limit
-            )
+            variables = [variable for variable, _, _ in terms]
+            self.model.add(cp_model.LinearExpr.weighted_sum(variables, weights) <= limit)
 
     def _host_terms(
         self,
@@ -163,7 +160,7 @@ class JointPlacement:
     ) -> None:
         excl = shape.term.unit is not None and shape.term.unit.excl
         for use in shape.term.alternatives[choice.number].host_uses:
-            held = _scaled(use, point - choice.time)
+            held = use.reservation.planned_at(point - choice.time)
             if held == 0 or (use.once and len(choice.terms) > 1):
                 continue
             by_host = hosts[use.index]
@@ -175,7 +172,7 @@ class JointPlacement:
                     by_host[host] += _slot_terms(shape, host, held)
                 elif use.per is Per.WHOLE:
                     capacity = self.base.table.host_resources[use.index].capacity[host]
-                    by_host[host].append((used, int(capacity) * SCALE, 1))
+                    by_host[host].append((used, float(capacity), 1))
                 elif use.per is Per.JOB:
                     if host in shape.first:
                         by_host[host].append((shape.first[host], held, 1))
@@ -189,7 +186,7 @@ class JointPlacement:
         capacity = self.base.table.host_resources[SLOTS].capacity
         for host, number in enumerate(unit.unit_of):
             if int(number) in shape.unit:
-                weight = int(capacity[host]) * SCALE
+                weight = float(capacity[host])
                 by_host[host].append((shape.unit[int(number)], weight, 1))
 
     def _pool_terms(
@@ -200,7 +197,7 @@ class JointPlacement:
         pools: dict[int, Terms],
     ) -> None:
         for use in shape.term.alternatives[choice.number].pool_uses:
-            held = _scaled(use, point - choice.time)
+            held = use.reservation.planned_at(point - choice.time)
             mask = self.base.table.pools[use.index].mask
             inside = [host for host in shape.used if mask[host]]
             if held == 0 or not inside or (use.once and len(choice.terms) > 1):
@@ -235,11 +232,11 @@ class JointPlacement:
         for (index, host), literals in on_hosts.items():
             # Job slots are here for an exclusive job, which has its hosts whole.
             capacity = self.base.table.host_resources[SLOTS].capacity[host]
-            weight = int(capacity) if index == SLOTS else 1
-            hosts[index][host].append((self._any(literals), weight * SCALE, 1))
+            weight = float(capacity) if index == SLOTS else 1.0
+            hosts[index][host].append((self._any(literals), weight, 1))
         for index, literals in in_pools.items():
             if literals:
-                pools[index].append((self._any(literals), SCALE, 1))
+                pools[index].append((self._any(literals), 1.0, 1))
 
     def _any(self, literals: list[Literal]) -> Literal:
         found = self.model.new_bool_var("")
@@ -259,14 +256,10 @@ class JointPlacement:
                         self.model.add_hint(used, host in allocation)
 
 
-def _scaled(use: Use, elapsed: int) -> int:
-    return int(np.ceil(use.reservation.planned_at(elapsed) * SCALE - SLACK))
-
-
 def _runs_at(choice: _Choice, point: int) -> bool:
     duration = choice.demand.duration
     return choice.time <= point and (duration is None or point < choice.time + duration)
 
 
-def _slot_terms(shape: TermShape, host: int, held: int) -> Terms:
+def _slot_terms(shape: TermShape, host: int, held: float) -> Terms:
     return [(shape.slot_variable(host), held, shape.most[host])]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..availability.arrays import Allocation
-from ..availability.demand import Demand
+from ..availability.arrays import Allocation, FloatArray
+from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS, flat
 from ..availability.uses import Alternative, Per, Use
@@ -61,8 +61,38 @@ def hold_slots(
             profile.hold_amounts(use.index, hosts, amounts, begin, end)
 
 
-def hold_place(profile: Profile, demand: Demand, start: Start, now: int) -> None:
-    """Keep the slots of a future place from others from now until its start."""
-    alternative = demand.terms[0].alternatives[start.alternative]
-    slots = whole_place(demand, start, profile)
-    hold_slots(profile, alternative, slots, {}, now, start.time)
+def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:
+    """Slots of a future allocation that are free at `time` and that limits let the job hold."""
+    slots: dict[int, int] = {}
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        alternative = term.alternatives[start.alternative]
+        free, most = slot_room(alternative, beside, time)
+        most -= sum(slots.values())
+        wanted = dict(allocation)
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in allocation}
+            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used)))
+            wanted |= {int(host): int(free[host]) for host in members}
+            most = FOREVER
+        elif alternative.host_uses[0].per is Per.WHOLE:
+            wanted = {host: int(free[host]) for host in allocation}
+            most = FOREVER
+        for host, count in wanted.items():
+            part = min(count, int(free[host]) - slots.get(host, 0), most)
+            if part > 0:
+                slots[host] = slots.get(host, 0) + part
+                most -= part
+    return slots
+
+
+def slot_room(alternative: Alternative, beside: Availability, time: int) -> tuple[FloatArray, int]:
+    """Slots that a job may hold at `time` on each host, [H], and in all (TBR-10)."""
+    free = np.full(beside.hosts, np.inf)
+    most = FOREVER
+    for use in alternative.host_uses:
+        if counts_slots(use):
+            free = np.minimum(free, beside.free(use.index, time))
+    for use in alternative.pool_uses:
+        if counts_slots(use):
+            most = min(most, int(beside.free_in_pool(use.index, time)))
+    return np.floor(np.maximum(free, 0)), most

@@ -140,7 +140,14 @@ class Replay:
             raise InputError([Problem(message, source)])
         try:
             session._engine.restore(checkpoint.state)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             wrong = f"is damaged: {type(error).__name__} {error}"
             raise InputError([Problem(wrong, source)]) from error
         return session

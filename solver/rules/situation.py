@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from ...model.instance import Instance
-from ...model.job import Job
-from ..availability.arrays import FloatArray, IntArray
+from ...model.job import Job, RunningJob
+from ..availability.arrays import Allocation, FloatArray, IntArray
 from ..availability.free_now import FreeNow
 from ..availability.resources import ResourceTable
 from ..resolve import Resolver
@@ -53,35 +54,59 @@ class Situation(Protocol):
 
 
 class StandingCluster:
-    """The situation of an instance at its now, before anything is scheduled."""
+    """The situation of an instance at its now, before anything is scheduled.
+
+    What runs is looked at when somebody asks for it.
+    """
 
     def __init__(self, instance: Instance, resolver: Resolver) -> None:
         self.instance = instance
         self.table = resolver.table
         self.names = [host.name for host in instance.cluster.hosts]
         self.now = instance.now
-        self.free_now = FreeNow(self.table)
-        self.last_accepted = np.full(len(self.names), NEVER, dtype=np.int64)
         self._resolver = resolver
-        self._running: list[tuple[Job, int, int, list[int]]] = []
-        index = instance.cluster.host_index()
-        for item in instance.running:
-            allocation = {index[name]: slots for name, slots in item.allocation.items()}
+
+    @cached_property
+    def _running(self) -> list[tuple[RunningJob, Allocation]]:
+        """Running jobs and their slots by host index."""
+        index = self.instance.cluster.host_index()
+        return [
+            (item, {index[name]: slots for name, slots in item.allocation.items()})
+            for item in self.instance.running
+        ]
+
+    @cached_property
+    def free_now(self) -> FreeNow:
+        """What is free at the moment."""
+        found = FreeNow(self.table)
+        for item, allocation in self._running:
+            blocked = self._resolver.blocked_units(item.job, allocation)
+            elapsed = self.now - item.start
+            for alternative, part in self._resolver.running_uses(item, allocation):
+                found.take(alternative, part, elapsed=elapsed, whole_hosts=blocked)
+        return found
+
+    @cached_property
+    def last_accepted(self) -> IntArray:
+        """When each host took its last job, [H]."""
+        found = np.full(len(self.names), NEVER, dtype=np.int64)
+        for item, allocation in self._running:
             hosts = list(allocation)
-            blocked = resolver.blocked_units(item.job, allocation)
-            for alternative, part in resolver.running_uses(item, allocation):
-                self.free_now.take(
-                    alternative, part, elapsed=self.now - item.start, whole_hosts=blocked
-                )
-            self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], item.start)
-            self._running.append((item.job, item.alternative, item.start, hosts))
+            found[hosts] = np.maximum(found[hosts], item.start)
+        return found
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
         total = np.zeros(len(self.names))
-        for job, alternative, start, hosts in self._running:
+        for item, allocation in self._running:
             add_reserved_load(
-                total, self._resolver, name, job, alternative, self.now - start, hosts
+                total,
+                self._resolver,
+                name,
+                item.job,
+                item.alternative,
+                self.now - item.start,
+                list(allocation),
             )
         return total
 

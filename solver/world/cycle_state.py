@@ -106,9 +106,8 @@ class CycleState:
     # --- may it start ---------------------------------------------------------------------------
 
     def shape(self, state: JobState) -> Shape:
-        """The shape of a pending job."""
-        assert state.shape is not None
-        return state.shape
+        """What the job has in common with its equals."""
+        return self.world.shape(state)
 
     def barred(self, state: JobState, offer: Offer) -> str:
         """Why a job may not start in this cycle at all, "" if it may."""

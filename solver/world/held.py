@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from ..availability.arrays import Allocation, FloatArray, IntArray
+from ..availability.arrays import Allocation, IntArray
 from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile
 from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start
-from ..placement.holding import counts_slots, hold_slots, whole_place
+from ..placement.holding import counts_slots, free_part, hold_slots, whole_place
 from .job_state import JobState
 
 #: Instants for which it is reckoned what a reservation with limits of its own will hold.
@@ -118,48 +116,11 @@ def hold_future(
     """
     held = Held(state, method, start.time, start=start, demand=demand)
     if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
-        held.slots = _free_part(demand, start, beside, now)
+        held.slots = free_part(demand, start, beside, now)
         held.alternative = demand.terms[0].alternatives[start.alternative]
         if memory:
             held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
     return held
-
-
-def _free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:
-    """Slots of a future allocation that are free at `time` and that limits let the job hold."""
-    slots: dict[int, int] = {}
-    for term, allocation in zip(demand.terms, start.terms, strict=True):
-        alternative = term.alternatives[start.alternative]
-        free, most = slot_room(alternative, beside, time)
-        most -= sum(slots.values())
-        wanted = dict(allocation)
-        if term.unit is not None and term.unit.excl:
-            used = {int(term.unit.unit_of[host]) for host in allocation}
-            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used)))
-            wanted |= {int(host): int(free[host]) for host in members}
-            most = FOREVER
-        elif alternative.host_uses[0].per is Per.WHOLE:
-            wanted = {host: int(free[host]) for host in allocation}
-            most = FOREVER
-        for host, count in wanted.items():
-            part = min(count, int(free[host]) - slots.get(host, 0), most)
-            if part > 0:
-                slots[host] = slots.get(host, 0) + part
-                most -= part
-    return slots
-
-
-def slot_room(alternative: Alternative, beside: Availability, time: int) -> tuple[FloatArray, int]:
-    """Slots that a job may hold at `time` on each host, [H], and in all (TBR-10)."""
-    free = np.full(beside.hosts, np.inf)
-    most = FOREVER
-    for use in alternative.host_uses:
-        if counts_slots(use):
-            free = np.minimum(free, beside.free(use.index, time))
-    for use in alternative.pool_uses:
-        if counts_slots(use):
-            most = min(most, int(beside.free_in_pool(use.index, time)))
-    return np.floor(np.maximum(free, 0)), most
 
 
 def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:

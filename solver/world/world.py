@@ -34,7 +34,7 @@ from .job_state import (
     Event,
     JobState,
 )
-from .requests import Requests
+from .requests import Requests, Shape
 
 
 class World:
@@ -102,7 +102,6 @@ class World:
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
         job = running.job
-        state.shape = self.requests.shape(job)
         self.learn(state)
         finish = expected_finish(self.instance, running)
         if job.run_time is None:
@@ -356,13 +355,19 @@ class World:
 
     def holds(self, state: JobState) -> list[Hold]:
         """What a running job uses, and where."""
-        assert state.shape is not None
         if state.number < len(self.instance.running) and not state.requeues:
             running, resolver = self.instance.running[state.number], self.requests.resolver
             blocked = resolver.blocked_units(state.job, state.allocation)
             uses = resolver.running_uses(running, state.allocation)
             return [(use, part, blocked) for use, part in uses]
-        return holds_of(state.shape.demand, state.terms, state.alternative, self.table.pools)
+        demand = self.shape(state).demand
+        return holds_of(demand, state.terms, state.alternative, self.table.pools)
+
+    def shape(self, state: JobState) -> Shape:
+        """What a job has in common with its equals; of a running one found when it is asked for."""
+        if state.shape is None:
+            state.shape = self.requests.shape(state.job)
+        return state.shape
 
     def why_not_at_once(self, state: JobState) -> str:
         """What kept a job from starting at first; before any cycle saw it, its begin time."""

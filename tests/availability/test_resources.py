@@ -75,9 +75,15 @@ def test_what_no_host_has_is_missing_and_a_load_index_is_not() -> None:
 def test_access_is_where_everything_is_defined() -> None:
     hosts = (Host("A", 4, amounts={"mem": 8}), Host("B", 4), Host("C", 4, amounts={"mem": 0}))
     where = table(*hosts, shared=(SharedResource("lic", 3, frozenset({"A", "B"})),))
-    assert hosts_of(where.access((flat("mem", 1),))) == [0, 2]
-    assert hosts_of(where.access((flat("lic", 1),))) == [0, 1]
-    assert hosts_of(where.access((flat("mem", 1), flat("lic", 1)))) == [0]
+
+    def may(*held: Reservation) -> list[int]:
+        found = where.alternative(Job("j", 1), Queue("q"), held).hosts
+        assert found is not None
+        return hosts_of(found)
+
+    assert may(flat("mem", 1)) == [0, 2]
+    assert may(flat("lic", 1)) == [0, 1]
+    assert may(flat("mem", 1), flat("lic", 1)) == [0]
 
 
 def test_own_slot_limits_of_queue_host_and_user() -> None:

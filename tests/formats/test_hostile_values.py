@@ -54,9 +54,12 @@ def test_tags_and_anchors_of_lists_and_mappings_too(value: str) -> None:
 # --- ranges of names ----------------------------------------------------------------------------
 
 
-def test_any_number_of_brackets_is_read() -> None:
+def test_brackets_multiply_up_to_32_in_one_name() -> None:
     assert expand_range("a[1-2]b[x,y]c") == ("a1bxc", "a1byc", "a2bxc", "a2byc")
-    assert expand_range("a" + "[1]" * 20_000) == ("a" + "1" * 20_000,)
+    assert expand_range("a" + "[1]" * 32) == ("a" + "1" * 32,)
+    for many in (33, 20_000):
+        with pytest.raises(ValueError, match="has more than 32 ranges in one name"):
+            expand_range("a" + "[1]" * many)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.cluster import ResourceDefinition
+from slotwise.model.input_limits import limited
 from slotwise.model.resreq import (
     Compound,
     ResreqError,
@@ -472,7 +473,8 @@ def test_places_are_those_of_the_whole_string(text: str) -> None:
 @pytest.mark.behaviour("REQ-02")
 def test_a_list_of_a_thousand_hosts_is_no_deep_recursion() -> None:
     text = "||".join(f"hname==host{n}" for n in range(2000))
-    assert parse(print_requirement(parse(text))) == parse(text)
+    with limited(requirement=100_000):
+        assert parse(print_requirement(parse(text))) == parse(text)
 
 
 @pytest.mark.behaviour("REQ-02")
@@ -489,3 +491,14 @@ def test_literals_keep_the_text_that_a_string_comparison_needs() -> None:
     simple = parse("os_version==4.20")
     assert isinstance(simple, Simple)
     assert simple.select == Binary("==", Name("os_version"), Number(4.2, "4.20"))
+
+
+@pytest.mark.behaviour("REQ-20")
+@pytest.mark.parametrize("text", ["1e-21", "1.2345678901234567e-10", "1e-297", "0.1", "2.5e-7"])
+def test_small_numbers_print_whole(text: str) -> None:
+    assert parse(print_requirement(parse(text))) == parse(text)
+
+
+def test_numbers_of_more_digits_than_are_read_back_are_refused() -> None:
+    with pytest.raises(ResreqError, match="too long"):
+        parse("1e-300")

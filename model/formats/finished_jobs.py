@@ -1,0 +1,138 @@
+"""Finished jobs of accounting records, kept in columns: a million of them in some 100 MB."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedJob:
+    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
+
+    hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
+    charged: path of the share account (``/group/user``), "" where it is not said.
+    """
+
+    id: str
+    user: str
+    queue: str
+    project: str
+    submit: int
+    begin: int
+    start: int
+    end: int
+    slots: int
+    max_slots: int
+    hosts: dict[str, int]
+    res_req: str
+    run_limit: int | None
+    cpu_time: float
+    status: int
+    application: str = ""
+    charged: str = ""
+
+
+_WHOLE = ("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status")
+_TEXTS = ("user", "queue", "project", "res_req", "application", "charged")
+_NO_LIMIT = -1
+
+
+class FinishedJobs(Sequence[FinishedJob]):
+    """Jobs in file order; each is made anew when it is asked for.
+
+    An id is ``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job.
+    """
+
+    def __init__(self) -> None:
+        self._numbers, self._indices = array("q"), array("q")
+        self._whole = {name: array("q") for name in _WHOLE}
+        self._texts = {name: array("l") for name in _TEXTS}
+        self._cpu_time = array("d")
+        self._first_host, self._hosts, self._slots = array("q", [0]), array("l"), array("q")
+        self._words: list[str] = []
+        self._place: dict[str, int] = {}
+        self._occurrence: dict[int, int] | None = None
+
+    def add(self, number: int, index: int, job: FinishedJob) -> None:
+        """Append a job; its id is left out of account for the number and array index.
+
+        Raises ValueError for a number that no record can mean (beyond 64 bits).
+        """
+        try:
+            for host, slots in job.hosts.items():
+                self._hosts.append(self._word(host))
+                self._slots.append(slots)
+            values = [getattr(job, name) for name in _WHOLE]
+            row = array("q", [number, index, *(_NO_LIMIT if v is None else v for v in values)])
+        except OverflowError:
+            del self._hosts[self._first_host[-1] :], self._slots[self._first_host[-1] :]
+            raise ValueError("a number is too large to be one of a record") from None
+        self._numbers.append(row[0])
+        self._indices.append(row[1])
+        for name, value in zip(_WHOLE, row[2:], strict=True):
+            self._whole[name].append(value)
+        for name in _TEXTS:
+            self._texts[name].append(self._word(getattr(job, name)))
+        self._cpu_time.append(job.cpu_time)
+        self._first_host.append(len(self._hosts))
+        self._occurrence = None
+
+    def _word(self, text: str) -> int:
+        """The place of a text; equal ones are kept once."""
+        place = self._place.setdefault(text, len(self._words))
+        if place == len(self._words):
+            self._words.append(text)
+        return place
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> FinishedJob: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[FinishedJob, ...]: ...
+    def __getitem__(self, place: int | slice) -> FinishedJob | tuple[FinishedJob, ...]:
+        if isinstance(place, slice):
+            return tuple(self._job(index) for index in range(*place.indices(len(self))))
+        return self._job(range(len(self))[place])
+
+    def _job(self, place: int) -> FinishedJob:
+        whole: dict[str, Any] = {name: column[place] for name, column in self._whole.items()}
+        texts: dict[str, Any] = {n: self._words[column[place]] for n, column in self._texts.items()}
+        limit = whole.pop("run_limit")
+        hosts = range(self._first_host[place], self._first_host[place + 1])
+        return FinishedJob(
+            id=self._id(place),
+            run_limit=None if limit == _NO_LIMIT else limit,
+            cpu_time=self._cpu_time[place],
+            hosts={self._words[self._hosts[at]]: self._slots[at] for at in hosts},
+            **texts,
+            **whole,
+        )
+
+    def _id(self, place: int) -> str:
+        number, index = self._numbers[place], self._indices[place]
+        name = f"{number}[{index}]" if index > 0 else str(number)
+        if self._occurrence is None:
+            self._occurrence = self._later_records()
+        again = self._occurrence.get(place)
+        return name if again is None else f"{name}#{again}"
+
+    def _later_records(self) -> dict[int, int]:
+        """Of every record that is not the first one of its job, the how many-th it is."""
+        if not len(self):
+            return {}
+        numbers = np.frombuffer(self._numbers, dtype=np.int64)
+        indices = np.maximum(np.frombuffer(self._indices, dtype=np.int64), 0)
+        order = np.lexsort((indices, numbers))  # stable: file order within a job
+        again = (np.diff(numbers[order]) == 0) & (np.diff(indices[order]) == 0)
+        found: dict[int, int] = {}
+        for at in np.flatnonzero(again).tolist():
+            before, place = int(order[at]), int(order[at + 1])
+            found[place] = found.get(before, 1) + 1
+        return found

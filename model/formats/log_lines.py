@@ -1,0 +1,60 @@
+"""The lines of a log, plain or gzipped, one at a time and none too long."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from ..errors import InputError, Problem
+from ..input_limits import limits
+
+#: Characters of a complaint about one line.
+_LONGEST = 300
+
+
+def log_lines(path: Path) -> Iterator[str]:
+    """The lines of a file as text.
+
+    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much.
+    """
+    try:
+        with path.open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            content = gzip.GzipFile(fileobj=file) if packed else file
+            yield from _decoded(cast("IO[bytes]", content), str(path), packed=packed)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
+
+
+def _decoded(content: IO[bytes], source: str, *, packed: bool) -> Iterator[str]:
+    longest, most = limits().line, limits().unpacked
+    total = number = 0
+    while line := content.readline(longest + 1):
+        number += 1
+        total += len(line)
+        if len(line) > longest:
+            message = f"a line has more than {longest:,} bytes (--max-line)"
+            raise InputError([Problem(message, source, number)])
+        if packed and total > most:
+            message = f"unpacks to more than {most:,} bytes (--max-unpacked)"
+            raise InputError([Problem(message, source, number)])
+        yield line.decode("utf-8", errors="replace")
+
+
+def malformed(error: Exception, source: str, line: int) -> Problem:
+    """What is wrong with one record; what it quotes is cut where it is endless."""
+    message = str(error)
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]} …"
+    return Problem(message, source, line)
+
+
+def check_records(number: int, source: str) -> None:
+    """InputError once a log has more records than are read."""
+    if number > limits().jobs:
+        message = f"has more than {limits().jobs:,} records (--max-jobs)"
+        raise InputError([Problem(message, source)])

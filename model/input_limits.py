@@ -1,0 +1,112 @@
+"""How much an input may ask for: counted and checked before anything is allocated.
+
+The limits in force belong to the context (thread or task); :func:`limited` changes them::
+
+    with limited(InputLimits(hosts=1_000_000)):
+        instance = load("huge.yaml")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class InputLimits:
+    """Limits on one input; docs/robustness.md has each with its option.
+
+    hosts: of an instance. jobs: running, pending and future ones of an instance, records of a log.
+    names: that all ranges such as ``n[1-400]`` stand for together. text: bytes of an instance or
+    snapshot. requirement: characters of one requirement, bsub line or LSF parameter. nesting:
+    levels of lists and mappings. value: characters of any one value. line: bytes of one line of a
+    log. unpacked: bytes that a packed log may unpack to. errors: problems that are shown; the
+    others are counted.
+    """
+
+    hosts: int = 200_000
+    jobs: int = 5_000_000
+    names: int = 5_000_000
+    text: int = 2**28
+    requirement: int = 32_768
+    nesting: int = 60
+    value: int = 2**21
+    line: int = 2**20
+    unpacked: int = 2**34
+    errors: int = 50
+
+
+@dataclass(slots=True)
+class _Count:
+    """What one input has asked for so far."""
+
+    hosts: int = 0
+    names: int = 0
+    suggestions: int = 0
+
+
+#: The limits of an input unless others are asked for.
+USUAL = InputLimits()
+_LIMITS: ContextVar[InputLimits] = ContextVar("input_limits", default=USUAL)
+_COUNT: ContextVar[_Count | None] = ContextVar("input_count", default=None)
+
+
+def limits() -> InputLimits:
+    """The limits in force here."""
+    return _LIMITS.get()
+
+
+@contextmanager
+def limited(new: InputLimits | None = None, **changes: int) -> Iterator[None]:
+    """Other limits within the block: `new` or those in force, with `changes`."""
+    token = _LIMITS.set(replace(new or limits(), **changes))
+    try:
+        yield
+    finally:
+        _LIMITS.reset(token)
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Count what one input asks for from zero."""
+    token = _COUNT.set(_Count())
+    try:
+        yield
+    finally:
+        _COUNT.reset(token)
+
+
+def take_hosts(number: int) -> None:
+    """Count hosts that are about to be made; ValueError if these are too many."""
+    count = _COUNT.get() or _Count()
+    if count.hosts + number > limits().hosts:
+        raise ValueError(f"defines more than {limits().hosts:,} hosts in all (--max-hosts)")
+    count.hosts += number
+
+
+def take_names(number: int) -> None:
+    """Count names that are about to be written out; ValueError if these are too many."""
+    count = _COUNT.get() or _Count()
+    if count.names + number > limits().names:
+        raise ValueError(f"stands for more than {limits().names:,} names in all (--max-names)")
+    count.names += number
+
+
+def may_suggest() -> bool:
+    """Whether another search for what was meant is worth its time: more than are shown is not."""
+    count = _COUNT.get()
+    if count is None:
+        return True
+    count.suggestions += 1
+    return count.suggestions <= 2 * limits().errors
+
+
+def check_length(text: str) -> None:
+    """ValueError for a requirement, bsub line or parameter that is too long to be one."""
+    if len(text) > limits().requirement:
+        raise ValueError(
+            f"is {len(text):,} characters long; at most {limits().requirement:,} are read "
+            "(--max-requirement)"
+        )

@@ -1,0 +1,254 @@
+"""What an input may ask for is counted before it is made, and every limit can be changed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats import loads, names, text
+from slotwise.model.formats.acct import read_acct
+from slotwise.model.formats.bsub import parse_bsub
+from slotwise.model.formats.swf import read_swf
+from slotwise.model.input_limits import InputLimits, limited, limits
+from slotwise.model.resreq import parse
+from typer.testing import CliRunner
+
+HEAD = "format: slotwise/1\nhosts:\n"
+ONE = HEAD + "  - {name: a, slots: 1}\n"
+RECORD = "{} {} -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
+ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
+
+
+def refusal(read: Callable[[], object], *, megabytes: float = 60, seconds: float = 20) -> str:
+    """The message with which something is refused, in so much memory and time."""
+    begun = time.process_time()
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError) as caught:
+            read()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < megabytes * 2**20
+    assert time.process_time() - begun < seconds
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "says"),
+    [
+        ("  - {name: a, slots: 1, count: 2147483647}\n", "200,000 hosts in all (--max-hosts)"),
+        ("  - {name: 'n[1-200001]', slots: 1}\n", "stands for more than 200,000 names"),
+        ("  - {name: 'n[1-9][1-99][1-9999]', slots: 1}\n", "more than 200,000 names"),
+        ("  - {name: 'n[A-Z][A-Z][A-Z][A-Z][A-Z]', slots: 1}\n", "more than 200,000 names"),
+        (
+            "  - {name: 'a[1-1500]', slots: 1}\n  - {name: b, slots: 1, count: 198501}\n",
+            "hosts[1].count: defines more than 200,000 hosts",
+        ),
+        (
+            "  - {name: 'a[1-100]', slots: 1}\n"
+            + "".join(f"  - {{name: 'h{i}n[1-200000]', slots: 1}}\n" for i in range(200)),
+            "and 150 more problems (200 in all)",
+        ),
+    ],
+)
+def test_hosts_are_counted_before_they_are_made(hosts: str, says: str) -> None:
+    assert says in refusal(lambda: loads(HEAD + hosts))
+
+
+def test_names_are_counted_over_the_whole_input() -> None:
+    groups = "".join(f"  g{i}: 'a[1-1000]'\n" for i in range(20))
+    document = HEAD + "  - {name: 'a[1-1000]', slots: 1}\nhost_groups:\n" + groups
+    assert len(loads(document).cluster.groups) == 20
+    with limited(names=20_000):
+        assert "more than 20,000 names" in refusal(lambda: loads(document))
+
+
+def test_each_limit_holds_and_can_be_raised() -> None:
+    jobs = ONE + "pending:\n" + "".join(f"  - {{id: {i}}}\n" for i in range(10))
+    deep = '{"format": ' + "[" * 61 + "]" * 61 + "}"
+    long = ONE + f"description: {'x' * 500}\n"
+    cases: tuple[tuple[dict[str, int], str, str], ...] = (
+        ({"jobs": 9}, jobs, "more than 9 jobs (--max-jobs)"),
+        ({"text": 100}, jobs, "more than 100 bytes (--max-text)"),
+        ({"value": 499}, long, "more than 499 characters (--max-value)"),
+        ({"value": 499}, json.dumps({"name": "x" * 500}), "more than 499 characters"),
+        ({"nesting": 2}, ONE, "nested too deeply"),
+        ({"hosts": 0}, ONE, "more than 0 hosts"),
+    )
+    for changes, document, says in cases:
+        with limited(**changes):
+            assert says in refusal(lambda document=document: loads(document))
+    assert loads(jobs).pending
+    assert loads(long).description
+    assert "nested too deeply" in refusal(lambda: loads(deep))
+    with limited(nesting=70):
+        assert "nested too deeply" not in refusal(lambda: loads(deep))
+    assert limits() == InputLimits()
+
+
+@pytest.mark.parametrize("count", [16_000, 32_000])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda n: text.preemption("PREEMPTIVE[" * n),
+        lambda n: text.preemption("PREEMPTIVE[" * min(n, 2_900)),
+        lambda n: names.tokens("a[" * n),
+        lambda n: names.tokens("[a" * n),
+        lambda n: parse_bsub("-o a " * n),
+        lambda n: parse_bsub("-o a " * min(n, 6_500)),
+        lambda n: parse_bsub("'" * (2 * n + 1)),
+        lambda n: parse("rusage[" + "||".join(["mem=1"] * 4 * n) + "]"),
+        lambda n: parse("||".join(["mem>1"] * n)),
+        lambda n: parse("(" * n),
+        lambda n: parse("(" * 300 * n),
+        lambda n: parse("!" * n + "mem"),
+        lambda n: parse("9" * n + "x y"),
+        lambda n: parse("rusage[" + "a" * n + "]"),
+        lambda n: parse("rusage[mem" + " " * n + "]"),
+        lambda n: parse("<" + " " * n + ">"),
+        lambda n: text.resource_map("1@[" * n),
+        lambda n: text.user_shares("[" * n),
+        lambda n: text.user_shares("[a," * n),
+        lambda n: text.reservation_limits("[a=" * n),
+        lambda n: text.resource_amounts("[a" + " " * n),
+        lambda n: names.host_requests("a+" * n),
+        lambda n: names.expand_range("[" * n),
+    ],
+)
+def test_long_texts_are_read_in_linear_time_or_refused(
+    read: Callable[[int], Any], count: int
+) -> None:
+    begun = time.process_time()
+    with suppress(InputError, ValueError):
+        read(count)
+    assert time.process_time() - begun < 5
+
+
+def test_ten_megabytes_of_brackets_are_refused_in_a_short_line() -> None:
+    many = "(" * 10**7
+    for document in (
+        ONE + f"pending:\n  - {{id: 1, res_req: '{many}'}}\n",
+        HEAD + f"  - {{name: '{many}', slots: 1}}\n",
+        ONE + f"queues:\n  - {{name: q, PREEMPTION: '{many}'}}\n",
+        json.dumps({"format": "slotwise/1", "hosts": [{"name": many, "slots": 1}]}),
+    ):
+        assert len(refusal(lambda document=document: loads(document), megabytes=300)) < 3000
+
+
+@pytest.mark.parametrize(
+    "entry", ["{id: %d, slotz: 1}", "{id: %d, slots: -1}", "{id: %d, queue: nope}", "{id: x}"]
+)
+def test_very_many_bad_entries_show_the_first_and_a_count(entry: str) -> None:
+    count = 5000
+    lines = [f"  - {entry % i if '%' in entry else entry}\n" for i in range(count)]
+    with pytest.raises(InputError) as caught:
+        loads(ONE + "pending:\n" + "".join(lines))
+    problems = len(caught.value.problems)
+    assert problems >= count - 1
+    shown = str(caught.value).splitlines()
+    assert len(shown) == 51
+    assert shown[0].startswith("line ")
+    assert shown[-1] == f"and {problems - 50} more problems ({problems} in all)"
+    with limited(errors=3), pytest.raises(InputError) as fewer:
+        loads(ONE + "pending:\n" + "".join(lines))
+    assert len(str(fewer.value).splitlines()) == 4
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
+    packed = tmp_path / "lsb.acct.gz"
+    packed.write_bytes(gzip.compress(b"0" * 5_000_000))
+    for read in (read_acct, read_swf):
+        assert "a line has more than" in refusal(lambda read=read: read(packed))
+    packed.write_bytes(gzip.compress(b"\n" * 300_000))
+    with limited(unpacked=100_000):
+        for read in (read_acct, read_swf):
+            assert "unpacks to more than 100,000 bytes" in refusal(lambda read=read: read(packed))
+
+
+def test_logs_have_no_more_records_than_are_wanted(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("".join(RECORD.format(i, i) for i in range(1, 101)))
+    assert len(read_swf(log).workload) == 100
+    with limited(jobs=99):
+        assert "more than 99 records (--max-jobs)" in refusal(lambda: read_swf(log))
+    log.write_text("what\n" * 100)
+    with limited(jobs=99):
+        assert "more than 99 records" in refusal(lambda: read_acct(log))
+
+
+def growth(read: Callable[[Path], object], small: Path, large: Path, more: int) -> float:
+    """Bytes that each further record of the large log costs at the peak."""
+    peaks = []
+    for path in (small, large):
+        tracemalloc.start()
+        kept = read(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        del kept
+    return (peaks[1] - peaks[0]) / more
+
+
+def test_swf_takes_little_memory_a_record(tmp_path: Path) -> None:
+    """A million records within 300 MB."""
+    paths = tmp_path / "small.swf", tmp_path / "large.swf"
+    for path, count in zip(paths, (1000, 7000), strict=True):
+        path.write_text("".join(RECORD.format(i, i) for i in range(1, count + 1)))
+    assert growth(read_swf, *paths, more=6000) < 200
+
+
+def test_acct_takes_little_memory_a_record(tmp_path: Path) -> None:
+    """A million records within 300 MB, and 500 MB of records of this length too."""
+    words = ACCT.read_text().splitlines()[0].split(" ")
+    paths = tmp_path / "small", tmp_path / "large"
+    for path, count in zip(paths, (200, 2200), strict=True):
+        with path.open("w") as file:
+            for number in range(count):
+                words[3] = str(1000 + number)
+                file.write(" ".join(words) + "\n")
+    assert growth(read_acct, *paths, more=2000) < 280
+
+
+def test_a_job_number_that_comes_again_is_told_with_both_lines(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("".join(RECORD.format(n, 1) for n in (1, 2, 1)) + "bad\n" + RECORD.format(1, 9))
+    found = read_swf(log, keep_going=True)
+    assert [(item.line, item.message) for item in found.problems] == [
+        (3, "job number 1 is already used at line 1"),
+        (4, "1 columns; a record has 18"),
+        (5, "job number 1 is already used at line 1"),
+    ]
+    assert found.workload.job.tolist() == [1, 2]
+    assert dict(found.workload.left_out) == {"malformed record": 3}
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--max-hosts", 3), ("--max-text", 100), ("--max-nesting", 2), ("--max-value", 20)),
+        *(("--max-names", 3), ("--max-requirement", 5)),
+    ],
+)
+def test_every_command_has_the_limits_as_options(option: str, value: int) -> None:
+    path = str(sw.example("headline"))
+    assert CliRunner().invoke(app, ["check", path]).exit_code == 0
+    done = CliRunner().invoke(app, [option, str(value), "check", path])
+    assert done.exit_code == 2
+    assert path in done.stderr
+    assert limits() == InputLimits()

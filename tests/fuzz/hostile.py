@@ -1,0 +1,314 @@
+"""Hostile inputs by seed: texts, instances, options and checkpoints.
+
+``python tests/fuzz/hostile.py --inputs 1000000 --seed 7`` runs as many as are wanted (``make
+fuzz``); an input that fails can be had again by its number: ``--first N --inputs 1``. Every input
+must be read, or refused by InputError, in little time; what is read must be written and read back
+the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import slotwise as sw
+import yaml
+from slotwise.model.errors import InputError
+from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
+from slotwise.model.formats.acct import parse_acct
+from slotwise.model.formats.bsub import parse_bsub
+from slotwise.model.formats.checkpoint import unseal
+from slotwise.model.formats.pool import from_snapshot
+from slotwise.model.formats.swf import parse_swf
+from slotwise.model.resreq import parse, print_requirement
+from slotwise.model.resreq.check import check_select
+from slotwise.model.windows import parse_windows
+
+#: Seconds that any one input may take on a loaded machine.
+SLOWEST = 10.0
+_HERE = Path(__file__).parent
+#: Pieces of every language that is read here, and what tends to break readers.
+PIECES = (
+    *"[](){}<>~!+-*/|&=:;,.'\"\\#%@^$? \t\n\r\0\x1b\x7f",
+    *("0", "1", "-1", "007", "1e9", "2147483648", "9" * 20, "0.5", "1e-300", "nan", "inf", "1_0"),
+    *("a", "hostA", "all", "default", "n[1-3]", "n[1-", "[[a,1]]", "a@", "none", "Y", "N", "-"),
+    *("2h", "90m", "1:30", "12345678s", "2026-03-01T08:00:00Z", "20260301", "4G", "0.1K", "7d"),
+    *("select", "order", "rusage", "span", "same", "cu", "mem", "swp", "duration", "decay", "type"),
+    *("ptile", "hosts", "defined(", "||", "&&", "==", "!=", ">=", "rusage[mem=1]", "span[ptile=2]"),
+    *("PREEMPTIVE[", "USER_SHARES[", "MAX_RESERVE_TIME[", "CU[", "2*{", "1*a", "~a", "a!", "a+1"),
+    *("-n", "-R", "-W", "-m", "-b", "-t", "-q", "-J", "-o", "-w", "bsub", "8-18", "5:19:00-1:8:30"),
+    *("&a", "*a", "!!int", "!!bool", "? ", "- ", ": ", "---", "|", "null", "true", "~", "<<"),
+    *("é", "\u202e", "\u2028", "\ud800", "\U0001f4a3", "\ufeff", "\u0663"),
+)
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 2, 12345678, 20260301, 2**31, 2**63, 10**30, 0.1, 1e14, 1e300),
+    *(
+        [],
+        {},
+        [[]],
+        {"a": 1},
+        ["a", "b"],
+        [["a", 1]],
+        {"mem": "1/2"},
+        {"hostA": 1},
+        [None],
+        {"": ""},
+    ),
+)
+
+
+def piled(rng: random.Random) -> str:
+    """Pieces in no sensible order; now and then one of them very often."""
+    pieces = rng.choices(PIECES, k=rng.randint(0, 14))
+    if pieces and rng.random() < 0.05:
+        pieces.insert(rng.randrange(len(pieces)), rng.choice(PIECES) * rng.randint(100, 3000))
+    return "".join(pieces) if rng.random() < 0.5 else " ".join(pieces)
+
+
+def bent(rng: random.Random, whole: str) -> str:
+    """A text with a piece cut out, put in, doubled or changed."""
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randint(0, len(whole))
+        gone = rng.choice((0, 0, 1, 5, 40))
+        put = rng.choice((piled(rng), rng.choice(PIECES), whole[at : at + 30]))
+        whole = whole[:at] + put + whole[at + gone :]
+    return whole
+
+
+@cache
+def documents() -> tuple[tuple[Any, tuple[tuple[Any, ...], ...]], ...]:
+    """Whole instances as plain data, each with all its places."""
+    found = [yaml.safe_load((_HERE.parent / "formats" / "complete.yaml").read_text("utf-8"))]
+    for name in sw.examples():
+        content = sw.example(name).read_text(encoding="utf-8")
+        if len(content) < 20_000:
+            found.append(yaml.safe_load(content))
+    return tuple((document, tuple(places(document))) for document in found)
+
+
+def _sound(string: str) -> str:
+    """Without halves of characters, which no file can hold."""
+    return string.encode("utf-8", "ignore").decode()
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every key and index of nested lists and mappings."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        yield (*path, key)
+        if isinstance(value, (dict, list)):
+            yield from places(value, (*path, key))
+
+
+def mutated(rng: random.Random) -> Any:
+    """An instance's data with some values replaced, doubled or taken away."""
+    whole, every = rng.choice(documents())
+    document = copy.deepcopy(whole)
+    for _ in range(rng.randint(1, 3)):
+        *path, key = rng.choice(every)
+        try:
+            inner = document
+            for part in path:
+                inner = inner[part]
+            what = rng.random()
+            if what < 0.4:
+                inner[key] = copy.deepcopy(rng.choice(VALUES))
+            elif what < 0.6:
+                inner[key] = _sound(rng.choice((piled(rng), rng.choice(PIECES))))
+            elif what < 0.75 and isinstance(inner[key], str):
+                inner[key] = _sound(bent(rng, inner[key]))
+            elif what < 0.85 and isinstance(inner, list):
+                inner.append(copy.deepcopy(inner[key]))
+            elif what < 0.95:
+                del inner[key]
+            else:
+                inner[rng.choice(PIECES) if isinstance(inner, dict) else key] = 1
+        except (KeyError, IndexError, TypeError):
+            continue
+    return document
+
+
+# --- what is done with an input -------------------------------------------------------------------
+
+
+def an_instance(rng: random.Random) -> None:
+    """Mutated data; what is accepted must survive being written and read."""
+    instance = from_document(mutated(rng))
+    for write in (dump, dump_json):
+        try:
+            again = loads(write(instance))
+        except InputError as error:
+            raise AssertionError(f"what was written is refused: {error}") from error
+        assert again == instance
+
+
+@cache
+def _texts() -> tuple[str, ...]:
+    instance = sw.load(sw.example("headline"))
+    return dump(instance), dump_json(instance)
+
+
+def an_instance_text(rng: random.Random) -> None:
+    """A file with a piece changed, or no sense at all."""
+    loads(piled(rng) if rng.random() < 0.2 else bent(rng, rng.choice(_texts())))
+
+
+def a_snapshot(rng: random.Random) -> None:
+    """Data that is no snapshot of a pool, or nearly one."""
+    job = {"id": 1, "procs": 2, "req_s": 3, "run_s": 3, "waited_s": 0}
+    data: dict[str, Any] = {"procs": 4, "running": [], "queue": [job]}
+    inner = rng.choice((data, job))
+    inner[rng.choice(list(inner))] = copy.deepcopy(rng.choice((*VALUES, piled(rng))))
+    from_snapshot(data)
+
+
+_REQUIREMENTS = (
+    "select[mem>100 && type==any] order[-mem] rusage[mem=10:duration=5] span[ptile=2]",
+    "2*{span[hosts=1]} + {same[type]}",
+    "rusage[mem=(10 5):duration=(1 2)||swp=1] cu[type=rack:maxcus=2]",
+)
+
+
+def a_requirement(rng: random.Random) -> None:
+    """A -R string; what is read prints and parses back."""
+    string = piled(rng) if rng.random() < 0.5 else bent(rng, rng.choice(_REQUIREMENTS))
+    check_select(string)
+    requirement = parse(string, strict=rng.random() < 0.5)
+    assert parse(print_requirement(requirement)) == requirement
+
+
+def an_option(rng: random.Random) -> None:
+    """A bsub line, or one of LSF's parameter texts."""
+    if rng.random() < 0.4:
+        line = "bsub -n 4 -W 2:00 -R 'span[ptile=2]' -m 'a+2 b!' -b 8:00 -q x ./run"
+        parse_bsub(bent(rng, line) if rng.random() < 0.7 else piled(rng))
+        return
+    readers: tuple[Callable[[str], object], ...] = (
+        *(names.names, names.tokens, names.host_requests, names.allocation, names.plain_names),
+        *(text.run_limit, text.processor_limit, text.reserve_time, text.exclusive, text.preemption),
+        *(text.user_shares, text.thresholds, text.reservation_limits, text.resource_amounts),
+        *(text.unit_types, units.parse_duration, units.parse_size, units.parse_instant),
+        *(parse_windows, lambda value: text.scope(value, each=True)),
+    )
+    try:
+        rng.choice(readers)(piled(rng))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def a_log(rng: random.Random) -> None:
+    """Lines of lsb.acct or SWF; every one is read or reported."""
+    path = _HERE.parent / "data" / "acct" / "lsb.acct.small-cluster"
+    record = (
+        _first_line(path) if rng.random() < 0.5 else "1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1"
+    )
+    lines = [bent(rng, record), record, piled(rng)]
+    acct = parse_acct(lines)
+    assert all(job.id for job in acct.jobs)
+    swf = parse_swf(lines)
+    assert len(acct.problems) + len(swf.problems) >= 1
+
+
+@cache
+def _first_line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").splitlines()[0]
+
+
+@cache
+def _checkpoints() -> tuple[tuple[str, str], ...]:
+    from slotwise.model.workload import Workload
+    from slotwise.solver.loop.checkpoints import save
+    from slotwise.solver.loop.simulation import Session
+    from slotwise.solver.methods.registry import settings_for
+    from slotwise.solver.replay import Replay
+
+    instance = sw.load(sw.example("headline"))
+    session = Session(instance, settings_for(instance))
+    session.begin()
+    session.advance()
+    replay = Replay(Workload.of([0, 1, 2], [9, 5, 8], [10, 5, 8], [3, 4, 1], max_procs=4))
+    replay.advance(2)
+    return ("loop", save(session)), ("replay", replay.checkpoint().to_json())
+
+
+def a_checkpoint(rng: random.Random) -> None:
+    """A damaged checkpoint is refused, always."""
+    engine, whole = rng.choice(_checkpoints())
+    data = bytearray(whole.encode())
+    what = rng.random()
+    if what < 0.5:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif what < 0.7:
+        del data[rng.randrange(len(data)) :]
+    else:
+        data = bytearray(bent(rng, whole).encode("utf-8", "replace"))
+    damaged = data.decode("utf-8", "replace")
+    if damaged != whole:
+        unseal(damaged, "loop" if engine == "loop" else "replay")
+        raise AssertionError("a damaged checkpoint was accepted")
+
+
+TARGETS: tuple[tuple[Callable[[random.Random], None], int], ...] = (
+    (an_instance, 1),
+    (an_instance_text, 1),
+    (a_snapshot, 2),
+    (a_requirement, 4),
+    (an_option, 16),
+    (a_log, 6),
+    (a_checkpoint, 6),
+)
+
+
+def one(seed: int, number: int) -> tuple[str, bool]:
+    """Try one input: its kind, and whether it was accepted. Raises what should not happen."""
+    rng = random.Random(f"{seed}/{number}")
+    (target,) = rng.choices([t for t, _ in TARGETS], [weight for _, weight in TARGETS])
+    begun = time.perf_counter()
+    refusal: InputError | None = None
+    try:
+        target(rng)
+    except InputError as error:
+        refusal = error
+    seconds = time.perf_counter() - begun
+    assert seconds < SLOWEST, f"{seconds:.1f} s"
+    assert refusal is None or (refusal.problems and str(refusal))
+    return target.__name__, refusal is None
+
+
+def run(seed: int, first: int, inputs: int) -> tuple[Counter[str], list[str]]:
+    """Counts by kind and outcome, and every input that failed with what it raised."""
+    counts: Counter[str] = Counter()
+    failed: list[str] = []
+    for number in range(first, first + inputs):
+        try:
+            kind, accepted = one(seed, number)
+        except Exception as error:
+            failed.append(f"--seed {seed} --first {number}: {type(error).__name__}: {error}"[:300])
+        else:
+            counts[f"{kind} {'accepted' if accepted else 'refused'}"] += 1
+    return counts, failed
+
+
+def main() -> None:
+    """The command behind ``make fuzz``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
+    asked = parser.parse_args()
+    counts, failed = run(asked.seed, asked.first, asked.inputs)
+    sys.stdout.write(json.dumps(dict(sorted(counts.items())), indent=1) + "\n")
+    sys.stdout.write("".join(f"{line}\n" for line in failed))
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

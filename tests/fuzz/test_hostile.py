@@ -1,0 +1,36 @@
+"""Twenty thousand hostile inputs, the same ones on every run; ``make fuzz`` runs millions."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SEED = 20260301
+PARTS, INPUTS = 8, 20_000
+
+
+def hostile() -> Any:
+    spec = importlib.util.spec_from_file_location("hostile", Path(__file__).with_name("hostile.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_input_is_read_or_refused(part: int) -> None:
+    each = INPUTS // PARTS
+    target = hostile()
+    counts, failed = target.run(SEED, part * each, each)
+    assert failed == []
+    assert sum(counts.values()) == each
+    kinds = {kind.rpartition(" ")[0] for kind in counts}
+    assert kinds == {make.__name__ for make, _ in target.TARGETS}
+    for kind in kinds - {"a_checkpoint", "a_log"}:
+        assert counts[f"{kind} refused"] > 0
+        assert counts[f"{kind} accepted"] > 0
+    assert counts["a_checkpoint refused"] > 50 * counts["a_checkpoint accepted"]
