@@ -416,3 +416,45 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
                 profile = view.profile if alone else view.problem.base
                 told = find_shortage(view.problem, demand, profile, time)
                 assert says(row.reason, told), (row, time, str(told))
+
+
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_random_suggestions_of_the_exact_method_come_true(seed: int) -> None:
+    instance = random_instance(seed)
+    job = instance.pending[-1].id
+    found = sw.explain(instance, job, method="optimal", effort=5)
+    for item in found.suggestions:
+        there = changed(instance, job, item.change)
+        pending = sw.plan(there, "optimal", effort=5)
+        assert pending[job].start == item.start, item.change
+        for change in smaller(instance, job, item.change):
+            other = sw.plan(changed(instance, job, change), "optimal", effort=5).get(job)
+            assert other is None or other.start is None or other.start > item.start, change
+
+
+def test_memory_in_other_units_is_bisected_by_the_megabyte() -> None:
+    """2 GB asked where 1,500 MB are free: all of these are the edge."""
+    text = """
+    format: slotwise/1
+    params: {LSF_UNIT_FOR_LIMITS: GB}
+    hosts: [{name: a, slots: 4, mem: 3000M}]
+    running: [{id: r, start: 0, run_limit: 1h, allocation: 1*a, res_req: "rusage[mem=1.46484375]"}]
+    pending: [{id: p, slots: 1, run_limit: 1h, res_req: "rusage[mem=2]"}]
+    """
+    found = sw.explain(loads(text), "p")
+    (change,) = (change for change in helps(found) if "rusage" in change)
+    assert change == "with rusage[mem=1.46484375]"
+    assert helps(found)[change] == 0
+
+
+def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is asked of the whole cycle, also where a quick search chose it."""
+    monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
+    shown = 0
+    for seed in range(1, 20, 2):
+        instance = random_instance(seed)
+        job = instance.pending[-2].id
+        for item in sw.explain(instance, job).suggestions:
+            assert planned(changed(instance, job, item.change), job) == item.start, item.change
+            shown += 1
+    assert shown > 20
