@@ -143,14 +143,12 @@ class _Reservations:
         if not named:
             return end, " (reserved for jobs before it)"
         shown = ", ".join(map(job_text, named[:MOST_NAMED]))
-        others = " and others" if more or len(named) > MOST_NAMED else ""
-        return (
-            end,
-            f" (reserved for {shown}{others}{' together' if others or len(named) > 1 else ''})",
-        )
+        if more or len(named) > MOST_NAMED:
+            return end, f" (reserved for {shown} and others together)"
+        return end, f" (reserved for {shown}{' together' if len(named) > 1 else ''})"
 
     def _overlapping(self, time: int) -> list[str]:
-        """Planned jobs in the window from `time`, and those that hold what they wait for."""
+        """Planned jobs that hold something within the window from `time`."""
         length = self.demand.duration
         end = FOREVER if length is None else time + length
         return [
