@@ -177,3 +177,25 @@ def test_plain_data() -> None:
     assert record["line"]["finish"] == 6 * HOUR
     assert record["alternatives"][0]["start"] == 2 * HOUR
     assert record["alternatives"][0]["changed"]
+
+
+@pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill", "memory-backfill"])
+def test_explored_alternatives_come_true(name: str) -> None:
+    """Submitted as shown, each starts when and where it was promised, beside all other jobs."""
+    instance = example(name)
+    for line in ("-n 2 -W 3:00", "-n 4 -W 2:00 -R 'rusage[mem=10]'"):
+        answer = sw.ask(instance, line, explore=True)
+        for item in (answer.line, *answer.alternatives):
+            job = item.outlook.job
+            plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
+            found = plan.get(job.id)
+            assert (None if found is None else found.start) == item.outlook.start
+            if found is not None:
+                assert dict(found.allocation) == dict(item.outlook.allocation)
+
+
+def test_one_slot_of_many_is_no_alternative() -> None:
+    answer = sw.ask(example("kth-sp2-queue-10"), "-n 64 -W 2:00", explore=True)
+    tried = {item.shown["slots"] for item in answer.alternatives}
+    assert "32" in tried or "16" in tried
+    assert "1" not in tried

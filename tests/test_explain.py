@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,8 +12,10 @@ from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
-from slotwise.solver.advice.suggestions import fewer, longest_limit
+from slotwise.solver.advice.smallest import fewer
 from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.placement.earliest import can_start
+from slotwise.solver.shortage import Reason, find_shortage
 
 HOUR = 3600
 
@@ -129,8 +133,8 @@ def test_what_a_unit_lacks() -> None:
 def test_memory() -> None:
     found = sw.explain(loads(TEXT), "memory")
     assert "of mem it asks for 600, no host has more than 200" in found.obstacles[0].reason
-    assert helps(found)["with rusage[mem=150]"] == 0
-    assert "with rusage[mem=450]" not in helps(found)
+    assert helps(found)["with rusage[mem=200]"] == 0
+    assert sum("rusage" in change for change in helps(found)) == 1
 
 
 def test_a_job_that_never_starts() -> None:
@@ -184,10 +188,8 @@ def test_the_longest_limit_ends_before_the_reservation() -> None:
     instance = loads(TEXT)
     forecast = Asker(instance)
     job = next(job for job in instance.pending if job.id == "low")
-    view = forecast.view(job)
-    demand = forecast.demand(view, job)
-    longest = longest_limit(view.profile, demand, 0)
-    assert longest == 2 * HOUR
+    assert helps(sw.explain(instance, "low"))["with -W 2:00 or less (backfill)"] == 0
+    longest = 2 * HOUR
     assert forecast.outlook(replace(job, run_limit=longest)).start == 0
     assert forecast.outlook(replace(job, run_limit=longest + 60)).start != 0
 
@@ -207,3 +209,252 @@ def test_small_helpers() -> None:
     assert len(fewer(4096)) < 100
     assert fewer(4096)[-1] == 1
     assert [limit_text(seconds) for seconds in (60, 3600, 5430)] == ["0:01", "1:00", "1:31"]
+
+
+# --- what is promised comes true ------------------------------------------------------------------
+
+PHASES = """
+format: slotwise/1
+hosts: [{name: h, slots: 8, mem: 1000}]
+queues: [{name: default, BACKFILL: Y}]
+running:
+  - {id: r1, start: 0, run_limit: 3h, allocation: 2*h,
+     res_req: "rusage[mem=(800 100):duration=(30)]"}
+pending:
+  - {id: p1, slots: 8, run_limit: 1h}
+  - {id: p2, slots: 1, run_limit: 4h, res_req: "rusage[mem=400]"}
+"""
+
+
+def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
+    """Only the ends of jobs are instants of that method (TBR-02)."""
+    found = sw.explain(loads(PHASES), "p2")
+    assert found.outlook.start == 4 * HOUR
+    assert not any("-W" in change for change in helps(found))
+    rows = [(o.first, o.until, o.reason) for o in found.obstacles]
+    assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
+    assert "no host has more than 200" in rows[0][2]
+    assert rows[1][2] == "needs 1 free slot, has 0 (reserved for p1)"
+
+
+def test_a_job_that_fits_where_the_method_does_not_look() -> None:
+    """The row between two ends of jobs tells the truth about what is free there."""
+    alone = re.sub(r"  - .id: p1.*\n", "", PHASES)
+    found = sw.explain(loads(alone), "p2")
+    assert found.outlook.start == 3 * HOUR
+    assert [(o.first, o.until) for o in found.obstacles] == [(0, HOUR // 2), (HOUR // 2, 3 * HOUR)]
+    assert found.obstacles[1].reason.startswith("it fits, but time-based reservation")
+    exact = sw.explain(loads(alone), "p2", method="optimal", effort=5)
+    assert (exact.outlook.start, len(exact.obstacles)) == (HOUR // 2, 1)
+
+
+def test_what_leaves_little_comes_last() -> None:
+    """-n 1 of 1024 helps, but it is not what was asked; the next one up is no use either."""
+    text = """
+    format: slotwise/1
+    hosts: [{name: a, slots: 1024}, {name: b, slots: 1024}]
+    running:
+      - {id: r1, start: 0, run_limit: 1h, allocation: 1019*a}
+      - {id: r2, start: 0, run_limit: 2h, allocation: 1024*b}
+      - {id: r3, start: 0, run_limit: 3h, allocation: 4*a}
+    pending: [{id: p, slots: 1024, run_limit: 1h, res_req: "span[hosts=1]"}]
+    """
+    found = sw.explain(loads(text), "p")
+    assert found.outlook.start == 2 * HOUR
+    changes = [item.change for item in found.suggestions]
+    assert helps(found)["with -n 1020"] == HOUR
+    assert changes[-1] == "with -n 1"
+
+
+def random_instance(seed: int, *, memory: bool = True) -> Instance:
+    """Two or three hosts, two units, two queues; BACKFILL in every other instance."""
+    draw = random.Random(seed)
+    hosts = [f"h{number}" for number in range(draw.randint(2, 3))]
+    slots = {host: draw.randint(2, 4) for host in hosts}
+    lines = ["format: slotwise/1", "params: {COMPUTE_UNIT_TYPES: enclosure}", "compute_units:"]
+    lines += [
+        f"  - {{name: e{number}, type: enclosure, members: [{', '.join(part)}]}}"
+        for number, part in enumerate((hosts[:1], hosts[1:]))
+    ]
+    lines += ["hosts:", *(f"  - {{name: {h}, slots: {slots[h]}, mem: 1000}}" for h in hosts)]
+    backfill = "Y" if seed % 2 else "N"
+    lines += ["queues:", f"  - {{name: day, PRIORITY: 10, BACKFILL: {backfill}}}"]
+    lines += ["  - {name: night, PRIORITY: 20}", "running:"]
+    for number, host in enumerate(hosts):
+        usage = draw.choice(["mem=300", "mem=(700 100):duration=(20)", "mem=100"])
+        limit, taken = 10 * draw.randint(1, 9), draw.randint(1, slots[host])
+        lines.append(
+            f"  - {{id: r{number}, queue: day, start: 0, run_limit: {limit}m, "
+            f'allocation: {taken}*{host}, res_req: "rusage[{usage}]"}}'
+        )
+    lines.append("pending:")
+    shapes = ["", "", "span[ptile=1]", "span[ptile=2]", "span[hosts=1]", "cu[maxcus=1]"]
+    for number in range(draw.randint(2, 5)):
+        shape = draw.choice(shapes)
+        if draw.random() < 0.6 and memory:
+            shape += f" rusage[mem={draw.choice([150, 350, 600])}]"
+        most = 3 if "hosts" in shape or "ptile=1" in shape else 5
+        limit = f"run_limit: {7 * draw.randint(1, 20)}m, " if draw.random() < 0.9 else ""
+        lines.append(
+            f"  - {{id: p{number}, queue: day, slots: {draw.randint(1, most)}, {limit}"
+            f'res_req: "{shape.strip()}"}}'
+        )
+    return loads("\n".join(lines) + "\n")
+
+
+def changed(instance: Instance, job: str, change: str) -> Instance:
+    """The instance with a suggestion carried out, read from its words."""
+    asked = next(item for item in instance.pending if item.id == job)
+    if found := re.fullmatch(r"with -n (\d+)", change):
+        edited = replace(asked, slots=int(found[1]), max_slots=None)
+    elif found := re.fullmatch(r"with -W (\d+):(\d\d) or less \(backfill\)", change):
+        edited = replace(asked, run_limit=60 * (60 * int(found[1]) + int(found[2])))
+    elif found := re.fullmatch(r"with (span|rusage)\[(.*)\]", change):
+        edited = with_section(asked, found[1], found[2])
+    elif found := re.fullmatch(r"without (\w+)\[\]", change):
+        edited = with_section(asked, found[1], None)
+    elif found := re.fullmatch(r"in queue (\w+)", change):
+        edited = replace(asked, queue=found[1])
+    elif found := re.fullmatch(r"if (\w+) ended now", change):
+        gone = found[1]
+        left = tuple(item for item in instance.running if item.job.id != gone)
+        return replace(instance, running=left)
+    elif found := re.fullmatch(r"if (\w+) \(before it in line\) were not there", change):
+        gone = found[1]
+        return replace(instance, pending=tuple(p for p in instance.pending if p.id != gone))
+    else:
+        assert change == "if it were first in line"
+        others = (item for item in instance.pending if item.id != job)
+        return replace(instance, pending=(replace(asked, priority=1), *others))
+    pending = (edited if item.id == job else item for item in instance.pending)
+    return replace(instance, pending=tuple(pending))
+
+
+def planned(instance: Instance, job: str) -> float:
+    found = sw.plan(instance, "time-based").get(job)
+    return float("inf") if found is None or found.start is None else found.start
+
+
+def smaller(instance: Instance, job: str, change: str) -> list[str]:
+    """Smaller changes of the same number: every slot between, the next minute or MB."""
+    asked = next(item for item in instance.pending if item.id == job)
+    if found := re.fullmatch(r"with -n (\d+)", change):
+        return [f"with -n {count}" for count in range(int(found[1]) + 1, asked.slots)]
+    if found := re.fullmatch(r"with span\[ptile=(\d+)\]", change):
+        tile, own = int(found[1]), re.fullmatch(r"ptile=(\d+)", section(asked, "span") or "")
+        if own is None:
+            return []
+        between = range(min(tile, int(own[1])) + 1, max(tile, int(own[1])))
+        return [f"with span[ptile={count}]" for count in between]
+    if found := re.fullmatch(r"with -W (\d+):(\d\d).*", change):
+        minutes = 60 * int(found[1]) + int(found[2]) + 1
+        if asked.run_limit is not None and minutes * 60 < asked.run_limit:
+            return [f"with -W {limit_text(60 * minutes)} or less (backfill)"]
+    if found := re.fullmatch(r"with rusage\[mem=(\d+)\]", change):
+        return [f"with rusage[mem={int(found[1]) + 1}]"]
+    return []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
+    instance = random_instance(seed)
+    for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
+        found = sw.explain(instance, job.id)
+        assert planned(instance, job.id) == (
+            float("inf") if found.outlook.start is None else found.outlook.start
+        )
+        for item in found.suggestions:
+            again = sw.plan(changed(instance, job.id, item.change), "time-based")[job.id]
+            assert again.start == item.start, item.change
+            assert dict(again.allocation) == item.allocation, item.change
+            for change in smaller(instance, job.id, item.change):
+                assert planned(changed(instance, job.id, change), job.id) > item.start, (
+                    item.change,
+                    change,
+                )
+            if limit := re.fullmatch(r"with -W (\d+):(\d\d) or less.*", item.change):
+                for minutes in {1, (60 * int(limit[1]) + int(limit[2]) + 1) // 2}:
+                    change = f"with -W {limit_text(60 * minutes)} or less (backfill)"
+                    assert planned(changed(instance, job.id, change), job.id) <= item.start
+
+
+def says(text: str, told: Reason) -> bool:
+    """Whether a row has this reason, with its numbers in the ranges that it gives."""
+    pattern = "".join(
+        re.escape(part) if isinstance(part, str) else r"(\S+?)(?: to (\S+?))?"
+        for part in told.parts
+    )
+    found = re.match(pattern + r"(?: \(reserved|; |$)", text)
+    if found is None:
+        return False
+    numbers = [part for part in told.parts if not isinstance(part, str)]
+    ranges = zip(found.groups()[::2], found.groups()[1::2], strict=True)
+    return all(
+        float(low) <= number <= float(high or low)
+        for number, (low, high) in zip(numbers, ranges, strict=True)
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
+    """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
+    instance = random_instance(seed)
+    for job in instance.pending[-1:]:
+        asker = Asker(instance)
+        view, found = asker.view(job), sw.explain(instance, job.id)
+        demand = asker.demand(view, job)
+        start = found.outlook.start
+        until = 4 * HOUR if start is None else start
+        for row in found.obstacles:
+            last = until if row.until is None else row.until
+            for time in range(row.first, min(last, row.first + 24 * HOUR), 60):
+                if row.reason.startswith("it fits"):
+                    assert can_start(view.profile, demand, time)
+                    continue
+                alone = can_start(view.problem.base, demand, time)
+                assert alone == ("(reserved for" in row.reason)
+                profile = view.profile if alone else view.problem.base
+                told = find_shortage(view.problem, demand, profile, time)
+                assert says(row.reason, told), (row, time, str(told))
+
+
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_random_suggestions_of_the_exact_method_come_true(seed: int) -> None:
+    instance = random_instance(seed)
+    job = instance.pending[-1].id
+    found = sw.explain(instance, job, method="optimal", effort=5)
+    for item in found.suggestions:
+        there = changed(instance, job, item.change)
+        pending = sw.plan(there, "optimal", effort=5)
+        assert pending[job].start == item.start, item.change
+        for change in smaller(instance, job, item.change):
+            other = sw.plan(changed(instance, job, change), "optimal", effort=5).get(job)
+            assert other is None or other.start is None or other.start > item.start, change
+
+
+def test_memory_in_other_units_is_bisected_by_the_megabyte() -> None:
+    """2 GB asked where 1,500 MB are free: all of these are the edge."""
+    text = """
+    format: slotwise/1
+    params: {LSF_UNIT_FOR_LIMITS: GB}
+    hosts: [{name: a, slots: 4, mem: 3000M}]
+    running: [{id: r, start: 0, run_limit: 1h, allocation: 1*a, res_req: "rusage[mem=1.46484375]"}]
+    pending: [{id: p, slots: 1, run_limit: 1h, res_req: "rusage[mem=2]"}]
+    """
+    found = sw.explain(loads(text), "p")
+    (change,) = (change for change in helps(found) if "rusage" in change)
+    assert change == "with rusage[mem=1.46484375]"
+    assert helps(found)[change] == 0
+
+
+def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is asked of the whole cycle, also where a quick search chose it."""
+    monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
+    shown = 0
+    for seed in range(1, 20, 2):
+        instance = random_instance(seed)
+        job = instance.pending[-2].id
+        for item in sw.explain(instance, job).suggestions:
+            assert planned(changed(instance, job, item.change), job) == item.start, item.change
+            shown += 1
+    assert shown > 20

@@ -17,6 +17,7 @@ from ...model.job import Job
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.time_text import with_stamps
+from ..availability.profile import FOREVER
 from .job_edits import (
     is_compound,
     limit_text,
@@ -26,7 +27,8 @@ from .job_edits import (
     with_section,
     with_slots,
 )
-from .suggestions import longest_limit, tiles
+from .smallest import is_useful
+from .suggestions import Trials, tiles
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
@@ -233,19 +235,26 @@ class _Bench:
             outlook = (
                 Outlook(job, None, waits_for=refused or "not tried: stopped")
                 if refused or stopped
-                else self.forecast.outlook(job)
+                else self._outlook(job, exactly=keep)
             )
             self.found[key] = Choice(changed, after, outlook, refused)
         if keep:
             self.kept.add(key)
         return self.found[key]
 
+    def _outlook(self, job: Job, *, exactly: bool) -> Outlook:
+        start = self.asked.outlook.start
+        if exactly or start is None:
+            return self.forecast.outlook(job)
+        return self.forecast.sooner(job, start)
+
     def _sensible(self) -> dict[str, list[Any]]:
         """Values worth a try for each option."""
         instance, job = self.forecast.instance, self.job
         found: dict[str, list[Any]] = {"limit": self._limits()}
         if not is_compound(job):
-            found["slots"] = [n for n in (job.slots // 2, job.slots // 4, 1) if n]
+            parts = dict.fromkeys((job.slots // 2, job.slots // 4, 1))
+            found["slots"] = [n for n in parts if n and is_useful(n, job.slots)]
             own = int(self.asked.shown["ptile"]) if self.asked.shown["ptile"].isdigit() else 0
             near = sorted(tiles(instance, job), key=lambda tile: abs(tile - own))
             found["ptile"] = [*near, None] if job.slots > 1 else []
@@ -257,19 +266,21 @@ class _Bench:
         return {name: found[name] for name in OPTIONS if name in found}
 
     def _limits(self) -> list[int]:
-        """Half and a quarter of the run limit, and the longest ones that would start sooner."""
+        """Half and a quarter of the run limit, and the longest one that starts as soon as any."""
         view = self.forecast.view(self.job)
         demand = self.forecast.demand(view, self.job)
         own = expected_duration(self.forecast.instance, self.job)
-        found = []
+        found: list[int] = []
         if not demand.impossible:
-            times = view.profile.candidate_times(demand.earliest)
-            sooner = (time for time in times if time < _start(self.asked))
-            longest = (longest_limit(view.profile, demand, time) for time in sooner)
-            found += [seconds for seconds in longest if seconds is not None][:1]
+            start = self.asked.outlook.start
+            limit = FOREVER if start is None else start
+            longest = Trials(self.forecast, view, demand, limit).limits()
+            limits = [minutes * MINUTE for minutes, _ in longest]
+            # What leaves little of the line only where nothing else of the kind helps.
+            found += [n for n in limits if own is None or is_useful(n, own)] or limits
         if own is not None:
             found += [own // part // MINUTE * MINUTE for part in (2, 4)]
-        return [seconds for seconds in dict.fromkeys(found) if seconds >= MINUTE]
+        return sorted({seconds for seconds in found if seconds >= MINUTE}, reverse=True)
 
 
 def _start(item: Choice) -> float:

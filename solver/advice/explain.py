@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from ...model.errors import InputError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.time_text import with_stamps
-from ..availability.demand import Demand
-from ..availability.profile import FOREVER, Profile
-from ..pending_reasons import BEGIN_TIME
-from ..placement.earliest import can_start
-from ..shortage import Reason, amounts_short, find_shortage, over
-from .suggestions import Suggestion, job_text, suggest
-from .what_if import Asker, Method, Outlook, PlanView
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """What keeps the job from starting at the candidate instants from `first` to before `until`.
-
-    until: None where it never ends. instants: how many candidate instants were looked at.
-    """
-
-    first: int
-    until: int | None
-    reason: str
-    instants: int
+from .obstacles import Obstacle, find_obstacles
+from .suggestions import Suggestion, suggest
+from .what_if import Asker, Method, Outlook
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +93,7 @@ def explain(
     if demand.impossible or outlook.start == instance.now:
         obstacles: tuple[Obstacle, ...] = ()
     else:
-        obstacles = tuple(_obstacles(view, demand, outlook.start, method))
+        obstacles = tuple(find_obstacles(view, demand, outlook.start, method))
     if outlook.start == instance.now:
         return Explanation(
             outlook, method, obstacles, (), 0, now=instance.now, origin=instance.origin
@@ -139,55 +120,3 @@ def _pending(instance: Instance, job: str) -> Job:
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
     hint = nearest(job, [item.id for item in instance.pending])
     raise InputError(f"there is no pending job {job!r}{hint}")
-
-
-# --- why not earlier ------------------------------------------------------------------------------
-
-
-def _obstacles(
-    view: PlanView, demand: Demand, start: int | None, method: str
-) -> Iterator[Obstacle]:
-    """The candidate instants before the start, put together where the reason is the same."""
-    now = view.problem.instance.now
-    profile, base = view.profile, view.problem.base
-    times = profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
-    times = profile.with_openings(demand, times)
-    before = [time for time in times if start is None or time < start]
-    if demand.earliest > now:
-        yield Obstacle(now, demand.earliest, BEGIN_TIME, 1)
-    reasons = [(time, *_reason(view, demand, base, time)) for time in before]
-    alike = groupby(reasons, key=lambda item: (item[1], item[2].kind))
-    groups = [(planned, list(group)) for (planned, _), group in alike]
-    ends = [*(group[0][0] for _, group in groups[1:]), start]
-    for (planned, group), until in zip(groups, ends, strict=False):
-        reason = over([item for *_, item in group])
-        if planned:
-            reason = f"{reason} ({_whose(view, demand, group[0][0])})"
-        yield Obstacle(group[0][0], until, reason, len(group))
-
-
-def _reason(view: PlanView, demand: Demand, base: Profile, time: int) -> tuple[bool, Reason]:
-    """Whether only planned jobs are in the way, and the reason."""
-    if not base.open_for(demand, time):
-        return False, Reason("a dispatch or run window is closed or closes too soon")
-    planned = can_start(base, demand, time)
-    profile = view.profile if planned else base
-    found = [find_shortage(view.problem, demand, profile, time)]
-    amounts = amounts_short(view.problem, demand, profile, time)
-    return planned, Reason.joined(found if amounts is None else [*found, amounts])
-
-
-def _whose(view: PlanView, demand: Demand, time: int) -> str:
-    """The reservation, or the reservations together, without which the job would fit at `time`."""
-    end = FOREVER if demand.duration is None else time + demand.duration
-    overlapping = [
-        other.demand.job.id
-        for other in view.planned
-        if other.start.time < end and time < (other.item.finish or FOREVER)
-    ]
-    alone = [job for job in overlapping if can_start(view.without(job), demand, time)]
-    if alone:
-        return f"reserved for {' or '.join(map(job_text, alone[:3]))}"
-    shown = ", ".join(map(job_text, overlapping[:3]))
-    more = f" and {len(overlapping) - 3} more" if len(overlapping) > 3 else ""
-    return f"reserved for {shown}{more} together"

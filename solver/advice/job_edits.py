@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from ...model.job import Job
@@ -46,6 +48,23 @@ def with_limit(job: Job, seconds: int) -> Job:
 def with_queue(job: Job, queue: str) -> Job:
     """The job with -q."""
     return replace(job, queue=queue)
+
+
+def memory_edit(job: Job, unit: float) -> tuple[int, Callable[[int], Job]] | None:
+    """Its memory in MB (rounded up) and the job with another amount; None without one amount.
+
+    unit: what a number in its rusage means, in MB.
+    """
+    rusage = section(job, "rusage")
+    found = re.search(r"\bmem\s*=\s*(\d+(?:\.\d+)?)(?![\w.])", rusage or "")
+    if rusage is None or found is None:
+        return None
+    before, after = rusage[: found.start()], rusage[found.end() :]
+
+    def edited(megabytes: int) -> Job:
+        return with_section(job, "rusage", f"{before}mem={megabytes / unit:.12g}{after}")
+
+    return math.ceil(float(found[1]) * unit), edited
 
 
 def limit_text(seconds: int) -> str:

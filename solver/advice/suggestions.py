@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.duration import expected_finish
@@ -12,18 +12,21 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
+from ...model.resreq.vocabulary import UNITS
 from ..availability.demand import Demand
-from ..availability.profile import FOREVER, Profile
-from ..placement.earliest import can_start, earliest_start
+from ..availability.profile import FOREVER
+from ..placement.earliest import earliest_start
 from .job_edits import (
     is_compound,
     limit_text,
+    memory_edit,
     section,
     with_limit,
     with_queue,
     with_section,
     with_slots,
 )
+from .smallest import fewer, is_useful, ladder, more, smallest_changes
 from .what_if import Asker, Outlook, PlanView
 
 #: Other jobs that are tried away, running and pending ones each.
@@ -48,11 +51,66 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A change to try; of equal starts of one kind the first one tried is shown."""
+    """A change with what it gives; useful: whether it leaves enough of what was asked."""
 
     kind: str
     change: str
     outlook: Outlook
+    useful: bool = True
+
+
+@dataclass(slots=True)
+class Trials:
+    """Changes of one job, each planned again by the method itself; `tried` counts them.
+
+    limit: seconds, the start that a change has to beat.
+    """
+
+    forecast: Asker
+    view: PlanView
+    demand: Demand
+    limit: int
+    tried: int = 0
+
+    def outlook(self, edited: Job) -> Outlook:
+        """The start of the job asked for in another way, none where it would be refused.
+
+        An exact plan is left out where the job could not start before the limit even alone.
+        """
+        forecast = self.forecast
+        self.tried += 1
+        if forecast.cancel.is_set() or next(refusals(forecast.instance, edited), None) is not None:
+            return Outlook(edited, None)
+        if forecast.method == "optimal":
+            demand = forecast.demand(self.view, edited)
+            if len(demand.terms) == 1:
+                alone = earliest_start(self.view.problem.base, demand)
+                if alone is None or alone.time >= self.limit:
+                    return Outlook(edited, None)
+        return forecast.sooner(edited, self.limit)
+
+    def numbers(
+        self, asked: int, values: Sequence[int], edit: Callable[[int], Job]
+    ) -> list[tuple[int, Outlook]]:
+        """The smallest changes of a number, for the best starts."""
+        known: dict[int, Outlook] = {}
+
+        def outlook_of(value: int) -> Outlook:
+            if value not in known:
+                known[value] = self.outlook(edit(value))
+            return known[value]
+
+        found = list(smallest_changes(asked, values, outlook_of, self.limit))
+        return [] if self.forecast.cancel.is_set() else found
+
+    def limits(self) -> list[tuple[int, Outlook]]:
+        """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
+        job, now = self.demand.job, self.view.problem.instance.now
+        own = self.demand.duration
+        # Without a limit of its own: nothing changes any more behind the last event.
+        seconds = self.view.profile.changes()[-1] - now + MINUTE if own is None else own
+        asked = -(-seconds // MINUTE)
+        return self.numbers(asked, ladder(asked), lambda n: with_limit(job, n * MINUTE))
 
 
 def job_text(job: str) -> str:
@@ -63,12 +121,14 @@ def job_text(job: str) -> str:
 def suggest(
     forecast: Asker, view: PlanView, demand: Demand, now_planned: Outlook
 ) -> tuple[tuple[Suggestion, ...], int]:
-    """The changes that start the job sooner, the largest gain first, and how many were tried."""
+    """The changes that start the job sooner, the largest gain first, and how many were tried.
+
+    Changes that leave little of what was asked come last.
+    """
     limit = FOREVER if now_planned.start is None else now_planned.start
-    tried = 0
+    trials = Trials(forecast, view, demand, limit)
     by_kind: dict[str, list[Idea]] = {}
-    for idea in _ideas(forecast, view, demand, limit):
-        tried += 1
+    for idea in _ideas(trials):
         start = idea.outlook.start
         if start is not None and start < limit:
             known = by_kind.setdefault(idea.kind, [])
@@ -76,36 +136,66 @@ def suggest(
                 known.append(idea)
         if forecast.cancel.is_set():
             break
-    found: list[Suggestion] = []
+    found: list[tuple[bool, Suggestion]] = []
     for ideas in by_kind.values():
-        ideas.sort(key=lambda idea: idea.outlook.start or 0)
+        ideas.sort(key=lambda idea: (not idea.useful, idea.outlook.start or 0))
         for idea in ideas[:MOST_OF_A_KIND]:
             start = idea.outlook.start or 0
             gain = None if now_planned.start is None else now_planned.start - start
-            found.append(Suggestion(idea.change, start, gain, dict(idea.outlook.allocation)))
-    found.sort(key=lambda suggestion: suggestion.start)
-    return tuple(found), tried
+            shown = Suggestion(idea.change, start, gain, dict(idea.outlook.allocation))
+            found.append((not idea.useful, shown))
+    found.sort(key=lambda item: (item[0], item[1].start))
+    return tuple(suggestion for _, suggestion in found), trials.tried
 
 
-def _ideas(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
-    job = demand.job
+def _ideas(trials: Trials) -> Iterator[Idea]:
+    forecast, job = trials.forecast, trials.demand.job
     for kind, change, edited in _job_edits(forecast.instance, job):
-        if next(refusals(forecast.instance, edited), None) is None:
-            yield Idea(kind, change, _outlook(forecast, view, edited, limit))
-    yield from _backfill(view, demand, limit)
+        yield Idea(kind, change, trials.outlook(edited))
+    if not is_compound(job):
+        yield from _numbers(trials)
+    for minutes, outlook in trials.limits():
+        change = f"with -W {limit_text(minutes * MINUTE)} or less (backfill)"
+        own = trials.demand.duration
+        useful = own is None or is_useful(minutes, -(-own // MINUTE))
+        yield Idea("limit", change, outlook, useful)
     if forecast.ahead(job):
+        trials.tried += 1
         yield Idea("first", "if it were first in line", forecast.outlook(job, first=True))
-    yield from _other_jobs(forecast, view, demand, limit)
+    yield from _other_jobs(trials)
 
 
-def _outlook(forecast: Asker, view: PlanView, edited: Job, limit: int) -> Outlook:
-    """Its start; not planned again where it cannot be before `limit` even alone."""
-    if forecast.method == "optimal":
-        demand = forecast.demand(view, edited)
-        alone = earliest_start(view.problem.base, demand) if len(demand.terms) == 1 else None
-        if len(demand.terms) == 1 and (alone is None or alone.time >= limit):
-            return Outlook(edited, None)
-    return forecast.outlook(edited)
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _numbers(trials: Trials) -> Iterator[Idea]:
+    """Fewer slots, another ptile, less memory: the smallest change for each start."""
+    instance, job = trials.forecast.instance, trials.demand.job
+    slots = trials.numbers(job.slots, fewer(job.slots), lambda n: with_slots(job, n))
+    for count, outlook in slots:
+        yield Idea("slots", f"with -n {count}", outlook, is_useful(count, job.slots))
+    requirement = effective_requirement(instance, job).requirement
+    assert isinstance(requirement, Simple)
+    if requirement.span is not None:
+        yield from _tiles(trials, requirement.span.ptile)
+    memory = memory_edit(job, UNITS[instance.params.unit_for_limits])
+    if memory is not None:
+        asked, edit = memory
+        for amount, outlook in trials.numbers(asked, ladder(asked), edit):
+            text = section(outlook.job, "rusage")
+            yield Idea("memory", f"with rusage[{text}]", outlook, is_useful(amount, asked))
+
+
+def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
+    """Fewer and more slots a host, the nearest first; all values where there is none of its own."""
+    instance, job = trials.forecast.instance, trials.demand.job
+    most = min(max((host.slots for host in instance.cluster.hosts), default=0), job.slots)
+    start = most + 1 if own is None else min(own, most + 1)
+    near: list[tuple[int, Outlook]] = []
+    for values in (fewer(start), more(start, most)):
+        near += trials.numbers(start, values, lambda n: with_section(job, "span", f"ptile={n}"))
+    for tile, outlook in sorted(near, key=lambda item: abs(item[0] - start)):
+        yield Idea("ptile", f"with span[ptile={tile}]", outlook)
 
 
 # --- the job asked for in another way -------------------------------------------------------------
@@ -115,10 +205,6 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
     """(kind, what it is, the job) for every change of the job's own options."""
     if not is_compound(job):
         yield from _other_shapes(instance, job)
-        for slots in fewer(job.slots):
-            yield "slots", f"with -n {slots}", with_slots(job, slots)
-        for text, edited in _less_memory(job):
-            yield "memory", f"with rusage[{text}]", edited
     if job.exclusive:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
@@ -139,10 +225,6 @@ def _other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
             free = with_section(job, "span", "hosts=-1")
         yield "span", "without span[]", free
-        for tile in tiles(instance, job):
-            if tile != span.ptile:
-                text = f"span[ptile={tile}]"
-                yield "ptile", f"with {text}", with_section(job, "span", text[5:-1])
     for name in ("cu", "same", "select"):
         if section(job, name) is not None:
             yield name, f"without {name}[]", with_section(job, name, None)
@@ -163,73 +245,15 @@ def tiles(instance: Instance, job: Job) -> list[int]:
     return [n for n in range(min(most, job.slots), 0, -1) if job.slots % n == 0]
 
 
-def fewer(slots: int) -> list[int]:
-    """Smaller values of -n, in falling order: all where they are few, else by about a tenth."""
-    found: list[int] = []
-    while slots > 1:
-        slots = slots - 1 if slots <= 16 else min(slots - 1, slots * 9 // 10)
-        found.append(slots)
-    return found
-
-
-def _less_memory(job: Job) -> Iterator[tuple[str, Job]]:
-    """The job with three quarters, half, a quarter of its memory, where it asks for one amount."""
-    rusage = section(job, "rusage")
-    match = re.search(r"\bmem\s*=\s*(\d+(?:\.\d+)?)([A-Za-z]*)", rusage or "")
-    if rusage is None or match is None:
-        return
-    for share in (0.75, 0.5, 0.25):
-        text = f"{rusage[: match.start()]}mem={float(match[1]) * share:g}{match[2]}"
-        text += rusage[match.end() :]
-        yield text, with_section(job, "rusage", text)
-
-
-def _backfill(view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
-    """The longest run limit under which the job starts at once, or else as soon as one lets it."""
-    for time in view.profile.candidate_times(demand.earliest):
-        if time >= limit:
-            return
-        longest = longest_limit(view.profile, demand, time)
-        if longest is None:
-            continue
-        job = with_limit(demand.job, longest)
-        shorter = replace(demand, job=job, duration=longest)
-        start = earliest_start(view.profile, shorter)
-        if start is not None and start.time < limit:
-            change = f"with -W {limit_text(longest)} or less (backfill)"
-            where = view.problem.named(start.allocation)
-            yield Idea("limit", change, Outlook(job, start.time, start.finish(shorter), where))
-            return
-
-
-def longest_limit(profile: Profile, demand: Demand, time: int) -> int | None:
-    """The longest duration (whole minutes, in seconds) that fits at `time`; None if none does.
-
-    Shorter than the job's own. What ends before a later reservation starts does not meet it.
-    """
-    own = FOREVER if demand.duration is None else demand.duration
-    gaps = [start - time for start in profile.later_starts if start > time]
-    whole = sorted({gap // MINUTE * MINUTE for gap in gaps if MINUTE <= gap < own})
-
-    def fits(seconds: int) -> bool:
-        return can_start(profile, replace(demand, duration=seconds), time)
-
-    if not whole or not fits(whole[0]):
-        return None
-    low, high = 0, len(whole) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(whole[middle]) else (low, middle - 1)
-    return whole[low]
-
-
 # --- other jobs -----------------------------------------------------------------------------------
 
 
-def _other_jobs(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> Iterator[Idea]:
+def _other_jobs(trials: Trials) -> Iterator[Idea]:
     """Running jobs that end now, pending jobs that are not there; the jobs before it move too."""
-    instance, job = forecast.instance, demand.job
-    for gone in _in_the_way(instance, view, demand, limit):
+    forecast, view, limit = trials.forecast, trials.view, trials.limit
+    instance, job = forecast.instance, trials.demand.job
+    for gone in _in_the_way(instance, view, trials.demand, limit):
+        trials.tried += 1
         running = tuple(item for item in instance.running if item.job.id != gone)
         outlook = forecast.beside(replace(instance, running=running)).outlook(job)
         yield Idea("running", f"if {job_text(gone)} ended now", outlook)
@@ -238,6 +262,7 @@ def _other_jobs(forecast: Asker, view: PlanView, demand: Demand, limit: int) -> 
         key=lambda other: -other.demand.slots,
     )
     for other in before[:MOST_OTHERS]:
+        trials.tried += 1
         gone = other.demand.job.id
         pending = tuple(item for item in instance.pending if item.id != gone)
         outlook = forecast.beside(replace(instance, pending=pending)).outlook(job)

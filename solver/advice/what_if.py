@@ -1,7 +1,8 @@
 """What one job would get behind the jobs before it, asked many times with small changes.
 
-The jobs before it in priority order keep what the method plans for them; the jobs behind it have
-no say. So the time-based plan of the jobs before it is made once and asked again and again.
+The jobs before it in priority order keep what the method plans for them. Where the jobs behind it
+have no say, the time-based plan of the jobs before it is made once and asked again and again; else
+the whole next cycle is run for each question.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import Literal
 
@@ -22,7 +24,7 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle
 from ..optimal.lexicographic import warm_starts
-from ..placement.earliest import Start, hold_start
+from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import plan
 from ..problem import PlanningProblem
 from ..world.held import Held, hold_back
@@ -31,6 +33,8 @@ Method = Literal["time-based", "optimal"]
 METHODS = ("time-based", "optimal")
 #: Wall seconds of one exact plan where nobody says otherwise.
 TIME_LIMIT = 10.0
+#: Running jobs from which on setting up a cycle costs much more than one answer.
+MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +158,29 @@ class Asker:
 
         A job of the same id is the one that `job` stands for; else it is submitted last.
         """
-        ids = [other.id for other in self.instance.pending]
-        pending = [job if other.id == job.id else other for other in self.instance.pending]
-        world = replace(self.instance, pending=tuple(pending if job.id in ids else [*pending, job]))
-        ordered = priority_order(world)
+        ordered = priority_order(replace(self.instance, pending=self._with(job)))
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
-            return _outlook(job, self._says_of(job, ahead))
+            return _outlook(job, self._says_of(job, ahead, first=first))
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         return _outlook(job, found.get(job.id) or reasons.get(job.id))
+
+    def sooner(self, job: Job, limit: int) -> Outlook:
+        """The start of `job` where it is before `limit`; else perhaps only a guess at it.
+
+        Where much runs, a whole cycle is run only for what the jobs before it leave a chance.
+        """
+        many = len(self.instance.running) > MANY and self.method == "time-based"
+        if many and self._behind_count and not has_policy(self.instance):
+            guess = _outlook(job, self._cycle(self.ahead(job)).would_say_of(job))
+            if guess.start is None or guess.start >= limit:
+                return guess
+        return self.outlook(job)
 
     def view(self, job: Job) -> PlanView:
         """The world that `job` sees, with the jobs before it where the method puts them."""
@@ -201,11 +214,47 @@ class Asker:
             self._cycles[key] = NextCycle(world, self.method)
         return self._cycles[key]
 
-    def _says_of(self, job: Job, ahead: tuple[Job, ...]) -> PlannedJob | Unplaced:
-        if not has_policy(self.instance):
+    def _says_of(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> PlannedJob | Unplaced:
+        if not self._behind_count:
             return self._cycle(ahead).would_say_of(job)
-        world = replace(self.instance, pending=(*ahead, job))
-        return NextCycle(world, self.method).says_of(job.id)
+        pending = self._with_first(job) if first else self._with(job)
+        return NextCycle(replace(self.instance, pending=pending), self.method).says_of(job.id)
+
+    @cached_property
+    def _behind_count(self) -> bool:
+        """Whether jobs behind the one in question may have a say in its start.
+
+        They have under a policy; where jobs backfill, which happens when every job has had its
+        turn; and where memory comes free between the ends of jobs: a job behind that starts now
+        makes one more end at which the job in question is looked at (TBR-02).
+        """
+        instance = self.instance
+        if has_policy(instance) or any(queue.backfill for queue in instance.queues):
+            return True
+        problem = PlanningProblem.of(instance)
+        times, ends = (
+            problem.base.candidate_times(instance.now, finishes_only=only) for only in (False, True)
+        )
+        return times != ends or not all(map(is_constant, problem.demands))
+
+    def _with_first(self, job: Job) -> tuple[Job, ...]:
+        """The pending jobs with `job` in front, or `job` alone where others still come before it.
+
+        That is where their queues or shares put them there, whatever the job's own priority.
+        """
+        others = [other for other in self.instance.pending if other.id != job.id]
+        top = max([job, *others], key=lambda other: other.priority).priority + 1
+        submit = min(other.submit for other in (job, *others)) - 1
+        pending = (replace(job, priority=top, submit=submit), *others)
+        order = priority_order(replace(self.instance, pending=pending))
+        return pending if order[0].id == job.id else (job,)
+
+    def _with(self, job: Job) -> tuple[Job, ...]:
+        """The pending jobs with `job` in the place of the one of its id, or as the last."""
+        pending = self.instance.pending
+        if all(other.id != job.id for other in pending):
+            return (*pending, job)
+        return tuple(job if other.id == job.id else other for other in pending)
 
 
 def _outlook(job: Job, found: PlannedJob | Unplaced | None) -> Outlook:
