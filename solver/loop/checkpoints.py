@@ -103,6 +103,7 @@ def _state(state: JobState) -> dict[str, Any]:
         "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
         "amounts": [part.amount for part in state.parts],
         "held": list(state.held),
+        "shaped": state.shape is not None,
         "borrowed": list(state.borrowed.items()),
     }
 
@@ -157,6 +158,8 @@ def _session(
     session.cycles, session.started = saved["cycles"], saved["started"]
     session.last_progress = saved["last_progress"]
     session.log, session.notes = saved["log"], saved["notes"]
+    # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
+    world.enter_limits_of_running()
     for number in saved["shapes"]:
         session.requests.shape(world.states[number].job)
     _restore_jobs(world, saved)
@@ -183,7 +186,8 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
             for begin, end, where in plain["stretches"]
         ]
         amounts[state.number] = plain["amounts"]
-        state.shape = world.requests.shape(state.job)
+        if plain["shaped"]:
+            state.shape = world.requests.shape(state.job)
     running = [world.states[number] for number in saved["running"]]
     world.order = _order(world, saved, running)
     finish = dict(saved["finish"])

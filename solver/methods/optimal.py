@@ -175,7 +175,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
                 booked.append(offer.job)
         order.skipped(offer.job)
     for job in booked:
-        order.reserved(job, {}, now)
+        order.reserved(job, cycle.reserved_so_far(job), now)
     return chosen
 
 

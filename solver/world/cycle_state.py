@@ -369,6 +369,10 @@ class CycleState:
         self.record.reservations = self.reservations
         self.record.pending = len(world.pending)
 
+    def reserved_so_far(self, job: Job) -> dict[str, int]:
+        """What the order has been told that a pending job holds, by host name."""
+        return self._slots_held.get(job.id, {})
+
     def _tell_order(self, state: JobState, slots: dict[str, int]) -> None:
         """What a pending job holds counts for its account (FSH-04); said where it is news."""
         if slots == self._slots_held.get(state.job.id, {}):

@@ -239,6 +239,12 @@ class World:
             known = None if finish >= FOREVER else finish
             self.running_profile.started(state.number, holds, state.start, known)
 
+    def enter_limits_of_running(self) -> None:
+        """Let the limits that cover what ran at first join the table, as when these jobs came."""
+        for running in self.instance.running:
+            allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
+            self.requests.resolver.running_uses(running, allocation)
+
     def wait_again(self, state: JobState) -> None:
         """A job waits as the checkpoint has it."""
         self.pending[state.number] = state

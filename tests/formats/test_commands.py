@@ -35,8 +35,8 @@ def test_check_says_ok_a_line_a_file() -> None:
     assert run.exit_code == 0
     assert run.stderr == ""
     assert [line.split(": ", 1)[1] for line in run.stdout.splitlines()] == [
-        "ok (4 hosts, 16 slots, 4 running, 1 pending jobs)",
-        "ok (1 hosts, 100 slots, 5 running, 10 pending jobs)",
+        "ok (4 hosts, 16 slots, 4 running, 1 pending job)",
+        "ok (1 host, 100 slots, 5 running, 10 pending jobs)",
     ]
 
 
@@ -64,7 +64,7 @@ def test_check_reports_everything_and_goes_on(tmp_path: Path) -> None:
 
 def test_check_reads_standard_input() -> None:
     run = CliRunner().invoke(app, ["check", "-"], input=example("headline").read_bytes())
-    assert run.stdout == "-: ok (4 hosts, 16 slots, 4 running, 1 pending jobs)\n"
+    assert run.stdout == "-: ok (4 hosts, 16 slots, 4 running, 1 pending job)\n"
     run = CliRunner().invoke(app, ["check", "-"], input=b"\xff")
     assert (run.exit_code, run.stderr) == (2, "slotwise: <stdin>: is not UTF-8 text (byte 0)\n")
 
