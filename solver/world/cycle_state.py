@@ -99,9 +99,7 @@ class CycleState:
         self.recount = True
         self.drop_future()
         self.moving = False
-        self.loans = Loans.of(
-            (state for state in world.running.values() if state.borrowed), world.now, world.cycle
-        )
+        self.loans = Loans.of(world.borrowing.values(), world.now, world.cycle)
 
     # --- may it start ---------------------------------------------------------------------------
 

@@ -40,7 +40,8 @@ from .requests import Requests, Shape
 class World:
     """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
 
-    still: suspended jobs, of those running. growing: resizable ones. falling: what falls over time.
+    suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
+    held for others. falling: what falls over time.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class World:
         self.running: dict[int, JobState] = {}
         self.suspended: dict[int, JobState] = {}
         self.growing: dict[int, JobState] = {}
+        self.borrowing: dict[int, JobState] = {}
         self.falling: dict[int, list[HeldPart]] = {}
         self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
@@ -159,6 +161,8 @@ class World:
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
         self.order.started(state.job, self.named(state.allocation), now, memory)
         state.held, state.held_since, state.rest_until = (), None, None
+        if state.borrowed:
+            self.borrowing[state.number] = state
 
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
         state.status = RUNNING
@@ -202,7 +206,7 @@ class World:
         self._release(state)
         self.order.ended(state.job.id, self.now)
         state.requeues += 1
-        state.start, state.ran, state.terms = None, 0, ()
+        state.start, state.ran, state.terms, state.borrowed = None, 0, (), {}
         state.status = PENDING
         self.pending[state.number] = state
         self._queue(state)
@@ -215,6 +219,7 @@ class World:
         self.running.pop(state.number)
         self.suspended.pop(state.number, None)
         self.growing.pop(state.number, None)
+        self.borrowing.pop(state.number, None)
         self.changed = True
 
     # --- going on from a checkpoint -----------------------------------------------------------
@@ -233,6 +238,8 @@ class World:
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
+        if state.borrowed:
+            self.borrowing[state.number] = state
         if state.status != RUNNING:
             self.suspended[state.number] = state
         if finish is not None:
