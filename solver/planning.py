@@ -13,6 +13,7 @@ from ..model.instance import Instance
 from ..model.objective import ObjectiveName, objective_named
 from ..model.plan import Method, Plan
 from .methods.greedy import plan_greedy
+from .optimal.costs import in_terms_of
 from .optimal.first_fit import plan_time_based
 from .problem import PlanningProblem
 
@@ -39,14 +40,16 @@ def plan(
 ) -> Plan:
     """Plan the pending jobs of an instance.
 
-    method: "greedy", "time-based", "optimal" or "milp". objective: of the exact methods.
+    method: "greedy", "time-based", "optimal" or "milp". objective: what the exact methods minimise
+    and the others are valued by (:mod:`slotwise.model.objective`).
     time_limit: wall seconds (default 30 unless an effort is given); effort: deterministic units,
     which make the answer the same on any machine; workers: solver threads (default: one, and two
     processes for the time-only problem of a pool of processors). jobs: how many jobs get
     a time-based reservation (None: all). as_lsf: leave out windows and advance reservations in the
     exact methods, as LSF's own estimate does (TBR-19). cancel: set it to stop with the best so far.
     on_progress: called with what the search has as it goes.
-    Raises InputError for an unknown method or objective, and for negative limits.
+    Raises InputError for an unknown method or objective, a job that the objective cannot weigh, and
+    for negative limits.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
@@ -54,9 +57,11 @@ def plan(
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     if method == "greedy":
-        return plan_greedy(PlanningProblem.of(instance))
+        problem = PlanningProblem.of(instance)
+        return in_terms_of(aim, plan_greedy(problem), problem.demands)
     if method == "time-based":
-        return plan_time_based(PlanningProblem.of(instance), jobs=jobs)
+        problem = PlanningProblem.of(instance)
+        return in_terms_of(aim, plan_time_based(problem, jobs=jobs), problem.demands)
     from .optimal import plan_optimal
     from .optimal.budget import Budget
 

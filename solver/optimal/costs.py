@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...model.objective import Cost, Objective
+from ...model.plan import Plan
 from ..availability.demand import Demand
 
 #: Beyond so many bits of a common denominator, units are two to some power: the smallest weight
@@ -121,6 +122,22 @@ def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
     lost = (number - (short << bits) for number, short in zip(numbers, cut, strict=True))
     kept = all(loss << DIGITS <= number for loss, number in zip(lost, numbers, strict=True))
     return Coarser(cut, bits, kept)
+
+
+def in_terms_of(objective: Objective, found: Plan, demands: Iterable[Demand]) -> Plan:
+    """A plan of a method that minimises nothing, with its value in the objective.
+
+    None where some job has only an estimate. Raises InputError for a job that the objective cannot
+    weigh.
+    """
+    if objective.name == found.objective:
+        return found
+    placed = {item.job: item.start for item in found.reservations}
+    costs = Costs.of(objective, (d for d in demands if d.job.id in placed), found.now)
+    starts = {job: start for job, start in placed.items() if start is not None}
+    complete = len(starts) == len(placed)
+    value = costs.value(costs.total(starts), len(starts)) if complete else None
+    return replace(found, objective=objective.name, value=value, bound=None)
 
 
 def _common_unit(costs: Iterable[Cost]) -> Fraction:
