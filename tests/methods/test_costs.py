@@ -108,7 +108,7 @@ def test_the_latest_start_is_late_by_no_second_too_many(name: str) -> None:
     costs = costs_of(name, problem(*JOBS))
     least = {"a": 5, "b": 0, "c": 30}
     total = costs.total({"a": 40, "b": 90, "c": 800})
-    within = costs.within(least, total)
+    within = costs.within(least, total).beyond(least)
     for job, last in within.latest(total).items():
         if last is None:
             assert costs.jobs[job].weight == 0
@@ -126,9 +126,10 @@ def test_within_a_total_good_plans_cost_the_same_and_others_no_more(
     least = {"a": 5, "b": 0, "c": 30}
     total = max(total, costs.total(least))
     starts = {job: least[job] + delay for job, delay in zip("abc", delays, strict=True)}
-    true, short = costs.total(starts), costs.within(least, total).total(starts)
-    assert short <= true
-    assert (short == true) if true <= total else (short > total)
+    true, within = costs.total(starts), costs.within(least, total)
+    for short in (within.total(starts), within.beyond(least).total(starts)):
+        assert short <= true
+        assert (short == true) if true <= total else (short > total)
 
 
 # --- in 64 bits ---------------------------------------------------------------------------------
@@ -208,7 +209,8 @@ def test_the_interval_model_counts_what_the_objective_says(
 def test_the_interval_model_knows_no_start_that_is_too_dear_by_a_second(name: str) -> None:
     costs = costs_of(name, problem(*JOBS))
     total = costs.total({"a": 0, "b": 900, "c": 0})
-    last = costs.within(dict.fromkeys("abc", 0), total).latest(total)["b"]
+    least = dict.fromkeys("abc", 0)
+    last = costs.within(least, total).beyond(least).latest(total)["b"]
     assert last is not None
     at = {"a": 0, "b": last, "c": 0}
     assert fixed(name, at, total) == ("OPTIMAL", costs.total(at))
