@@ -121,6 +121,8 @@ class Plan:
             "reservations": [item.to_dict(self.now) for item in self.reservations],
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
         }
+        if self.rounded:
+            record["rounded"] = True
         if self.notes:
             record["notes"] = list(self.notes)
         return record
