@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.errors import InputError, Problem, report
-from ..model.objective import ObjectiveName
+from ..model.objective import ObjectiveName, objectives
 from .cells import printable
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ Example = Annotated[
     typer.Option("--example", help="A shipped example instead of a file; see `slotwise examples`."),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
-ObjectiveOption = Annotated[ObjectiveName, typer.Option(help="What the optimum minimises.")]
+_MEANINGS = "; ".join(f"{name}: {each.meaning}" for name, each in objectives().items())
+ObjectiveOption = Annotated[
+    ObjectiveName, typer.Option(help=f"What the optimum minimises. {_MEANINGS}.")
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from .errors import InputError
 from .job import Job
@@ -146,7 +146,13 @@ _REGISTRY: dict[str, Objective] = {}
 
 
 def register(objective: Objective) -> None:
-    """Make an objective known everywhere. Raises ValueError for a name that is taken."""
+    """Make an objective known everywhere.
+
+    Raises ValueError for a name that is taken and a combination that nothing knows.
+    """
+    if objective.combination not in get_args(Combination):
+        text = f"objective {objective.name!r} combines costs by {objective.combination!r}"
+        raise ValueError(f"{text}: use one of {', '.join(get_args(Combination))}")
     if objective.name in _REGISTRY:
         raise ValueError(f"objective {objective.name!r} is registered twice")
     _REGISTRY[objective.name] = objective

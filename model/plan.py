@@ -137,5 +137,7 @@ class Plan:
             "reservations": [item.to_dict(self.origin) for item in self.reservations],
             "unplaced": [{"job": item.job, "reason": item.reason} for item in self.unplaced],
         }
+        if self.rounded:
+            record["rounded"] = True
         record["notes"] = list(self.notes)
         return record

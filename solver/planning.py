@@ -41,7 +41,8 @@ def plan(
     """Plan the pending jobs of an instance.
 
     method: "greedy" or "time-based" (what the next cycle of the loop says), "optimal" or "milp".
-    objective: of the exact methods. time_limit: wall seconds (default 30 unless an effort is
+    objective: what the exact methods minimise and the others are valued by
+    (:mod:`slotwise.model.objective`). time_limit: wall seconds (default 30 unless an effort is
     given); effort: deterministic units, which make the answer the same on any machine; workers:
     solver threads (default: one, and two processes for the time-only problem of a pool of
     processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
@@ -49,7 +50,8 @@ def plan(
     keep what is held from jobs of queues without BACKFILL. cancel: set it to stop with the best so
     far. on_progress: called with what the search has as it goes.
     Every plan is judged before it is returned (:mod:`.certify`).
-    Raises InputError for an unknown method or objective, and for negative limits.
+    Raises InputError for an unknown method or objective, a job that the objective cannot weigh, and
+    for negative limits.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
@@ -77,7 +79,12 @@ def _plan(
     on_progress: Callable[[Any], None] | None,
 ) -> Plan:
     if method in ("greedy", "time-based"):
-        return plan_next_cycle(instance, method, jobs=jobs)
+        found = plan_next_cycle(instance, method, jobs=jobs)
+        if objective.name == found.objective:
+            return found
+        from .optimal.costs import in_terms_of
+
+        return in_terms_of(objective, found, PlanningProblem.of(instance).demands)
     from .exact import plan_exact
     from .optimal.budget import Budget
 

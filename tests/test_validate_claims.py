@@ -1,5 +1,6 @@
 """The judge on entries, times, windows and what a plan claims of itself."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -292,3 +293,81 @@ def test_status() -> None:
         TWO, {"j": (0, {"A": 2})}, status="optimal", objective="weighted", unplaced=missing
     )
     assert found == ["status: status optimal, but unplaced: k"]
+
+
+LATE = problem(
+    job("j", 2, run_limit=100, submit=-50, deadline=120, weight=2.5),
+    job("k", 2, run_limit=4, submit=-8, deadline=30, weight=1 / 3),
+)
+#: j over [30, 130), k over [40, 44): 10 s and 14 s late; slowdowns 180/100 and 52/10.
+THEIRS: Mapping[str, Any] = {"j": (30, {"A": 2}), "k": (40, {"B": 2})}
+RIGHT = {
+    "lexicographic": 70.0,
+    "total-start": 70.0,
+    "weighted": 75 + 40 / 3,
+    "makespan": 130.0,
+    "slowdown": (1.8 + 5.2) / 2,
+    "tardiness": 25 + 14 / 3,
+}
+
+
+@pytest.mark.parametrize("objective", RIGHT)
+def test_every_objective_is_recomputed(objective: str) -> None:
+    right = RIGHT[objective]
+    assert faults(LATE, THEIRS, objective=objective, value=right) == []
+    for wrong in (0.0, right * (1 + 1e-8), right - 1, -right):
+        (found,) = faults(LATE, THEIRS, objective=objective, value=wrong)
+        assert found.startswith("value: value")
+        assert f"{objective} gives" in found
+
+
+@pytest.mark.parametrize("objective", [*RIGHT][1:])
+def test_value_and_bound_set_to_nothing(objective: str) -> None:
+    forged = {"objective": objective, "status": "optimal", "value": 0.0, "bound": 0.0}
+    assert any("is claimed" in fault for fault in faults(LATE, THEIRS, **forged))
+
+
+@pytest.mark.parametrize("objective", [*RIGHT][1:])
+@pytest.mark.parametrize("status", ["optimal", "infeasible"])
+def test_a_proof_needs_a_bound_that_is_the_value(objective: str, status: str) -> None:
+    right = RIGHT[objective]
+    more = {"objective": objective, "status": status, "value": right}
+    ours = [
+        fault
+        for bound in (None, right * (1 - 1e-8), right, float("nan"))
+        for fault in faults(LATE, THEIRS, bound=bound, **more)
+        if fault.startswith("value")
+    ]
+    assert [fault.split(", but ")[-1].split(" is ")[0] for fault in ours] == [
+        "no bound",
+        f"bound {right * (1 - 1e-8):.15g}",
+        "value: bound nan",
+    ]
+
+
+def test_claims_that_are_no_numbers() -> None:
+    assert faults(TWO, GOOD, value=float("nan")) == ["value: value nan is no number"]
+    assert faults(TWO, GOOD, value=float("inf")) == ["value: value inf is no number"]
+    assert faults(TWO, GOOD, bound=3.0) == ["value: bound 3 is claimed without a value"]
+
+
+def test_a_small_value_is_held_to_its_digits() -> None:
+    instance = problem(job("j", 2, weight=1e-9))
+    late = {"j": (10, {"A": 2})}
+    assert faults(instance, late, objective="weighted", value=1e-8) == []
+    assert faults(instance, late, objective="weighted", value=0.0) != []
+    assert faults(instance, late, objective="weighted", value=1.1e-8) != []
+
+
+def test_an_unknown_objective() -> None:
+    known = "lexicographic, weighted, total-start, makespan, slowdown, tardiness"
+    assert faults(ONE, {"j": (0, {"A": 1})}, objective="flow") == [
+        f"value: objective flow is none of {known}"
+    ]
+
+
+def test_an_optimum_without_a_start() -> None:
+    waits = PlannedJob("j", None, estimate=50)
+    assert "status: status optimal, but job j has no start" in faults(
+        ONE, {"j": waits}, objective="weighted", status="optimal"
+    )

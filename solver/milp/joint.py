@@ -105,7 +105,8 @@ def _solve(
     """
     best: _Solved | None = None
     for _ in range(ROUNDS):
-        costs = costs.within({demand.job.id: demand.earliest for demand in demands}, total)
+        least = {demand.job.id: demand.earliest for demand in demands}
+        costs = costs.within(least, total).beyond(least)
         own = _start_costs(problem, demands, costs, total)
         model = PlacementModel(
             problem.base, [(demand, sorted(own[demand.job.id])) for demand in demands]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...model.objective import Cost, Objective
+from ...model.plan import Plan
 from ..availability.demand import Demand
 
 #: Beyond so many bits of a common denominator, units are two to some power: the smallest weight
@@ -74,20 +75,32 @@ class Costs:
     def within(self, least: Mapping[str, int], total: int) -> Costs:
         """The same for all plans no worse than `total`, of jobs that cannot start before `least`.
 
-        What no plan can change is in the bases, and no weight is larger than what may be lost: one
-        second too late is then as bad as one by more. Any other plan costs no more than before.
+        No weight is larger than what may be lost: one second too late is then as bad as one by
+        more. Any other plan costs no more than before.
         """
         cheapest = {job: self.jobs[job].at(start) for job, start in least.items()}
         together = sum(cheapest.values())
         jobs = {}
-        for job, base in cheapest.items():
+        for job, own in cheapest.items():
             cost = self.jobs[job]
-            spare = max(0, total - (base if self.largest else together))
-            jobs[job] = UnitCost(min(cost.weight, spare + 1), max(cost.due, least[job]), base)
+            spare = max(0, total - (own if self.largest else together))
+            weight = min(cost.weight, spare + 1)
+            jobs[job] = UnitCost(weight, cost.due, own - weight * max(0, least[job] - cost.due))
+        return replace(self, jobs=jobs)
+
+    def beyond(self, least: Mapping[str, int]) -> Costs:
+        """The same for jobs that cannot start before `least`: what that costs is in the bases."""
+        jobs = {
+            job: UnitCost(cost.weight, max(cost.due, least[job]), cost.at(least[job]))
+            for job, cost in self.jobs.items()
+        }
         return replace(self, jobs=jobs)
 
     def latest(self, total: int) -> dict[str, int | None]:
-        """For each job, its latest start in a plan no worse than `total`; None: any."""
+        """For each job, its latest start in a plan no worse than `total`; None: any.
+
+        No job costs less than its base (:meth:`beyond`).
+        """
         together = sum(cost.base for cost in self.jobs.values())
         found: dict[str, int | None] = {}
         for job, cost in self.jobs.items():
@@ -121,6 +134,22 @@ def coarser(numbers: Sequence[int], largest: int, most: int) -> Coarser:
     lost = (number - (short << bits) for number, short in zip(numbers, cut, strict=True))
     kept = all(loss << DIGITS <= number for loss, number in zip(lost, numbers, strict=True))
     return Coarser(cut, bits, kept)
+
+
+def in_terms_of(objective: Objective, found: Plan, demands: Iterable[Demand]) -> Plan:
+    """A plan of a method that minimises nothing, with its value in the objective.
+
+    None where some job has only an estimate. Raises InputError for a job that the objective cannot
+    weigh.
+    """
+    if objective.name == found.objective:
+        return found
+    placed = {item.job: item.start for item in found.reservations}
+    costs = Costs.of(objective, (d for d in demands if d.job.id in placed), found.now)
+    starts = {job: start for job, start in placed.items() if start is not None}
+    complete = len(starts) == len(placed)
+    value = costs.value(costs.total(starts), len(starts)) if complete else None
+    return replace(found, objective=objective.name, value=value, bound=None)
 
 
 def _common_unit(costs: Iterable[Cost]) -> Fraction:

@@ -73,7 +73,8 @@ class IntervalModel:
         """
         self.problem = problem
         self._scale = scale_of(amounts_of(demands))
-        self.costs = costs.within({d.job.id: alone[d.job.id] for d in demands}, total)
+        least = {demand.job.id: alone[demand.job.id] for demand in demands}
+        self.costs = costs.within(least, total).beyond(least)
         self.horizon = horizon
         latest = self.costs.latest(total)
         self._last = {

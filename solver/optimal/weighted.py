@@ -113,7 +113,8 @@ def _search_and_prove(
     """The pool of all slots, then searches, then the exact model, then searches again."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     least = {job: alone[job] for job in found.starts}
-    pooled = solve_as_pool(problem, placed, costs.within(least, found.total), alone, budget, tell)
+    within = costs.within(least, found.total)
+    pooled = solve_as_pool(problem, placed, within, alone, budget, tell)
     found = found.above(pooled.bound)
     if pooled.starts:
         starts = dict(pooled.starts)

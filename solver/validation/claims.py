@@ -111,8 +111,8 @@ def value(facts: Facts) -> Iterator[Violation]:
     bound is above it, and "optimal" means that they meet.
     """
     plan = facts.plan
-    if plan.objective not in objectives() or plan.objective not in _FORMULAS:
-        known = ", ".join(name for name in objectives() if name in _FORMULAS)
+    if plan.objective not in objectives() or plan.objective not in FORMULAS:
+        known = ", ".join(name for name in objectives() if name in FORMULAS)
         yield Violation("value", f"objective {plan.objective} is none of {known}")
         return
     entries = list(facts.entries())
@@ -124,7 +124,7 @@ def value(facts: Facts) -> Iterator[Violation]:
         yield Violation("value", f"value {plan.value} is no number")
         return
     if all(entry.start is not None for entry, _ in entries):
-        right = _FORMULAS[plan.objective](facts, entries)
+        right = FORMULAS[plan.objective](facts, entries)
         if not _same(right, plan.value):
             text = (
                 f"value {_number(plan.value)} is claimed, {plan.objective} gives {_number(right)}"
@@ -202,7 +202,8 @@ def _tardiness(facts: Facts, known: _Known) -> float:
     )
 
 
-_FORMULAS: Mapping[str, Callable[[Facts, _Known], float]] = {
+#: The judge's own reading of each objective.
+FORMULAS: Mapping[str, Callable[[Facts, _Known], float]] = {
     "total-start": _total_start,
     "lexicographic": _total_start,
     "weighted": _weighted,

@@ -20,6 +20,7 @@ from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.solver.planning import OBJECTIVES
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
 RESERVATION = {
@@ -297,3 +298,23 @@ def test_ctrl_c_gives_the_best_plan_so_far(tmp_path: Path, objective: str) -> No
     assert sw.validate(sw.load(file), found) == []
     assert len(found.reservations) == len(instance.pending)
     assert any(not item.proved for item in found)
+
+
+def test_the_objectives_on_offer_are_the_registered_ones() -> None:
+    done = slotwise("solve", "--example", "headline", "--objective", "flow")
+    assert done.returncode == 2
+    flat = "".join(done.stderr.replace("│", "").split())
+    assert ",".join(f"'{name}'" for name in OBJECTIVES) in flat
+    readme = (Path(sw.__file__).parent / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in readme for name in OBJECTIVES)
+
+
+def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:
+    problem = sw.load(sw.example("headline"))
+    found = replace(sw.plan(problem, objective="weighted"), status="feasible", notes=("no digits",))
+    assert "--time-limit" in plan_output(problem, found, "text")
+    short = replace(found, rounded=True)
+    assert "--time-limit" not in plan_output(problem, short, "text")
+    assert plan_output(problem, short, "text").endswith("no digits\n")
+    assert json.loads(plan_output(problem, short, "json"))["rounded"] is True
+    assert "rounded" not in json.loads(plan_output(problem, found, "json"))
