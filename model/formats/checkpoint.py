@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,15 +20,6 @@ Engine = Literal["loop", "replay"]
 
 FORMAT = "slotwise-checkpoint"
 VERSION = 3
-#: What a state that makes no sense may raise while it is taken over.
-NONSENSE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
 _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 
 
@@ -64,6 +56,22 @@ def unseal(text: str, engine: Engine, source: str = "") -> dict[str, Any]:
     if made_by != engine:
         raise _refused(f"is a checkpoint of {_NAMES[made_by]}, not of {_NAMES[engine]}", source)
     return content
+
+
+@contextmanager
+def taking_over(source: str = "") -> Iterator[None]:
+    """While a state is taken over: what makes no sense there is a damaged checkpoint."""
+    try:
+        yield
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise _refused(f"is damaged: {type(error).__name__} {error}", source) from error
 
 
 def read_checkpoint(path: Path) -> str:

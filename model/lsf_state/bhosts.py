@@ -40,13 +40,7 @@ def read_bhosts(text: Text) -> list[SeenHost]:
     check_kind(text, "bhosts")
     reading = Reading(text)
     hosts = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
-    seen: set[str] = set()
-    for host in hosts:
-        reading.at(f"host {host.name}")
-        if host.name in seen:
-            reading.wrong("is listed twice")
-        seen.add(host.name)
-    reading.done()
+    reading.once("host", ((host.name, None) for host in hosts))
     return hosts
 
 

@@ -78,13 +78,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes) -> list[SeenJob]:
     jobs = list(
         _of_json(text, reading, calendar) if text.is_json else _of_text(text, reading, calendar)
     )
-    seen: set[str] = set()
-    for job in jobs:
-        reading.at(f"job {job.id}", job.line)
-        if job.id in seen:
-            reading.wrong("is listed twice")
-        seen.add(job.id)
-    reading.done()
+    reading.once("job", ((job.id, job.line) for job in jobs))
     return jobs
 
 

@@ -58,13 +58,7 @@ def read_bqueues(text: Text) -> list[SeenQueue]:
     check_kind(text, "bqueues")
     reading = Reading(text)
     queues = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
-    seen: set[str] = set()
-    for queue in queues:
-        reading.at(f"queue {queue.name}")
-        if queue.name in seen:
-            reading.wrong("is listed twice")
-        seen.add(queue.name)
-    reading.done()
+    reading.once("queue", ((queue.name, None) for queue in queues))
     return queues
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -78,6 +78,16 @@ class Reading:
     def wrong(self, message: str) -> None:
         """Report about the record at hand."""
         self.problems.append(Problem(message, self.source, self.line, self.where))
+
+    def once(self, kind: str, records: Iterable[tuple[str, int | None]]) -> None:
+        """Report each record (name, line) whose name stands before; then raise as :meth:`done`."""
+        seen: set[str] = set()
+        for name, line in records:
+            self.at(f"{kind} {name}", line)
+            if name in seen:
+                self.wrong("is listed twice")
+            seen.add(name)
+        self.done()
 
     def done(self) -> None:
         """Raise InputError with everything that was wrong."""

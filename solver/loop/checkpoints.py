@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...model.errors import InputError, Problem
-from ...model.formats.checkpoint import seal, unseal
+from ...model.formats.checkpoint import seal, taking_over, unseal
 from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
@@ -121,18 +121,8 @@ def load(
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
     saved = unseal(text, "loop", source)
-    try:
+    with taking_over(source):
         return _session(saved, instance, changes, recorder, source)
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
-        wrong = f"is damaged: {type(error).__name__} {error}"
-        raise InputError([Problem(wrong, source)]) from error
 
 
 def _session(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.errors import InputError, Problem
-from ...model.formats.checkpoint import seal, unseal
+from ...model.formats.checkpoint import seal, taking_over, unseal
 from ...model.workload import Ints, Workload, canonical, machine_size
 from .conservative import Conservative
 from .easy import Easy, EasySjbf
@@ -87,10 +87,8 @@ class Checkpoint:
     def from_json(cls, text: str, source: str = "") -> Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
         content = unseal(text, "replay", source)
-        try:
+        with taking_over(source):
             return cls(**content)
-        except TypeError as error:
-            raise InputError([Problem(f"is damaged: {error}", source)]) from error
 
 
 class Replay:
@@ -138,18 +136,8 @@ class Replay:
         if session.workload.digest() != checkpoint.digest:
             message = f"the checkpoint belongs to another log than {workload.source or 'this one'}"
             raise InputError([Problem(message, source)])
-        try:
+        with taking_over(source):
             session._engine.restore(checkpoint.state)
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
-            wrong = f"is damaged: {type(error).__name__} {error}"
-            raise InputError([Problem(wrong, source)]) from error
         return session
 
     @property
