@@ -13,8 +13,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/slotwise compare --example headline
 	$(BIN)/slotwise compare --example joint-wins
+	$(BIN)/slotwise compare --example headline
 	$(BIN)/slotwise compare --example kth-sp2-queue-10
 	$(BIN)/slotwise compare --example cluster-1000 --time-limit 20
 

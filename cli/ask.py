@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .cells import printable
+from ..model.errors import InputError
 from .exits import Exit
 from .explain import MethodOption
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
+from .selection import Wide
+from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -20,8 +22,17 @@ if TYPE_CHECKING:
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
 COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
+_USAGE = "give a bsub line in quotes: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'"
+_COLUMNS = (
+    *(Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH")),
+    *(Column(title) for title in COLUMNS.values()),
+    Column("HOSTS", line=1, label="on"),
+)
 
 Listed = list[str] | None
+TopChoices = Annotated[
+    int | None, typer.Option("--top", min=0, help="Only the first N; 0 for all. Default: one page.")
+]
 User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
 FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
 
@@ -49,6 +60,8 @@ def ask(
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
+    top: TopChoices = None,
+    wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
     """When a bsub line would start if it were submitted now, as the last of its queue.
@@ -56,7 +69,6 @@ def ask(
     Listed alternatives are tried in every combination and shown by start. Exit codes: 0 done, 2
     bad input, 3 stopped early.
     """
-    from ..model.errors import InputError
     from ..solver.advice.ask import Choices
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
@@ -64,7 +76,7 @@ def ask(
     if example is not None and line is None:
         instance_file, line = None, instance_file
     if line is None:
-        raise InputError("give a bsub line in quotes: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'")
+        raise InputError(_USAGE)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     given = {"slots": slots, "ptile": ptile, "limit": limit, "cu": cu, "queue": queue}
     lists = {name: texts for name, texts in given.items() if texts}
@@ -82,17 +94,19 @@ def ask(
             effort=effort,
             cancel=cancel,
         )
-    typer.echo(answer_output(instance, answer, format), nl=False)
+    typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
     if cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
 
 
-def answer_output(instance: Instance, answer: Answer, format: str) -> str:
+def answer_output(
+    instance: Instance, answer: Answer, format: str, top: int | None = None, wide: bool = False
+) -> str:
     """An answer in one of the output formats, with a final newline."""
     import json
 
     from ..model.time_text import with_stamps
-    from .tables import csv_text
+    from .csv_tables import csv_text
 
     record = answer.to_dict()
     if format == "json":
@@ -104,21 +118,22 @@ def answer_output(instance: Instance, answer: Answer, format: str) -> str:
         columns = ("as_asked", *COLUMNS, "start", "finish", "allocation", "waits_for")
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, ("start", "finish")))
         return csv_text(columns, [{name: row[name] for name in columns} for row in rows])
-    return _text(instance, answer)
+    return _text(instance, answer, top, wide)
 
 
-def _text(instance: Instance, answer: Answer) -> str:
+def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.time_text import clock_text, duration_text
     from .explain import placed_text
+    from .tables import paragraph
 
     outlook = answer.line.outlook
-    lines = [printable(placed_text(instance, "the line", outlook, answer.method))]
+    text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
-        lines.append(printable(outlook.waits_for))
+        text += paragraph(outlook.waits_for)
     if answer.alternatives:
-        lines.append(_table(instance, answer))
+        text += "\n" + _listing(instance, answer, top, wide)
     elif answer.explored:
-        lines.append(f"nothing tried starts sooner ({answer.tried} alternatives)")
+        text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
     if answer.explored and answer.alternatives:
         best = answer.alternatives[0].outlook.start
         sooner = ""
@@ -126,31 +141,36 @@ def _text(instance: Instance, answer: Answer) -> str:
             sooner = f", the best {duration_text(outlook.start - best)} sooner"
         at = clock_text(instance, best)
         shown = len(answer.alternatives)
-        lines.append(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
-    return "\n".join(line.rstrip("\n") for line in lines) + "\n"
+        text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
+    return text.rstrip("\n") + "\n"
 
 
-def _table(instance: Instance, answer: Answer) -> str:
-    from .tables import new_table, table_text
+def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
+    from ..model.time_text import smallest_difference
+    from .tables import listing_text, page_of, paragraph
 
-    shown = new_table("START", "WAIT", "FINISH", *COLUMNS.values(), "HOSTS")
     rows = [answer.line, *answer.alternatives]
     infinite = float("inf")
     rows.sort(key=lambda i: infinite if i.outlook.start is None else i.outlook.start)
-    for item in rows:
-        shown.add_row(*_cells(instance, item, asked=item is answer.line))
-    return table_text(shown)
+    beside = smallest_difference(item.outlook.start for item in rows)
+    listed = [_row(instance, item, beside, asked=item is answer.line, wide=wide) for item in rows]
+    shown = listed[: page_of(_COLUMNS, listed) if top is None else top or None]
+    left = len(listed) - len(shown)
+    rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
+    return listing_text(_COLUMNS, shown) + rest
 
 
-def _cells(instance: Instance, item: Choice, *, asked: bool) -> list[str]:
+def _row(instance: Instance, item: Choice, beside: int, *, asked: bool, wide: bool) -> ListingRow:
     from ..model.time_text import clock_text, duration_text
     from .tables import hosts_text
 
     outlook = item.outlook
     options = [item.shown[name] for name in COLUMNS]
     if outlook.start is None:
-        return ["never", "", "", *options, outlook.waits_for]
-    wait = duration_text(outlook.start - instance.now)
-    where = hosts_text(outlook.allocation) + ("  (as asked)" if asked else "")
-    start, finish = clock_text(instance, outlook.start), clock_text(instance, outlook.finish)
-    return [start, wait, finish, *options, where]
+        return ListingRow(("never", "", "", *options, outlook.waits_for), "unplaced")
+    wait = duration_text(outlook.start - instance.now, beside)
+    where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
+    start = clock_text(instance, outlook.start, beside)
+    finish = clock_text(instance, outlook.finish, beside)
+    state: State = "now" if outlook.start == instance.now else "later"
+    return ListingRow((start, wait, finish, *options, where), state)

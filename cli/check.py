@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from .cells import printable
+from .completion import example_names
 from .exits import Exit
-from .options import read_source
+from .options import read_with_warnings
+from .tables import paragraph
 
 if TYPE_CHECKING:
+    from ..model.errors import Problem
     from ..model.instance import Instance
+
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
 
 
 def check(
@@ -25,35 +31,78 @@ def check(
             help="Instance files, YAML or JSON; - for standard input.", show_default=False
         ),
     ],
+    format: Format = "text",
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
     Exit codes: 0 all are right, 2 some are not.
     """
-    from ..model.errors import InputError, report
-    from ..solver.shortage import counted
-
-    wrong = False
-    for file in files:
-        try:
-            instance = read_source(file)
-        except InputError as error:
-            wrong = True
-            for line in report(error.problems):
-                typer.echo(f"slotwise: {printable(line)}", err=True)
-            continue
-        cluster = instance.cluster
-        slots = sum(host.slots for host in cluster.hosts)
-        for job, why in _without_a_share(instance):
-            typer.echo(f"slotwise: {printable(f'warning: {file}: job {job}: {why}')}", err=True)
-        hosts = counted(len(cluster.hosts), "host")
-        waiting = counted(len(instance.pending), "pending job")
-        typer.echo(
-            f"{printable(str(file))}: ok ({hosts}, {counted(slots, 'slot')}, "
-            f"{len(instance.running)} running, {waiting})"
-        )
-    if wrong:
+    found = [_checked(file) for file in files]
+    if format == "json":
+        typer.echo(json.dumps([item.to_dict() for item in found], indent=2))
+    else:
+        for item in found:
+            item.tell()
+    if any(item.problems for item in found):
         sys.exit(Exit.BAD_INPUT)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is said of one file; instance: None where there are problems."""
+
+    file: Path
+    instance: Instance | None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        said = {
+            name: [asdict(problem) for problem in problems]
+            for name, problems in (("problems", self.problems), ("warnings", self.warnings))
+        }
+        return {"file": str(self.file), "ok": not self.problems, **said, **self._counts()}
+
+    def tell(self) -> None:
+        """Problems and warnings on standard error, a good file as one line on standard output."""
+        from ..model.errors import report
+        from ..solver.shortage import counted
+
+        for line in report(self.problems):
+            typer.echo(f"slotwise: {printable(line)}", err=True)
+        for line in report(self.warnings):
+            typer.echo(f"slotwise: warning: {printable(line)}", err=True)
+        if self.problems:
+            return
+        counts = self._counts()
+        typer.echo(
+            f"{printable(str(self.file))}: ok ({counted(counts['hosts'], 'host')}, "
+            f"{counted(counts['slots'], 'slot')}, {counts['running']} running, "
+            f"{counted(counts['pending'], 'pending job')})"
+        )
+
+    def _counts(self) -> dict[str, int]:
+        if self.instance is None:
+            return {}
+        hosts = self.instance.cluster.hosts
+        return {
+            "hosts": len(hosts),
+            "slots": sum(host.slots for host in hosts),
+            "running": len(self.instance.running),
+            "pending": len(self.instance.pending),
+        }
+
+
+def _checked(file: Path) -> Checked:
+    from ..model.errors import InputError, Problem
+
+    try:
+        instance, warnings = read_with_warnings(file)
+    except InputError as error:
+        return Checked(file, None, tuple(error.problems))
+    refused = [Problem(f"job {job}: {why}", str(file)) for job, why in _without_a_share(instance)]
+    return Checked(file, instance, warnings=(*warnings, *refused))
 
 
 def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
@@ -74,8 +123,12 @@ def schema() -> None:
 
 def examples(
     name: Annotated[
-        str | None, typer.Argument(help="Print this example's file.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="Print this example's file.", autocompletion=example_names, show_default=False
+        ),
     ] = None,
+    format: Format = "text",
 ) -> None:
     """List the shipped examples with what each shows, or print one."""
     from ..instances import description, example
@@ -85,6 +138,10 @@ def examples(
         typer.echo(example(name).read_text(encoding="utf-8"), nl=False)
         return
     shipped = names()
+    if format == "json":
+        listed = [{"name": item, "description": description(item)} for item in shipped]
+        typer.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        return
     width = max(len(item) for item in shipped)
     for item in shipped:
-        typer.echo(f"{item:{width}}  {description(item)}")
+        typer.echo(paragraph(f"{item:{width}}  {description(item)}", " " * (width + 2)), nl=False)

@@ -19,6 +19,7 @@ from .options import (
     progress,
     read_instance,
 )
+from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
 
 
 def compare(
@@ -35,6 +36,11 @@ def compare(
             "--really", help="Also run the loop on by each method: what its plan really becomes."
         ),
     ] = False,
+    job: JobNames = None,
+    only: OnlyState = None,
+    sort: Sort = "priority",
+    top: Top = None,
+    wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
@@ -47,6 +53,8 @@ def compare(
     from .stopping import cancel_on_signal
 
     instance = read_instance(file, example)
+    selection = Selection(tuple(job or ()), top, sort, only, wide)
+    selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = compare_methods(
             instance,
@@ -59,6 +67,6 @@ def compare(
             cancel=cancel,
             on_progress=report,
         )
-    typer.echo(comparison_output(instance, found, format), nl=False)
+    typer.echo(comparison_output(instance, found, format, selection), nl=False)
     if cancel.is_set():
         raise typer.Exit(Exit.STOPPED)

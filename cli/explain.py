@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .cells import printable
+from .completion import pending_jobs
 from .exits import Exit
 from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
+from .selection import Wide
+from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.explain import Explanation
+    from ..solver.advice.obstacles import Obstacle
+    from ..solver.advice.suggestions import Suggestion
     from ..solver.advice.what_if import Outlook
 
 MethodOption = Annotated[
     Literal["time-based", "optimal"],
     typer.Option(help="What plans: time-based as LSF would say, or the exact method."),
 ]
+
+_OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
+_SUGGESTIONS = (
+    *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
+    *(Column("WHAT WOULD HELP", line=1, label=""), Column("HOSTS", line=1, label="on")),
+)
 
 
 def explain(
@@ -28,12 +38,16 @@ def explain(
         typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
     ] = None,
     job: Annotated[
-        str | None, typer.Argument(metavar="JOB", help="Identifier of a pending job.")
+        str | None,
+        typer.Argument(
+            metavar="JOB", help="Identifier of a pending job.", autocompletion=pending_jobs
+        ),
     ] = None,
     example: Example = None,
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
+    wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
     """Why a pending job does not start earlier, and what would start it sooner.
@@ -54,17 +68,19 @@ def explain(
         found = explain_job(
             instance, job, method=method, time_limit=time_limit, effort=effort, cancel=cancel
         )
-    typer.echo(explanation_output(instance, found, format), nl=False)
+    typer.echo(explanation_output(instance, found, format, wide), nl=False)
     if cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
 
 
-def explanation_output(instance: Instance, found: Explanation, format: str) -> str:
+def explanation_output(
+    instance: Instance, found: Explanation, format: str, wide: bool = False
+) -> str:
     """An explanation in one of the output formats, with a final newline."""
     import json
 
     from ..model.time_text import with_stamps
-    from .tables import csv_text
+    from .csv_tables import csv_text
 
     record = found.to_dict()
     if format == "json":
@@ -73,7 +89,7 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
         columns = ("part", "from", "until", "reason", "start", "gain", "change", "allocation")
         stamped = with_stamps(dict.fromkeys(columns), found.origin, ("from", "until", "start"))
         return csv_text(list(stamped), _rows(record))
-    return _text(instance, found)
+    return _text(instance, found, wide)
 
 
 def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -81,33 +97,48 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
     return rows + [{"part": "suggestion", **item} for item in record["suggestions"]]
 
 
-def _text(instance: Instance, found: Explanation) -> str:
-    from ..model.time_text import clock_text, duration_text
+def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from ..solver.shortage import counted
-    from .tables import hosts_text, new_table, table_text
+    from .tables import listing_text, paragraph
 
-    lines = [printable(placed_text(instance, found.outlook.job.id, found.outlook, found.method))]
+    told = [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
-        lines.append(printable(found.outlook.waits_for))
+        told.append(found.outlook.waits_for)
+    text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
-        shown = new_table("FROM", "UNTIL", "WHY NOT")
-        for item in found.obstacles:
-            until = "" if item.until is None else clock_text(instance, item.until)
-            shown.add_row(clock_text(instance, item.first), until, item.reason)
-        lines.append(table_text(shown))
+        text += listing_text(_OBSTACLES, [_obstacle(instance, item) for item in found.obstacles])
     if found.suggestions:
-        shown = new_table("START", "SOONER BY", "WHAT WOULD HELP", "HOSTS")
-        for change in found.suggestions:
-            gain = "" if change.gain is None else duration_text(change.gain)
-            where = hosts_text(change.allocation)
-            shown.add_row(clock_text(instance, change.start), gain, change.change, where)
-        lines.append(table_text(shown))
+        rows = [_suggestion(instance, item, wide) for item in found.suggestions]
+        text += listing_text(_SUGGESTIONS, rows)
     elif found.outlook.start != instance.now:
-        lines.append(f"nothing that was tried starts it sooner ({counted(found.tried, 'change')})")
-    return "\n".join(line.rstrip("\n") for line in lines) + "\n"
+        tried = counted(found.tried, "change")
+        text += paragraph(f"nothing that was tried starts it sooner ({tried})")
+    return text.rstrip("\n") + "\n"
 
 
-def placed_text(instance: Instance, who: str, outlook: Outlook, method: str) -> str:
+def _obstacle(instance: Instance, item: Obstacle) -> ListingRow:
+    from ..model.time_text import clock_text, smallest_difference
+
+    beside = smallest_difference((item.first, item.until))
+    until = "" if item.until is None else clock_text(instance, item.until, beside)
+    return ListingRow((clock_text(instance, item.first, beside), until, item.reason))
+
+
+def _suggestion(instance: Instance, item: Suggestion, wide: bool) -> ListingRow:
+    from ..model.time_text import clock_text, duration_text
+    from .tables import hosts_text
+
+    gain = "" if item.gain is None else duration_text(item.gain)
+    start = clock_text(instance, item.start, item.gain or 0)
+    where = hosts_text(item.allocation, wide)
+    return ListingRow(
+        (start, gain, item.change, where), "now" if item.start == instance.now else "later"
+    )
+
+
+def placed_text(
+    instance: Instance, who: str, outlook: Outlook, method: str, wide: bool = False
+) -> str:
     """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
     from ..model.time_text import clock_text
     from .tables import hosts_text
@@ -117,5 +148,5 @@ def placed_text(instance: Instance, who: str, outlook: Outlook, method: str) -> 
     end = "never ends" if outlook.finish is None else f"ends {clock_text(instance, outlook.finish)}"
     proved = ", proved the earliest" if outlook.proved else ""
     start = clock_text(instance, outlook.start)
-    where = hosts_text(outlook.allocation)
+    where = hosts_text(outlook.allocation, wide)
     return f"{who} starts {start}, {end}, on {where} ({method}{proved})"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import write_instance
+from .output import Notation, write_instance
 
 
 def generate(
@@ -27,6 +27,7 @@ def generate(
             "-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."
         ),
     ] = None,
+    format: Notation = None,
 ) -> None:
     """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""
     from ..model.generate import generate as make
@@ -43,4 +44,4 @@ def generate(
         memory=memory,
         seed=seed,
     )
-    write_instance(instance, output)
+    write_instance(instance, output, format)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from .import_snapshot import Output, Site, tell_some
 from .options import tell
-from .output import write_instance
+from .output import Notation, write_instance
+from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -39,19 +40,25 @@ Later = Annotated[
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Report malformed records and take the rest.")
 ]
+
+
+def _log(what: str) -> Any:
+    """The argument of a log file or several."""
+    text = f"{what}; plain or gzipped, - for standard input."
+    return typer.Argument(help=text, callback=from_stdin, show_default=False)
+
+
 Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 
 
 def events(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="lsb.events, older ones first; plain or gzipped.", show_default=False),
-    ],
+    files: Annotated[list[Path], _log("lsb.events, older ones first")],
     at: At = "end",
     site: Site = None,
     later: Later = False,
     keep_going: KeepGoing = False,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Cut a moment out of LSF's event log: what ran and what waited then.
 
@@ -80,14 +87,11 @@ def events(
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
         notes.append(f"queue {name} was inactive: answers may differ, queues here are active")
-    write_instance(_instance(moment, site, notes), output)
+    write_instance(_instance(moment, site, notes), output, format)
 
 
 def acct(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="lsb.acct, older ones first; plain or gzipped.", show_default=False),
-    ],
+    files: Annotated[list[Path], _log("lsb.acct, older ones first")],
     at: At = "end",
     site: Site = None,
     usage_for: Annotated[
@@ -101,6 +105,7 @@ def acct(
     later: Later = False,
     keep_going: KeepGoing = False,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Cut a moment out of LSF's accounting, or sum up past usage for an instance.
 
@@ -119,7 +124,7 @@ def acct(
                              "leave --site and --with-future out")  # fmt: skip
         instance = _used(usage_for, files, at, bad)
         _refuse(bad, keep_going)
-        write_instance(instance, output)
+        write_instance(instance, output, format)
         return
     time = _acct_time(at, files)
     jobs = _finished(files, bad)
@@ -134,11 +139,11 @@ def acct(
         for job in _finished(files, BadRecords()):
             past.add(job)
         instance = past.instance_with_usage()
-    write_instance(instance, output)
+    write_instance(instance, output, format)
 
 
 def swf(
-    file: Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)],
+    file: Annotated[Path, _log("SWF log")],
     at: At = "end",
     policy: Annotated[
         Policy, typer.Option(help="When jobs started: as recorded, or as a replay has it.")
@@ -150,6 +155,7 @@ def swf(
     later: Later = False,
     keep_going: KeepGoing = False,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Cut a moment out of an SWF log: what ran and what waited then.
 
@@ -189,7 +195,7 @@ def swf(
     last = max(starts[int(n)] + int(run) for n, run in zip(log.job, log.run_time, strict=True))
     time = last if at == "end" else _seconds(at, first)
     moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
-    write_instance(_of_pool(moment, base), output)
+    write_instance(_of_pool(moment, base), output, format)
 
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:

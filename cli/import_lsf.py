@@ -11,7 +11,7 @@ import typer
 from ..model.errors import InputError
 from .import_snapshot import Output
 from .options import tell
-from .output import write_instance
+from .output import Notation, write_instance
 
 At = Annotated[
     str | None,
@@ -58,6 +58,7 @@ def lsf(
     lshosts: Hosts = None,
     ncpus: Processors = None,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Turn a directory of LSF configuration into an instance (docs/import.md).
 
@@ -92,7 +93,7 @@ def lsf(
     instance, warnings = found.instance()
     for warning in warnings:
         tell(f"warning: {warning}")
-    write_instance(instance, output)
+    write_instance(instance, output, format)
 
 
 def _processors(words: list[str]) -> dict[str, int]:

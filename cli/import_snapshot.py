@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from .options import tell
-from .output import write_instance
+from .output import Notation, write_instance
+from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -37,15 +38,21 @@ MOST_NOTES = 10
 def snapshot_files(
     bjobs: Annotated[
         list[Path] | None,
-        typer.Option(help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF."),
+        typer.Option(
+            help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF.", callback=from_stdin
+        ),
     ] = None,
     bhosts: Annotated[
-        list[Path] | None, typer.Option(help="bhosts -json -o '…', bhosts -l or bhosts.")
+        list[Path] | None,
+        typer.Option(help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
     ] = None,
     bqueues: Annotated[
-        list[Path] | None, typer.Option(help="bqueues -l or -r, bqueues -json or bqueues.")
+        list[Path] | None,
+        typer.Option(help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin),
     ] = None,
-    bhpart: Annotated[list[Path] | None, typer.Option(help="bhpart -r.")] = None,
+    bhpart: Annotated[
+        list[Path] | None, typer.Option(help="bhpart -r.", callback=from_stdin)
+    ] = None,
     site: Site = None,
     now: Annotated[
         str | None,
@@ -55,6 +62,7 @@ def snapshot_files(
         ),
     ] = None,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Turn the output of bjobs, bhosts, bqueues and bhpart into an instance.
 
@@ -73,7 +81,7 @@ def snapshot_files(
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
     moment = None if now is None else _stamp(now)
     reference = moment or _age([*(bjobs or ()), *(bhosts or ()), *(bqueues or ())])
-    write_instance(make_instance(given, reference, moment, site), output)
+    write_instance(make_instance(given, reference, moment, site), output, format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,20 @@ from .import_logs import acct, events, swf
 from .import_lsf import lsf
 from .import_snapshot import Output, snapshot_files
 from .options import KeepGoing, read_instance, tell
-from .output import write_instance
+from .output import Notation, write_instance
+from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.formats.file_format import FileFormat
 
 EXITS = "Exit codes: 0 done, 2 bad input."
 
-File = Annotated[Path, typer.Argument(help="File to read.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="File to read; - for standard input.", callback=from_stdin, show_default=False
+    ),
+]
 #: The options that a format may take, by their names in ReadOptions.
 OPTIONS: dict[str, Any] = {
     "hosts": Annotated[
@@ -73,7 +79,7 @@ def _importable() -> list[FileFormat]:
 def _command(found: FileFormat) -> Any:
     """``slotwise import NAME FILE`` with the options that mean something for the format."""
 
-    def run(file: Path, output: Path | None, **given: Any) -> None:
+    def run(file: Path, output: Path | None, format: Any, **given: Any) -> None:
         from ..model.formats.file_format import ReadOptions
 
         if given.get("cluster") is not None:
@@ -81,9 +87,9 @@ def _command(found: FileFormat) -> Any:
         reading = found.read(file, ReadOptions(**given))
         for remark in reading.remarks:
             tell(remark)
-        write_instance(reading.instance, output)
+        write_instance(reading.instance, output, format)
 
-    kinds = {"file": File, "output": Output}
+    kinds = {"file": File, "output": Output, "format": Notation}
     kinds |= {name: kind for name, kind in OPTIONS.items() if name in found.takes}
     defaults = {"file": Parameter.empty, "keep_going": False}
     run.__annotations__ = kinds

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -28,6 +30,8 @@ from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
 from .streams import guarded_streams
+
+_DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 
 app = typer.Typer(
     name="slotwise",
@@ -62,6 +66,7 @@ def _global(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")] = False,
     raw_cells: Annotated[
         bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
     ] = False,
@@ -79,6 +84,7 @@ def _global(
     max_errors: Annotated[int, _most("problems that are shown")] = USUAL.errors,
 ) -> None:
     """Options that stand before the command."""
+    _DEBUG.set(debug)
     context.with_resource(raw_csv(raw_cells))
     limits = InputLimits(
         hosts=max_hosts,
@@ -110,18 +116,29 @@ def _run() -> None:
     try:
         app()
     except InputError as error:
-        _complain(str(error))
-        sys.exit(Exit.BAD_INPUT)
+        _leave(Exit.BAD_INPUT, str(error))
     except SlotwiseError as error:
-        _complain(str(error))
-        sys.exit(Exit.FAILED)
+        _leave(Exit.FAILED, str(error))
     except KeyboardInterrupt:
         _interrupted()
+    except OSError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        _leave(Exit.FAULT, f"a fault of slotwise itself: {what} (slotwise --debug … shows where)")
     except SystemExit as leaving:
         # Typer turns Ctrl-C into this code and says nothing.
         if leaving.code == Exit.INTERRUPTED:
             _interrupted()
         raise
+
+
+def _leave(code: Exit, text: str) -> NoReturn:
+    """Say what is wrong, under --debug where too."""
+    if _DEBUG.get():
+        traceback.print_exc()
+    _complain(text)
+    sys.exit(code)
 
 
 def _interrupted() -> NoReturn:

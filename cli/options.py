@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from errno import EBADF
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 from ..model.errors import InputError, Problem, report
 from ..model.objective import ObjectiveName, objectives
 from .cells import printable
+from .completion import example_names
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -27,7 +28,11 @@ InstanceFile = Annotated[
 ]
 Example = Annotated[
     str | None,
-    typer.Option("--example", help="A shipped example instead of a file; see `slotwise examples`."),
+    typer.Option(
+        "--example",
+        help="A shipped example instead of a file; see `slotwise examples`.",
+        autocompletion=example_names,
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
 _MEANINGS = "; ".join(f"{name}: {each.meaning}" for name, each in objectives().items())
@@ -105,15 +110,19 @@ def read_source(source: Path) -> Instance:
 
     Raises InputError with everything that is wrong with it.
     """
-    from ..model.formats import load_with_warnings, loads_with_warnings
-
-    if str(source) == "-":
-        instance, warnings = loads_with_warnings(_standard_input(), "<stdin>")
-    else:
-        instance, warnings = load_with_warnings(source)
+    instance, warnings = read_with_warnings(source)
     for line in report(warnings):
         typer.echo(f"slotwise: warning: {printable(line)}", err=True)
     return instance
+
+
+def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
+    """As :func:`read_source`, with the warnings as data."""
+    from ..model.formats import load_with_warnings, loads_with_warnings
+
+    if str(source) == "-":
+        return loads_with_warnings(_standard_input(), "<stdin>")
+    return load_with_warnings(source)
 
 
 def _standard_input() -> bytes:

@@ -1,24 +1,30 @@
-"""Plans and comparisons as tables, JSON and CSV."""
+"""Plans and comparisons as listings, JSON and CSV."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from ..model.allocation import allocation_text
-from ..model.time_text import clock_text, duration_text, short_clock_text, with_stamps
-from .cells import printable
-from .tables import csv_text, new_table, table_text
+from ..model.time_text import (
+    clock_text,
+    duration_text,
+    short_clock_text,
+    smallest_difference,
+    with_stamps,
+)
+from .csv_tables import csv_text
+from .selection import Selection, Shown
+from .tables import Column, ListingRow, State, hosts_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.plan import Plan
-    from ..solver.advice.compare import Comparison
+    from ..model.plan import Plan, PlannedJob
+    from ..solver.advice.compare import ComparedJob, Comparison
 
 
 #: What the word "feasible" means to someone who waits for an answer.
 _ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
-
 
 #: The columns of a plan as CSV, and those of them that are times.
 _COLUMNS = (
@@ -26,46 +32,86 @@ _COLUMNS = (
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
 )
 _TIMES = ("start", "finish", "bound", "estimate")
+_ALL = Selection()
 
 
-def plan_output(instance: Instance, plan: Plan, format: str) -> str:
+# --- a plan -------------------------------------------------------------------------------------
+
+
+def plan_output(instance: Instance, plan: Plan, format: str, selection: Selection = _ALL) -> str:
     """A plan in one of the output formats, with a final newline."""
+    if format == "text":
+        return _plan_text(instance, plan, selection)
     record = plan.to_dict()
+    if not selection.everything:
+        chosen = [item.job for item in selection.choose(_planned(instance, plan, selection))]
+        for key in ("reservations", "unplaced"):
+            record[key] = _in_order(record[key], chosen)
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
-    if format == "csv":
-        rows = list(record["reservations"])
-        rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
-        return csv_text(list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES)), rows)
-    return _plan_text(instance, plan)
+    rows = list(record["reservations"])
+    rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
+    return csv_text(list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES)), rows)
 
 
-def _plan_text(instance: Instance, plan: Plan) -> str:
-    shows_estimate = any(item.start is None for item in plan)
-    columns = ["JOB", "START", "WHERE" if not shows_estimate else "WHERE / RESERVED NOW", "STATUS"]
-    table = new_table(*columns, "WAITS FOR")
+def _in_order(records: list[dict[str, Any]], chosen: list[str]) -> list[dict[str, Any]]:
+    by_job = {record["job"]: record for record in records}
+    return [by_job[job] for job in chosen if job in by_job]
+
+
+def _plan_text(instance: Instance, plan: Plan, selection: Selection) -> str:
+    estimates = any(item.start is None for item in plan)
+    columns = (
+        Column("JOB", marked=True),
+        Column("START", marked=True, label="starts"),
+        Column("STATUS", label="", marked=True),
+        Column("WHERE / RESERVED NOW" if estimates else "WHERE", line=1, label="on"),
+        Column("WAITS FOR", line=1, label=""),
+    )
+    return selection.text(instance, columns, _planned(instance, plan, selection)) + _summary(plan)
+
+
+def _planned(instance: Instance, plan: Plan, selection: Selection) -> list[Shown]:
+    """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR."""
+    slots = {job.id: job.slots for job in instance.pending}
+    found = []
     for item in plan:
-        if item.start is None:
-            clock = clock_text(instance, item.estimate)
-            start = "no estimate" if item.estimate is None else f"no sooner than {clock}"
-            where = allocation_text(item.reserved)
-        else:
-            start, where = clock_text(instance, item.start), allocation_text(item.allocation)
-        status = item.fallback or (
-            "proved"
-            if item.proved
-            else f"not before {clock_text(instance, item.bound)}"
-            if item.bound is not None
-            else item.method
-        )
-        needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
-        reason = "; ".join(filter(None, (item.waits_for, needs)))
-        table.add_row(item.job, start, where, status, reason)
+        cells = (item.job, *_planned_cells(instance, item, selection.wide))
+        held = item.allocation or item.reserved
+        row = ListingRow(cells, _state(instance, plan, item))
+        found.append(Shown(item.job, row, slots.get(item.job, 0), item.start, 0, held))
     for missing in plan.unplaced:
         when = "no place found" if plan.status == "feasible" else "never"
-        table.add_row(missing.job, when, "", "", missing.reason)
-    lines = [table_text(table), _summary(plan)]
-    return "".join(lines)
+        row = ListingRow((missing.job, when, "", "", missing.reason), "unplaced")
+        found.append(Shown(missing.job, row, slots.get(missing.job, 0)))
+    return found
+
+
+def _planned_cells(instance: Instance, item: PlannedJob, wide: bool) -> tuple[str, ...]:
+    beside = smallest_difference((item.start, item.bound))
+    if item.start is None:
+        clock = clock_text(instance, item.estimate)
+        start = "no estimate" if item.estimate is None else f"no sooner than {clock}"
+        where = hosts_text(item.reserved, wide)
+    else:
+        start = clock_text(instance, item.start, beside)
+        where = hosts_text(item.allocation, wide)
+    status = item.fallback or (
+        "proved"
+        if item.proved
+        else f"not before {clock_text(instance, item.bound, beside)}"
+        if item.bound is not None
+        else item.method
+    )
+    needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
+    return start, status, where, "; ".join(filter(None, (item.waits_for, needs)))
+
+
+def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
+    if item.start == instance.now:
+        return "now"
+    claims = plan.method in ("optimal", "milp")
+    return "unproved" if claims and not item.proved else "later"
 
 
 def _summary(plan: Plan) -> str:
@@ -75,45 +121,84 @@ def _summary(plan: Plan) -> str:
     if plan.bound is not None:
         text += f", bound {plan.bound:.15g}"
     ended = [_ENDED_EARLY] if _may_improve(plan) else []
-    return printable("\n".join([text, *ended, *plan.notes]) + "\n")
+    return _paragraphs([text, *ended, *plan.notes])
 
 
-def comparison_output(instance: Instance, comparison: Comparison, format: str) -> str:
+def _paragraphs(texts: Iterable[str]) -> str:
+    return "".join(map(paragraph, texts))
+
+
+# --- a comparison -------------------------------------------------------------------------------
+
+
+def comparison_output(
+    instance: Instance, comparison: Comparison, format: str, selection: Selection = _ALL
+) -> str:
     """A comparison in one of the output formats, with a final newline."""
+    if format == "text":
+        return _comparison_text(instance, comparison, selection)
+    record = comparison.to_dict()
+    if not selection.everything:
+        chosen = selection.choose(_compared(instance, comparison, selection))
+        record["jobs"] = _in_order(record["jobs"], [item.job for item in chosen])
     if format == "json":
-        return json.dumps(comparison.to_dict(), indent=2) + "\n"
-    if format == "csv":
-        return csv_text(comparison.columns(), comparison.to_records())
-    return _comparison_text(instance, comparison)
+        return json.dumps(record, indent=2) + "\n"
+    return csv_text(comparison.columns(), record["jobs"])
 
 
-def _comparison_text(instance: Instance, comparison: Comparison) -> str:
-    real = comparison.really
-    columns = ["JOB", "SLOTS", "GREEDY", "REALLY", "TIME-BASED", *(["REALLY"] if real else [])]
-    table = new_table(*columns, "OPTIMAL", *(["REALLY"] if real else []), "GAIN")
-    for title in ("PROVED", "WHERE", "WAITS FOR"):
-        table.add_column(title)
-    for row in comparison:
-
-        def clock(time: int | None, missing: str = "never") -> str:
-            return missing if time is None else short_clock_text(instance, time)
-
-        cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]
-        cells += [clock(row.time_based), *([clock(row.time_based_start)] if real else [])]
-        cells += [clock(row.optimal), *([clock(row.optimal_start)] if real else [])]
-        proved = "yes" if row.proved else "no" if row.optimal is not None else ""
-        gain = "" if row.gain is None else duration_text(row.gain)
-        where = allocation_text(row.allocation)
-        note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
-        if row.needs_backfill:
-            note += f" (needs BACKFILL in queue {row.needs_backfill})"
-        table.add_row(row.job, str(row.slots), *cells, gain, proved, where, note.strip())
+def _comparison_text(instance: Instance, comparison: Comparison, selection: Selection) -> str:
+    real = [Column("REALLY")] if comparison.really else []
+    columns = (
+        *(Column("JOB", marked=True), Column("SLOTS"), Column("GREEDY"), Column("REALLY")),
+        *(Column("TIME-BASED"), *real, Column("OPTIMAL", marked=True), *real),
+        *(Column("PROVED", marked=True), Column("GAIN", line=1)),
+        *(Column("WAITS FOR", line=1, label=""), Column("WHERE", line=1, label="on")),
+    )
     ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
-    notes = "".join(f"{printable(note)}\n" for note in [*ended, *comparison.notes()])
-    return table_text(table) + _footer(instance, comparison) + notes
+    below = [*_footer(instance, comparison), *ended, *comparison.notes()]
+    return selection.text(
+        instance, columns, _compared(instance, comparison, selection)
+    ) + _paragraphs(below)
 
 
-def _footer(instance: Instance, comparison: Comparison) -> str:
+def _compared(instance: Instance, comparison: Comparison, selection: Selection) -> list[Shown]:
+    found = []
+    for row in comparison:
+        cells = _compared_cells(instance, row, comparison.really, selection.wide)
+        state: State = "later" if row.proved else "unproved"
+        if row.optimal is None:
+            state = "unplaced"
+        elif row.optimal == instance.now:
+            state = "now"
+        gain = row.gain or 0
+        shown = ListingRow(cells, state)
+        found.append(Shown(row.job, shown, row.slots, row.optimal, gain, row.allocation))
+    return found
+
+
+def _compared_cells(
+    instance: Instance, row: ComparedJob, really: bool, wide: bool
+) -> tuple[str, ...]:
+    times = (row.greedy_estimate, row.greedy_start, row.time_based, row.optimal)
+    late = (row.time_based_start, row.optimal_start) if really else ()
+    beside = smallest_difference((*times, *late))
+
+    def clock(time: int | None, missing: str = "never") -> str:
+        return missing if time is None else short_clock_text(instance, time, beside)
+
+    cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]
+    cells += [clock(row.time_based), *([clock(row.time_based_start)] if really else [])]
+    cells += [clock(row.optimal), *([clock(row.optimal_start)] if really else [])]
+    proved = "yes" if row.proved else "no" if row.optimal is not None else ""
+    gain = "" if row.gain is None else duration_text(row.gain)
+    note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
+    if row.needs_backfill:
+        note += f" (needs BACKFILL in queue {row.needs_backfill})"
+    where = hosts_text(row.allocation, wide)
+    return (row.job, str(row.slots), *cells, proved, gain, note.strip(), where)
+
+
+def _footer(instance: Instance, comparison: Comparison) -> list[str]:
     from ..solver.shortage import counted
 
     gains = [row.gain for row in comparison if row.gain is not None]
@@ -122,14 +207,14 @@ def _footer(instance: Instance, comparison: Comparison) -> str:
     all_reserve = all(queue.reserve_cycles is None for queue in instance.queues)
     where = ", reserving in every queue" if all_reserve else ""
     queues = counted(len(instance.queues), "queue")
-    return (
+    return [
         f"{len(comparison.jobs)} pending; {proved} proved the earliest; against greedy as this "
         f"cluster is configured (BACKFILL in {lending} of {queues}{where}): "
-        f"{duration_text(sum(gains))} of waiting saved in all.\n"
+        f"{duration_text(sum(gains))} of waiting saved in all.",
         f"{'Times count from now. ' if instance.origin is None else ''}"
         "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "
-        "loop runs on.\n"
-    )
+        "loop runs on.",
+    ]
 
 
 def _may_improve(plan: Plan) -> bool:

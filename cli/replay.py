@@ -24,6 +24,7 @@ from .options import (
     tell,
 )
 from .replay_progress import progress_bar
+from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
 
-Log = Annotated[Path, typer.Argument(help="SWF log, plain or gzipped.", show_default=False)]
+Log = Annotated[
+    Path,
+    typer.Argument(
+        help="SWF log, plain or gzipped; - for standard input.",
+        callback=from_stdin,
+        show_default=False,
+    ),
+]
 PolicyOption = Annotated[
     Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
 ]

@@ -17,12 +17,14 @@ from .options import (
     ResumeFile,
 )
 from .simulate_loop import LoopOptions, run_loop
+from .stdin_file import from_stdin
 
 Input = Annotated[
     Path | None,
     typer.Argument(
         help="Instance file (YAML, JSON), lsb.acct, or an SWF log with --hosts or --cluster; "
-        "logs plain or gzipped.",
+        "logs plain or gzipped; - for standard input.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .import_snapshot import Output, Printed, Site, make_instance
-from .output import write_instance
+from .output import Notation, write_instance
 
 if TYPE_CHECKING:
     from ..model.lsf_state.records import Text
@@ -38,6 +38,7 @@ def snapshot(
         float, typer.Option(min=1.0, help="Seconds to wait for each command.")
     ] = 120.0,
     output: Output = None,
+    format: Notation = None,
 ) -> None:
     """Make an instance of the LSF cluster of this machine, as it is now.
 
@@ -59,7 +60,7 @@ def snapshot(
     now = datetime.now().astimezone().replace(microsecond=0)
     texts = {name: _run(name, timeout) for name in COMMANDS if shutil.which(name) is not None}
     printed = Printed(**{name: [text] for name, text in texts.items() if text is not None})
-    write_instance(make_instance(printed, now, now, site), output)
+    write_instance(make_instance(printed, now, now, site), output, format)
 
 
 def _run(name: str, timeout: float) -> Text | None:

@@ -22,6 +22,7 @@ from .options import (
     progress,
     read_instance,
 )
+from .selection import JobNames, OnlyState, PlanSort, Selection, Top, Wide
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
@@ -42,6 +43,11 @@ def solve(
         ),
     ] = None,
     as_lsf: AsLsf = False,
+    job: JobNames = None,
+    only: OnlyState = None,
+    sort: PlanSort = "priority",
+    top: Top = None,
+    wide: Wide = False,
     format: FormatOption = "text",
     lsf_plan: Annotated[
         Path | None,
@@ -60,6 +66,8 @@ def solve(
     from .stopping import cancel_on_signal
 
     instance = read_instance(file, example)
+    selection = Selection(tuple(job or ()), top, sort, only, wide)
+    selection.check(instance)
     if lsf_plan is not None:
         check_path(lsf_plan, suffixes=())
     with cancel_on_signal() as cancel, progress() as report:
@@ -81,7 +89,7 @@ def solve(
 
         with whole_file(lsf_plan) as output:
             output.write(allocation_plan(instance, found).encode())
-    typer.echo(plan_output(instance, found, format), nl=False)
+    typer.echo(plan_output(instance, found, format, selection), nl=False)
     _leave(found, strict=strict, stopped=cancel.is_set())
 
 

@@ -1,86 +1,196 @@
-"""Tables, CSV and allocations as text, shared by the commands."""
+"""Listings that fit the terminal: a table where there is room, else a card for each row."""
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from ..model.allocation import allocation_text
-from .cells import csv_cell, printable
+from .cells import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
-#: Hosts of an allocation that a table shows; the other formats have all of them.
-MOST_HOSTS = 8
+#: What becomes of a job, the most urgent to look at last; the colours say the same.
+State = Literal["now", "later", "unproved", "unplaced", ""]
+COLOURS: Mapping[State, str] = {
+    "now": "green",
+    "later": "cyan",
+    "unproved": "yellow",
+    "unplaced": "red",
+    "": "",
+}
+#: From so many characters on a listing is a table however full it is.
+TABLE_WIDTH = 110
+#: Width and height where nothing tells: output into a file or a pipe.
+_USUAL = (160, 50)
+#: Text is read line by line: no wider than this, however wide the terminal is.
+_TEXT_WIDTH = 160
+#: Hosts of an allocation that are shown one by one.
+_MOST_HOSTS = 4
+#: Lines of a page that are not rows: the titles, what stands below.
+_FRAME = 10
+_LINES_OF_A_CARD = 2
+_FEWEST_ROWS = 5
+_BLANK = "\N{NO-BREAK SPACE}"
 
 
-def new_table(*titles: str) -> Table:
-    """A plain table with these columns."""
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title; in a card the line where it stands, and its label (None: the title).
+
+    marked: shown in the colour of the row's state.
+    """
+
+    title: str
+    line: int = 0
+    label: str | None = None
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListingRow:
+    """The texts of a row, one for each column, and what becomes of its job."""
+
+    cells: tuple[str, ...]
+    state: State = ""
+
+
+def terminal_width() -> int:
+    """Columns to write into: COLUMNS, the terminal's, or 160."""
+    return max(shutil.get_terminal_size(_USUAL).columns, 40)
+
+
+def terminal_height() -> int:
+    """Lines of one page: LINES, the terminal's, or 50."""
+    return max(shutil.get_terminal_size(_USUAL).lines, 10)
+
+
+def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
+    """An allocation, short where it is long: ``64 slots on 32 hosts: 2*n00653 … 2*n00825``.
+
+    wide: never short.
+    """
+    if wide or len(allocation) <= _MOST_HOSTS:
+        return allocation_text(allocation)
+    hosts = list(allocation)
+    first, last = (f"{allocation[host]}*{host}" for host in (hosts[0], hosts[-1]))
+    slots = sum(allocation.values())
+    return f"{slots} slots on {len(hosts)} hosts: {first} … {last}"
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """A text in lines that fit, with a final newline; indent: of every line but the first."""
+    width = min(terminal_width(), _TEXT_WIDTH)
+    return (
+        textwrap.fill(printable(text), width, subsequent_indent=indent, break_on_hyphens=False)
+        + "\n"
+    )
+
+
+def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> bool:
+    """Whether the terminal is too narrow for these rows side by side."""
+    if terminal_width() >= TABLE_WIDTH:
+        return False
+    from rich.measure import Measurement
+
+    console = _console(io.StringIO())
+    needed = Measurement.get(console, console.options.update(width=10_000), _table(columns, rows))
+    return needed.maximum > terminal_width()
+
+
+def page_of(columns: Sequence[Column], rows: Sequence[ListingRow]) -> int:
+    """How many of the rows one page of the terminal has room for."""
+    lines = _LINES_OF_A_CARD if as_cards(columns, rows) else 1
+    return max(_FEWEST_ROWS, (terminal_height() - _FRAME) // lines)
+
+
+def listing_text(columns: Sequence[Column], rows: Sequence[ListingRow]) -> str:
+    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one."""
+    shown: Iterable[RenderableType]
+    shown = _cards(columns, rows) if as_cards(columns, rows) else [_table(columns, rows)]
+    buffer = io.StringIO()
+    console = _console(buffer)
+    for item in shown:
+        console.print(item)
+    lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
+    return lines.strip("\n") + "\n\n"
+
+
+def _console(buffer: io.StringIO) -> Console:
+    from rich.console import Console
+
+    # Square brackets belong to requirements here, not to markup.
+    return Console(
+        file=buffer,
+        width=terminal_width(),
+        force_terminal=True if sys.stdout.isatty() else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def _table(columns: Sequence[Column], rows: Sequence[ListingRow]) -> Table:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    class PlainTable(Table):
-        """Cells show what they hold, control characters too."""
-
-        def add_row(self, *cells: Any, **options: Any) -> None:
-            shown = (printable(cell) if isinstance(cell, str) else cell for cell in cells)
-            super().add_row(*shown, **options)
-
-    table = PlainTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        longest = max(map(len, column.title.split()), default=0)
+        table.add_column(column.title, overflow="fold", min_width=longest)
+    for row in rows:
+        colour = COLOURS[row.state]
+        cells = zip(columns, row.cells, strict=True)
+        table.add_row(
+            *(
+                Text(printable(cell), style=colour if column.marked else "")
+                for column, cell in cells
+            )
+        )
     return table
 
 
-def table_text(table: Table) -> str:
-    """The table as text, as wide as the terminal and in colour only on one."""
-    import shutil
-    import sys
+def _cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[RenderableType]:
+    """Each row as lines of ``label value`` pairs under its name."""
+    from rich.text import Text
 
-    from rich.console import Console
-
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((160, 40)).columns if terminal else 160
-    buffer = io.StringIO()
-    # Square brackets belong to requirements here, not to markup.
-    console = Console(
-        file=buffer, width=max(width, 80), force_terminal=terminal, markup=False, emoji=False
-    )
-    console.print(table)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
-
-
-def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """CSV with a header; allocations as ``2*hostA 3*hostB``."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
-    writer.writeheader()
+    found: list[RenderableType] = []
     for row in rows:
-        writer.writerow(flat(row))
-    return buffer.getvalue()
+        name, *lines = _card(columns, row)
+        text = Text("\n".join([name, *lines]))
+        text.stylize(f"bold {COLOURS[row.state]}".strip(), 0, len(row.cells[0].split("\n")[0]))
+        found.append(text)
+    return found
 
 
-def flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as cells of CSV, with its allocations as text."""
-    return {key: csv_cell(_cell(value)) for key, value in record.items()}
-
-
-def _cell(value: Any) -> Any:
-    """An allocation as text, those of several terms joined by ``+``."""
-    if isinstance(value, dict):
-        return allocation_text(value)
-    if isinstance(value, list):
-        return " + ".join(map(allocation_text, value))
-    return value
-
-
-def hosts_text(allocation: Mapping[str, int]) -> str:
-    """An allocation, cut where it is long: ``16*n1 16*n2 … (64 hosts)``."""
-    if len(allocation) <= MOST_HOSTS:
-        return allocation_text(allocation)
-    shown = dict(islice(allocation.items(), 2))
-    return f"{allocation_text(shown)} … ({len(allocation)} hosts)"
+def _card(columns: Sequence[Column], row: ListingRow) -> list[str]:
+    lines: dict[int, list[str]] = {}
+    for column, cell in zip(columns, row.cells, strict=True):
+        label = column.title.lower() if column.label is None else column.label
+        if cell:
+            held = printable(cell)
+            short = not column.line
+            pair = held if column is columns[0] or not label else f"{label} {held}"
+            # A label is not parted from its value.
+            lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if short else pair)
+    width = terminal_width()
+    texts = []
+    for line, parts in sorted(lines.items()):
+        indent = "    " if line else ""
+        filled = textwrap.fill(
+            "  ".join(parts),
+            width,
+            initial_indent=indent,
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+        texts += filled.replace(_BLANK, " ").split("\n")
+    return texts

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .instance import Instance
 
 
-def duration_text(seconds: int) -> str:
-    """``2d 3h``, ``1h 05m``, ``12m 30s``, ``0s``: the two largest units that are not zero."""
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def duration_text(seconds: int, beside: int = 0) -> str:
+    """``2d 3h``, ``1h 5m``, ``12m 30s``, ``0s``: the largest unit and the next below it.
+
+    beside: a difference (seconds) that rounding must not hide; ``1d 16h 15m`` beside 15 minutes.
+    """
     if seconds < 0:
-        return "-" + duration_text(-seconds)
-    days, rest = divmod(seconds, 86400)
-    hours, rest = divmod(rest, 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = [(days, "d"), (hours, "h"), (minutes, "m"), (rest, "s")]
-    first = next((index for index, (count, _) in enumerate(parts) if count), len(parts) - 1)
-    shown = [f"{count}{unit}" for count, unit in parts[first : first + 2] if count]
+        return "-" + duration_text(-seconds, beside)
+    finest = max(_finest(seconds), _finest(beside)) if beside else _finest(seconds)
+    shown = []
+    for length, unit in _UNITS[: finest + 1]:
+        count, seconds = divmod(seconds, length)
+        if count:
+            shown.append(f"{count}{unit}")
     return " ".join(shown) or "0s"
+
+
+def _finest(seconds: int) -> int:
+    """The position of the smallest unit that a text of so many seconds has."""
+    largest = next((at for at, (length, _) in enumerate(_UNITS) if abs(seconds) >= length), 3)
+    return min(largest + 1, len(_UNITS) - 1)
+
+
+def smallest_difference(times: Iterable[int | None]) -> int:
+    """The least difference between two of these times that is not zero, 0 if there is none."""
+    known = sorted({time for time in times if time is not None})
+    return min((later - earlier for earlier, later in pairwise(known)), default=0)
 
 
 def iso_time(origin: str | None, time: int | None) -> str | None:
@@ -46,21 +66,25 @@ def with_stamps(
     return found
 
 
-def clock_text(instance: Instance, time: int | None) -> str:
-    """A time as ``now``, ``+3h`` or, where the instance has an origin, its wall-clock time."""
+def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
+    """A time as ``now``, ``+3h`` or, where the instance has an origin, its wall-clock time.
+
+    beside: as in :func:`duration_text`.
+    """
     if time is None:
         return "unknown"
     if time == instance.now:
         return "now"
     if instance.origin is None:
-        return "+" + duration_text(time - instance.now)
+        return "+" + duration_text(time - instance.now, beside)
     moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def short_clock_text(instance: Instance, time: int) -> str:
+def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``."""
     if time == instance.now or instance.origin is None:
-        return clock_text(instance, time).removeprefix("+")
+        return clock_text(instance, time, beside).removeprefix("+")
     moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
-    return moment.strftime("%m-%d %H:%M")
+    seconds = beside and _UNITS[_finest(beside)][1] == "s"
+    return moment.strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")

@@ -41,7 +41,18 @@ def what_it_waits_for(
     ends = _opening_hosts(problem, demand, start, instant) or _enders(
         problem, demand, start, planned
     )
-    return shortage(problem, demand, profile, instant) + ends
+    return _shortage_until(problem, demand, profile, instant) + ends
+
+
+def _shortage_until(
+    problem: PlanningProblem, demand: Demand, profile: Profile, instant: int
+) -> str:
+    """What is missing up to `instant`: in the numbers of now where now the same is missing."""
+    last = find_shortage(problem, demand, profile, instant)
+    if instant == demand.earliest:
+        return str(last)
+    first = find_shortage(problem, demand, profile, demand.earliest)
+    return str(first) if first.kind == last.kind else f"{last} just before"
 
 
 def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:

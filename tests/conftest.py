@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+# Listings are as wide and as long as the terminal: the same one for every test and its commands.
+os.environ.update(COLUMNS="160", LINES="50")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,10 +12,11 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.cli.cells import csv_cell, printable, raw_csv
+from slotwise.cli.csv_tables import csv_text
 from slotwise.cli.job_records import write_records
 from slotwise.cli.main import app
 from slotwise.cli.plain_tables import csv_rows, plain_table
-from slotwise.cli.tables import csv_text, new_table, table_text
+from slotwise.cli.tables import Column, ListingRow, listing_text
 from slotwise.model.formats import dump_json
 from typer.testing import CliRunner
 
@@ -57,9 +58,8 @@ def test_what_is_shown_can_be_seen(text: str) -> None:
 @pytest.mark.parametrize("unseen", UNSEEN)
 def test_tables_show_unseen_characters(unseen: str) -> None:
     escaped = unseen.encode("unicode_escape").decode()
-    table = new_table("A")
-    table.add_row(f"x{unseen}y")
-    for text in (table_text(table), plain_table(["A"], [[f"x{unseen}y"]], "<")):
+    listing = listing_text([Column("A")], [ListingRow((f"x{unseen}y",))])
+    for text in (listing, plain_table(["A"], [[f"x{unseen}y"]], "<")):
         assert unseen[0] not in text
         assert escaped in text
 

@@ -374,7 +374,7 @@ def test_sigterm_leaves_no_part_of_a_file(tmp_path: Path) -> None:
         "import os, sys, time, signal\n"
         "from pathlib import Path\n"
         "import slotwise.cli.generate as g\n"
-        "def slow(instance, output):\n"
+        "def slow(instance, output, notation=None):\n"
         "    from slotwise.cli.atomic import whole_file\n"
         "    with whole_file(output) as file:\n"
         "        file.write(b'half')\n"

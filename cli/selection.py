@@ -1,0 +1,140 @@
+"""Which jobs of an answer are shown, in which order, and which of them in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from ..model.errors import InputError, Problem, nearest
+from ..model.time_text import clock_text
+from .completion import pending_jobs
+from .tables import Column, ListingRow, listing_text, page_of, paragraph
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+
+Order: TypeAlias = Literal["priority", "start", "gain", "slots", "job"]
+Only: TypeAlias = Literal["now", "later", "unproved", "unplaced"]
+
+JobNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job",
+        help="Only this pending job; may be repeated.",
+        autocompletion=pending_jobs,
+        show_default=False,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(min=0, help="Only the first N; 0 for all. Default of the text: one page."),
+]
+Sort = Annotated[Order, typer.Option(help="Order of the jobs; the largest gain and slots first.")]
+PlanSort = Annotated[
+    Literal["priority", "start", "slots", "job"],
+    typer.Option("--sort", help="Order of the jobs; the largest slots first."),
+]
+OnlyState = Annotated[
+    Only | None,
+    typer.Option(help="Only jobs that start now, later, are not proved, or have no place."),
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Allocations whole, and jobs that start now one by one.")
+]
+
+#: So many jobs that start now are rows; more are one line.
+_MOST_NOW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A job that may be shown. start: seconds, None for unknown or never. gain: seconds saved."""
+
+    job: str
+    row: ListingRow
+    slots: int
+    start: int | None = None
+    gain: int = 0
+    allocation: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the options say; names: of the jobs, () for all."""
+
+    names: tuple[str, ...] = ()
+    top: int | None = None
+    sort: Order = "priority"
+    only: Only | None = None
+    wide: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out or moved."""
+        return not (self.names or self.top or self.only) and self.sort == "priority"
+
+    def check(self, instance: Instance) -> None:
+        """InputError for names that no pending job has."""
+        known = {job.id for job in instance.pending}
+        problems = [
+            Problem(f"there is no pending job '{name}'{nearest(name, known)}")
+            for name in self.names
+            if name not in known
+        ]
+        if problems:
+            raise InputError(problems)
+
+    def choose(self, jobs: Sequence[Shown]) -> list[Shown]:
+        """The jobs that were asked for, in the order that was asked for."""
+        chosen = [item for item in jobs if not self.names or item.job in self.names]
+        if self.only == "later":
+            chosen = [item for item in chosen if item.row.state in ("later", "unproved")]
+        elif self.only is not None:
+            chosen = [item for item in chosen if item.row.state == self.only]
+        if self.sort == "job":
+            chosen.sort(key=lambda item: item.job)
+        elif self.sort == "start":
+            chosen.sort(key=lambda item: float("inf") if item.start is None else item.start)
+        elif self.sort != "priority":
+            chosen.sort(key=lambda item: -getattr(item, self.sort))
+        return chosen[: self.top or None]
+
+    def text(self, instance: Instance, columns: Sequence[Column], jobs: Sequence[Shown]) -> str:
+        """The chosen jobs as a listing of one page; many that start now are one line."""
+        chosen = self.choose(jobs)
+        now = [item for item in chosen if item.row.state == "now"]
+        if len(now) > _MOST_NOW and self.only is None and not (self.names or self.wide):
+            rows = [item for item in chosen if item.row.state != "now"]
+        else:
+            now, rows = [], chosen
+        listed = [item.row for item in rows]
+        shown = listed[: page_of(columns, listed)] if self.top is None else listed
+        text = _now_line(now) + "\n" if now else ""
+        if shown or not now:
+            text += listing_text(columns, shown)
+        return text + _rest_line(instance, rows[len(shown) :])
+
+
+def _now_line(now: Sequence[Shown]) -> str:
+    names = [item.job for item in now]
+    shown = names if len(names) <= 8 else [*names[:4], "…", *names[-2:]]
+    hosts = {host for item in now for host in item.allocation}
+    slots = sum(sum(item.allocation.values()) for item in now)
+    where = f"{slots} slots on {len(hosts)} host{'s' * (len(hosts) != 1)}"
+    text = f"{len(now)} jobs start now: {' '.join(shown)}; {where} (--wide lists them)"
+    return paragraph(text, "    ")
+
+
+def _rest_line(instance: Instance, rest: Sequence[Shown]) -> str:
+    if not rest:
+        return ""
+    jobs = "1 more job is" if len(rest) == 1 else f"{len(rest)} more jobs are"
+    starts = [item.start for item in rest if item.start is not None]
+    span = ""
+    if starts:
+        first, last = (clock_text(instance, time) for time in (min(starts), max(starts)))
+        span = f", starting {first}" if first == last else f", starting {first} to {last}"
+    return paragraph(f"{jobs} not shown{span} (--top 0 shows all, --job NAME one).")

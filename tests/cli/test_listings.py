@@ -1,0 +1,278 @@
+"""Listings: tables and cards, short allocations, exact gains, one page, chosen jobs, colours."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from hypothesis import given
+from hypothesis import strategies as st
+from slotwise.cli.main import app, main
+from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
+from slotwise.model.formats import loads
+from slotwise.model.generate import generate
+from slotwise.model.time_text import duration_text, smallest_difference
+from typer.testing import CliRunner
+
+COLUMNS = (
+    *(Column("JOB"), Column("START NOW"), Column("SLOTS")),
+    *(Column("WHY NOT", line=1, label=""), Column("WHERE", line=1, label="on")),
+)
+SLOTWISE = Path(sys.executable).with_name("slotwise")
+WORDS = st.text("abcxyz019*", min_size=1, max_size=30)
+
+
+@pytest.fixture
+def width(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    def set_to(columns: int, lines: int = 50) -> None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", str(lines))
+
+    return set_to
+
+
+def printed(*arguments: str, text: str | None = None) -> str:
+    done = CliRunner().invoke(app, list(arguments), input=text)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def longest(text: str) -> int:
+    return max(map(len, text.splitlines()))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 109])
+@pytest.mark.parametrize("example", ["kth-sp2-queue-10", "qat-time-based", "joint-wins"])
+def test_nothing_is_wider_than_a_narrow_terminal(width, columns: int, example: str) -> None:  # type: ignore[no-untyped-def]
+    width(columns)
+    jobs = [job.id for job in sw.load(sw.example(example)).pending]
+    for command in (
+        ("compare", "--example", example, "--effort", "1"),
+        ("solve", "--example", example, "--method", "time-based"),
+        ("explain", "--example", example, jobs[-1]),
+        ("ask", "--example", example, "-n 2 -W 1:00", "--slots", "1,2,4"),
+    ):
+        text = printed(*command)
+        assert longest(text) <= columns, text
+        if command[0] in ("compare", "solve"):
+            assert all(re.search(rf"^ ?{job}\b", text, re.MULTILINE) for job in jobs)
+
+
+@given(
+    rows=st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS, WORDS), min_size=1, max_size=5),
+    columns=st.integers(40, 200),
+)
+def test_every_cell_is_there_whole_in_tables_and_cards(
+    rows: list[tuple[str, ...]], columns: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        text = listing_text(COLUMNS, [ListingRow(row) for row in rows])
+    assert longest(text) <= columns
+    # A cell too wide for its column goes on below; its letters stay in order.
+    for row in rows:
+        for cell in row:
+            letters = iter(re.sub(r"\s", "", text))
+            assert all(letter in letters for letter in cell)
+
+
+def test_headers_break_between_words_only(width) -> None:  # type: ignore[no-untyped-def]
+    width(110)
+    long = "word " * 60
+    text = listing_text(COLUMNS, [ListingRow(("j", "s", "1", long, long))])
+    head = text.partition("─")[0].split()
+    assert sorted(head) == sorted(["JOB", "START", "NOW", "SLOTS", "WHY", "NOT", "WHERE"])
+
+
+def test_long_allocations_are_short_and_whole_when_asked() -> None:
+    allocation = {f"n{number:03}": 2 for number in range(32)}
+    assert hosts_text(allocation) == "64 slots on 32 hosts: 2*n000 … 2*n031"
+    assert hosts_text(allocation, wide=True).count("*") == 32
+    few = {"a": 1, "b": 2, "c": 3, "d": 4}
+    assert hosts_text(few) == "1*a 2*b 3*c 4*d"
+
+
+@given(start=st.integers(0, 10**7), gain=st.integers(0, 10**7))
+def test_rounding_never_hides_a_difference(start: int, gain: int) -> None:
+    beside = smallest_difference((start, start + gain))
+    assert beside == gain
+    shown = duration_text(start, beside), duration_text(start + gain, beside)
+    # What the text of the gain keeps of it (its two largest units) is seen in the times too.
+    assert (shown[0] == shown[1]) == (gain == 0)
+
+
+def test_a_gain_of_minutes_is_seen_beside_days() -> None:
+    assert duration_text(144900) == "1d 16h"
+    assert duration_text(144900, 900) == "1d 16h 15m"
+    assert duration_text(144000, 900) == "1d 16h"
+    assert duration_text(-61) == "-1m 1s"
+    assert smallest_difference((None, 5, 5, 20, 7)) == 2
+    assert smallest_difference((None, 5)) == 0
+
+
+def test_many_jobs_that_start_now_are_one_line(width) -> None:  # type: ignore[no-untyped-def]
+    width(160)
+    text = printed("solve", "--example", "cluster-1000", "--method", "time-based")
+    plan = sw.plan(sw.load(sw.example("cluster-1000")), "time-based")
+    now = [item for item in plan if item.start == plan.now]
+    assert f"{len(now)} jobs start now: " in text
+    later = {item.job for item in plan} - {item.job for item in now}
+    assert all(re.search(rf"^ {job} ", text, re.MULTILINE) for job in later)
+    assert not re.search(rf"^ {now[0].job} ", text, re.MULTILINE)
+    whole = printed("solve", "--example", "cluster-1000", "--method", "time-based", "--wide",
+                    "--top", "0")  # fmt: skip
+    assert all(re.search(rf"^ {item.job} ", whole, re.MULTILINE) for item in plan)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 40), (160, 40), (200, 60)])
+def test_a_queue_of_a_hundred_jobs_is_one_page(width, columns: int, lines: int) -> None:  # type: ignore[no-untyped-def]
+    width(columns, lines)
+    command = ("solve", "--example", "ctc-sp2-queue-100", "--method", "time-based")
+    text = printed(*command)
+    assert len(text.splitlines()) <= lines
+    left = re.search(r"(\d+) more jobs are not shown, starting", text)
+    assert left is not None
+    every = printed(*command, "--top", "0")
+    assert "not shown" not in every
+    shown = [job.id for job in sw.load(sw.example("ctc-sp2-queue-100")).pending]
+    seen = [job for job in shown if re.search(rf"^ ?{job} ", text, re.MULTILINE)]
+    assert len(seen) + int(left[1]) == 100
+    assert all(re.search(rf"^ ?{job} ", every, re.MULTILINE) for job in shown)
+
+
+def test_chosen_jobs_in_every_format() -> None:
+    common = ("solve", "--example", "kth-sp2-queue-10", "--method", "time-based")
+    plan = sw.plan(sw.load(sw.example("kth-sp2-queue-10")), "time-based")
+    by_start = sorted(plan, key=lambda item: item.start or 0)
+
+    def jobs(*options: str) -> list[str]:
+        record = json.loads(printed(*common, "--format", "json", *options))
+        rows = printed(*common, "--format", "csv", *options).splitlines()[1:]
+        found = [item["job"] for item in record["reservations"]]
+        assert [row.split(",")[0] for row in rows] == found
+        return found
+
+    assert jobs() == [item.job for item in plan]
+    assert jobs("--job", "168", "--job", "151") == ["151", "168"]
+    assert jobs("--sort", "start") == [item.job for item in by_start]
+    assert jobs("--sort", "start", "--top", "3") == [item.job for item in by_start[:3]]
+    assert jobs("--sort", "slots", "--top", "1") == ["162"]
+    assert jobs("--only", "now") == []
+    assert jobs("--only", "later") == jobs()
+
+
+def test_comparisons_sort_by_gain() -> None:
+    common = ("compare", "--example", "kth-sp2-queue-10", "--effort", "3", "--format", "json")
+    rows = json.loads(printed(*common, "--sort", "gain"))["jobs"]
+    gains = [row["gain"] for row in rows]
+    assert gains == sorted(gains, reverse=True)
+    assert gains[0] > gains[-1]
+    assert [row["job"] for row in json.loads(printed(*common))["jobs"]][:2] == ["151", "153"]
+
+
+def test_a_job_that_is_not_there_is_refused() -> None:
+    done = CliRunner().invoke(app, ["solve", "--example", "headline", "--job", "job6"])
+    assert isinstance(done.exception, sw.InputError)
+    assert "there is no pending job 'job6' (did you mean 'job5'?)" in str(done.exception)
+
+
+def test_the_number_it_has_is_the_number_now() -> None:
+    """Not the one just before its start: r1 leaves one slot, r2 one more, then p1 has three."""
+    text = (
+        "format: slotwise/1\nhosts: [{name: h, slots: 4}]\n"
+        "running: [{id: r1, slots: 1, run_limit: 1h, allocation: 1*h, start: 0},"
+        " {id: r2, slots: 1, run_limit: 2h, allocation: 1*h, start: 0},"
+        " {id: r3, slots: 2, run_limit: 3h, allocation: 2*h, start: 0}]\n"
+        "pending: [{id: p1, slots: 4, run_limit: 1h}]\n"
+    )
+    plan = sw.plan(loads(text), "time-based")
+    assert plan["p1"].start == 10800
+    assert plan["p1"].waits_for == "needs 4 free slots, has 0; waits for the end of r3"
+
+
+def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    rows = [ListingRow(("j", "s"), state) for state in ("now", "later", "unproved", "unplaced")]
+    shown = (Column("JOB", marked=True), Column("START"))
+    coloured = listing_text(shown, rows)
+    assert all(f"\x1b[{code}m" in coloured for code in (32, 36, 33, 31))
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = listing_text(shown, rows)
+    assert not any(f"\x1b[{code}m" in plain for code in (32, 36, 33, 31))
+
+
+def test_a_generated_cluster_at_eighty_columns(width) -> None:  # type: ignore[no-untyped-def]
+    width(80)
+    instance = generate(hosts=60, running=150, pending=30, load=0.97, seed=5)
+    named = replace(instance.pending[0], id="a-job-with-a-very-long-name-" + "x" * 70)
+    instance = replace(instance, pending=(named, *instance.pending[1:]))
+    text = printed("solve", "-", "--method", "time-based", "--top", "0", "--wide",
+                   text=sw.dump(instance))  # fmt: skip
+    assert longest(text) <= 80
+    assert "a-job-with-a-very-long-name-" in text
+
+
+def test_a_fault_of_our_own_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("p1")
+
+    monkeypatch.setattr("slotwise.cli.compare.read_instance", broken)
+    for arguments, traceback in ((["compare", "x"], False), (["--debug", "compare", "x"], True)):
+        monkeypatch.setattr("sys.argv", ["slotwise", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 70
+        told = capsys.readouterr().err
+        assert ("Traceback" in told) is traceback
+        assert told.splitlines()[-1].startswith("slotwise: a fault of slotwise itself: KeyError")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("slotwise compare --example joint-w", ["joint-wins"]),
+        ("slotwise compare --example joint-wins --job la", ["large"]),
+        ("slotwise explain FILE s", ["small"]),
+        ("slotwise explain nowhere.yaml s", []),
+    ],
+)
+def test_completion_of_examples_and_jobs(words: str, found: list[str]) -> None:
+    words = words.replace("FILE", str(sw.example("joint-wins")))
+    completing = {
+        "_SLOTWISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    done = subprocess.run(
+        [SLOTWISE], env=os.environ | completing, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == found
+    assert done.stderr == ""
+
+
+def test_standard_input_for_every_log_and_instance() -> None:
+    text = sw.example("headline").read_text(encoding="utf-8")
+    assert "<stdin>" in printed("simulate", "-", text=text)
+    swf = "; MaxProcs: 4\n1 0 0 60 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n"
+    assert "<stdin>" in printed("replay", "-", text=swf)
+    assert json.loads(printed("import", "swf", "-", "--at", "10", "--format", "json", text=swf))
+    assert json.loads(printed("generate", "--hosts", "1", "--format", "json"))
+    assert json.loads(printed("check", "-", "--format", "json", text=text))[0]["ok"] is True
+    assert "headline" in {item["name"] for item in json.loads(printed("examples", "--format=json"))}
+    for command in (["replay", "-"], ["import", "swf", "-"]):
+        done = CliRunner().invoke(app, command, input="a b c\n")
+        assert isinstance(done.exception, sw.InputError)
+        assert str(done.exception).startswith("<stdin>:1: ")
+    done = CliRunner().invoke(app, ["import", "acct", "-", "-"], input="")
+    assert "- is given twice" in str(done.exception)
