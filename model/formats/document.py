@@ -82,6 +82,7 @@ class HostEntry(Section):
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None
     status: f.Status = "ok"
+    node_of: f.Name = ""
 
 
 class UnitEntry(Section):
@@ -254,6 +255,7 @@ class ParamsEntry(Section):
     parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
     strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
     lenient: f.YesNo = False
+    dialect: f.Dialect = "10.1"
     unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
@@ -298,6 +300,8 @@ class JobEntry(Section):
     exclusive: f.YesNo = False
     resizable: f.YesNo = False
     from_host: f.Name = ""
+    gpu: f.Line = ""
+    extsched: f.Line = ""
 
 
 class RunningEntry(JobEntry):
@@ -332,6 +336,7 @@ class Document(Section):
     origin: f.Stamp | None = None
     now: f.Instant = 0
     config: f.Text | ConfigEntry | None = None
+    dialect: f.Dialect | None = None
     params: ParamsEntry = ParamsEntry()
     resources: list[ResourceEntry] = []
     hosts: Annotated[list[HostEntry], Field(min_length=1)]
