@@ -358,6 +358,9 @@ class Resolver:
         """Type and model of the host a job was submitted from; None where that is not known."""
         if job.from_host and not self._homes:
             hosts = self.instance.cluster.hosts
+            for host in hosts:  # a machine is like its first node
+                if host.node_of:
+                    self._homes.setdefault(host.node_of, (host.type, host.model))
             self._homes.update({host.name: (host.type, host.model) for host in hosts})
         return self._homes.get(job.from_host, (None, None))
 

@@ -61,7 +61,8 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         ),
         limits=tuple(_limit(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=tuple(
-            ReservationUsage(name, method) for name, method in document.reservation_usage.items()
+            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+            for name, method in document.reservation_usage.items()
         ),
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_share_usage(document, clock, findings),

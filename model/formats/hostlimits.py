@@ -64,6 +64,7 @@ class LimitScale:
         self._cluster = cluster
         self._queues = {queue.name: queue for queue in queues}
         self._factor = {host.name: host.cpu_factor for host in cluster.hosts}
+        self._machine = {host.node_of: host.cpu_factor for host in cluster.hosts if host.node_of}
         self._models: dict[str, set[float]] = {}
         for host in cluster.hosts:
             self._models.setdefault(host.model, set()).add(host.cpu_factor)
@@ -118,6 +119,8 @@ class LimitScale:
         """The CPU factor of a host or model."""
         if name in self._factor:
             return self._factor[name]
+        if name in self._machine:
+            return self._machine[name]
         factors = self._models.get(name, set())
         if len(factors) == 1:
             return next(iter(factors))
@@ -128,4 +131,5 @@ class LimitScale:
 
     def _names(self) -> Iterator[str]:
         yield from self._factor
+        yield from self._machine
         yield from self._models

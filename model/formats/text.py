@@ -126,6 +126,8 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
         return _positive_shares(shares)
     if isinstance(value, Mapping):
         return _positive_shares(list(value.items()))
+    if isinstance(value, (list, tuple)) and [type(item) for item in value] == [str, int]:
+        value = [value]  # [default, 1] alone
     if isinstance(value, (list, tuple)) and all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value
     ):
