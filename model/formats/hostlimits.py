@@ -21,6 +21,7 @@ from .units import LimitOnHost, format_duration
 
 Limited = TypeVar("Limited", Job, Queue, Application)
 
+_LSF_NAMES = {"run_limit": "RUNLIMIT", "run_time": "RUNTIME", "cpu_limit": "CPULIMIT"}
 _LIMITS = ("run_limit", "run_limit_max", "run_time", "cpu_limit")
 
 
@@ -30,7 +31,10 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
 
     def settled(place: Location, item: Limited, hosts: Iterable[str]) -> Limited:
         found, wrong = scale.settled(item, hosts)
-        findings.extend(Finding((*place, name), message) for name, message in wrong)
+        job = isinstance(item, Job)
+        findings.extend(
+            Finding((*place, name if job else _LSF_NAMES[name]), message) for name, message in wrong
+        )
         return found
 
     def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
