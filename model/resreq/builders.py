@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..errors import nearest
 from .errors import ResreqError
 from .options import LSF_7, Options
@@ -212,7 +213,8 @@ class Builder:
 
     def _number(self, resource: str, token: Token) -> float:
         number, suffix = self._split(token)
-        if suffix:
+        megabytes = self._unit(resource, suffix)
+        if suffix and not megabytes:
             self.fail(
                 token,
                 f"'{token}' is no amount: numbers carry no unit here",
@@ -222,7 +224,15 @@ class Builder:
             )
         if number < 0:
             self.fail(token, f"{resource} cannot be reserved below 0", "0 or more")
+        if megabytes:
+            return number * megabytes
         return number * UNITS[self._options.unit] if resource in SCALED else number
+
+    def _unit(self, resource: str, suffix: str) -> float:
+        """MB of a unit behind an amount (``mem=5GB``, not in LSF 7), 0 where none may stand."""
+        unit = suffix.upper() if len(suffix) > 1 else f"{suffix.upper()}B"
+        sized = resource in BUILTIN_AMOUNTS and self._options.dialect != LSF_7
+        return UNITS.get(unit, 0) if suffix and sized else 0
 
     def _duration(self, token: Token) -> int:
         number, suffix = self._split(token)
