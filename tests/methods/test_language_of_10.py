@@ -463,3 +463,28 @@ def test_ask_takes_the_language_of_10() -> None:
     assert found["line"]["allocation"] == {"A": 3, "B": 3}
     with pytest.raises(sw.InputError, match="did you mean 'block'"):
         sw.ask(problem, "bsub -n 6 -W 5 -R 'span[blok=3]'")
+
+
+@pytest.mark.behaviour("REQ-22", "MEM-01")
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ("mem=80/job", {"A": 80.0}),
+        ("mem=80/host", {"A": 80.0, "B": 80.0}),
+        ("mem=40/task", {"A": 80.0, "B": 40.0}),
+    ],
+)
+def test_a_waiting_job_gathers_memory_as_it_will_use_it(
+    usage: str, expected: dict[str, float]
+) -> None:
+    problem = instance(
+        host("A", 3, 100),
+        host("B", 2, 100),
+        queues=(Queue("q", resource_reserve=50),),
+        running=(running("r", {"A": 1, "B": 1}, minutes=10),),
+        pending=(job("p", 4, f"rusage[{usage}]", minutes=5),),
+    )
+    found = simulate(problem, reservation="greedy", keep_log=True)
+    (held,) = (item for item in found.log[0]["reservations"] if item["job"] == "p")
+    assert held["reserved"] == {"A": 2, "B": 1}
+    assert held["memory"] == expected
