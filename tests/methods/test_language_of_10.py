@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 import slotwise as sw
+from enumerated_instances import newer_instance
 from judging import Case, faults, racks
 from judging import job as asked
 from judging import problem as judged
@@ -488,3 +490,16 @@ def test_a_waiting_job_gathers_memory_as_it_will_use_it(
     (held,) = (item for item in found.log[0]["reservations"] if item["job"] == "p")
     assert held["reserved"] == {"A": 2, "B": 1}
     assert held["memory"] == expected
+
+
+@pytest.mark.behaviour("REQ-21", "TBR-02", "LOP-05")
+@pytest.mark.parametrize("block", range(4))
+def test_the_loop_does_what_the_plan_says(block: int) -> None:
+    """On random instances; where it does not, the plan has named why."""
+    for seed in range(5_000 + 10 * block, 5_010 + 10 * block):
+        problem = newer_instance(Random(seed))
+        planned = plan(problem, "time-based")
+        found = simulate(problem, reservation="time-based", cycle=0, top=9)
+        starts = {item.job: item.start for item in planned}
+        same = all(found[item.id].start == starts.get(item.id) for item in problem.pending)
+        assert same or any("not considered" in note for note in planned.notes), seed
