@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..model.job import RunningJob
     from ..solver.loop.snapshot import Snapshot
     from .view_options import ViewOptions
+
+Number = TypeVar("Number", int, float)
 
 COLUMNS = (
     *("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME"),
@@ -65,7 +67,7 @@ def _row(
     instance: Instance, job: Job, status: str, item: RunningJob | None
 ) -> tuple[str | None, ...]:
     """An instance has no job names."""
-    hosts = None if item is None else ":".join(allocation_text(item.allocation).split())
+    hosts = None if item is None else ":".join(_places(instance, item.allocation))
     time = _stamp(instance, job.submit)
     return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
 
@@ -104,20 +106,32 @@ def _flat(value: object) -> object:
 
 def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
     yield from _head(instance, item.job, _status(item))
-    yield f"{_stamp(instance, item.start)}: Started on <{'> <'.join(_places(item.allocation))}>;"
+    places = "> <".join(_places(instance, item.allocation))
+    yield f"{_stamp(instance, item.start)}: Started on <{places}>;"
 
 
-def _places(allocation: Mapping[str, int]) -> list[str]:
-    return allocation_text(allocation).split()
+def _places(instance: Instance, allocation: Mapping[str, int]) -> list[str]:
+    return allocation_text(_by_machine(instance, allocation)).split()
+
+
+def _by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, Number]:
+    """Amounts by host as LSF shows them: nodes count for the machine that they are in."""
+    machine = {host.name: host.node_of for host in instance.cluster.hosts if host.node_of}
+    found: dict[str, Number] = {}
+    for host, amount in amounts.items():
+        name = machine.get(host, host)
+        found[name] = found[name] + amount if name in found else amount
+    return found
 
 
 def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
     """The job, what it asks for, and its run limit or its queue's."""
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
+    extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
     group = f", User Group <{job.group}>" if job.group else ""
     yield (
         f"Job <{job.id}>, User <{job.user}>{group}, Project <{job.project}>, Status <{status}>, "
-        f"Queue <{job.queue}>{priority}"
+        f"Queue <{job.queue}>{priority}{extsched}"
     )
     home = f" from host <{job.from_host}>" if job.from_host else ""
     asks = []
@@ -126,6 +140,8 @@ def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
         asks.append(f", {count} Processors Requested")
     if job.res_req:
         asks.append(f", Requested Resources <{requested(instance, job)}>")
+    if job.gpu:
+        asks.append(f", Requested GPU <{job.gpu}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
     yield f"{_stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
@@ -138,6 +154,8 @@ def _head(instance: Instance, job: Job, status: str) -> Iterator[str]:
 def _pending_text(
     instance: Instance, job: Job, waiting: PendingJob, alloc: AllocationFormatter
 ) -> str:
+    if job.extsched.startswith("RMS["):
+        alloc = FORMATTERS["rms"]
     lines = [*_head(instance, job, "PEND"), *_reserved(instance, waiting)]
     if waiting.estimate is not None:
         says = (
@@ -158,16 +176,18 @@ def _pending_text(
 def _reserved(instance: Instance, waiting: PendingJob) -> Iterator[str]:
     """Reserved slots since they are held, and reserved memory."""
     since = _stamp(instance, instance.now if waiting.since is None else waiting.since)
-    slots = sum(waiting.slots.values())
+    held = _by_machine(instance, waiting.slots)
+    slots = sum(held.values())
     if slots == 1:
-        yield f"{since}: Reserved <1> job slot on host <{next(iter(waiting.slots))}>;"
+        yield f"{since}: Reserved <1> job slot on host <{next(iter(held))}>;"
     elif slots:
-        where = allocation_text(waiting.slots)
+        where = allocation_text(held)
         yield f"{since}: Reserved <{slots}> job slots on host(s) <{where}>;"
     if waiting.memory:
-        where = " ".join(f"{amount:g}M*{host}" for host, amount in waiting.memory.items())
-        hosts = "host" if len(waiting.memory) == 1 else "host(s)"
-        total = sum(waiting.memory.values())
+        memory = _by_machine(instance, waiting.memory)
+        where = " ".join(f"{amount:g}M*{host}" for host, amount in memory.items())
+        hosts = "host" if len(memory) == 1 else "host(s)"
+        total = sum(memory.values())
         yield f"{since}: Reserved <{total:g}> megabyte memory on {hosts} <{where}>;"
 
 

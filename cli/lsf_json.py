@@ -172,7 +172,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "NREQ_SLOT": str(job.slots),
         "MIN_REQ_PROC": str(job.slots),
         "MAX_REQ_PROC": str(job.most_slots),
-        "COMBINED_RESREQ": _requirement(job),
+        "COMBINED_RESREQ": _requirement(instance, job),
         "SUBMIT_TIME": stamp(instance, job.submit),
         "START_TIME": "",
         "FINISH_TIME": "",
@@ -189,13 +189,14 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
     }
 
 
-def _requirement(job: Job) -> str:
+def _requirement(instance: Instance, job: Job) -> str:
     """The -R strings, several as the one that they make together."""
     if len(job.res_req) < 2:
         return "".join(job.res_req)
-    from ..model.resreq import combine, print_requirement
+    from ..model.resreq import Options, combine, print_requirement
 
-    return print_requirement(combine(job.res_req).requirement)
+    options = Options(dialect=instance.params.dialect)
+    return print_requirement(combine(job.res_req, options).requirement)
 
 
 def _minutes(seconds: int) -> str:

@@ -15,7 +15,7 @@ from .options import read_source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.resreq import Simple
+    from ..model.resreq import Options, Simple
 
 
 Format = Literal["text", "json"]
@@ -49,6 +49,9 @@ def resreq(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Accept balance together with usablecuslots in cu.")
     ] = False,
+    dialect: Annotated[
+        str, typer.Option(help="The language of LSF 7 or 10.1; else the instance's, or 10.1.")
+    ] = "",
     against: Annotated[
         Path | None, typer.Option(help="Instance file: which of its hosts match, in which order.")
     ] = None,
@@ -74,7 +77,8 @@ def resreq(
         raise InputError("--from names a host of an instance: give --against too")
     instance = None if against is None else read_source(against)
     try:
-        answer = _answer(text, instance, strict, lenient, submitted_from)
+        options = _options(instance, strict, lenient, dialect)
+        answer = _answer(text, instance, options, submitted_from)
     except ResreqError as error:
         if output == "text":
             typer.echo(f"slotwise: {printable(str(error))}", err=True)
@@ -96,23 +100,31 @@ def _check_select(text: str, output: Format) -> int:
     return 0 if valid else 255
 
 
-def _answer(
-    text: str, instance: Instance | None, strict: bool, lenient: bool, submitted_from: str | None
-) -> ResreqAnswer:
-    from ..model.resreq import (
-        Compound,
-        Options,
-        Vocabulary,
-        parse_with_notes,
-        print_requirement,
-        requirement_options,
-    )
+def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: str) -> Options:
+    """How the requirement is read: as the instance says, and the options."""
+    from ..model.errors import InputError
+    from ..model.resreq import Options, Vocabulary, requirement_options
+    from ..model.resreq.options import DIALECTS
 
-    options = Options(strict, lenient)
+    if dialect and dialect not in DIALECTS:
+        raise InputError(f"--dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
+    own = Options()
     if instance is not None:
         known = Vocabulary.of_cluster(instance.cluster)
         own = requirement_options(instance.params, known)
-        options = replace(own, strict=strict or own.strict, lenient=lenient or own.lenient)
+    return replace(
+        own,
+        strict=strict or own.strict,
+        lenient=lenient or own.lenient,
+        dialect=dialect or own.dialect,
+    )
+
+
+def _answer(
+    text: str, instance: Instance | None, options: Options, submitted_from: str | None
+) -> ResreqAnswer:
+    from ..model.resreq import Compound, parse_with_notes, print_requirement
+
     parsed = parse_with_notes(text, options)
     requirement = parsed.requirement
     compound = isinstance(requirement, Compound)

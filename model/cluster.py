@@ -39,6 +39,7 @@ class Host:
     strings: static string resources (os_version, …). booleans: Boolean resources.
     exclusive: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
     load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.
+    node_of: the machine that jobs see where this is one of its nodes, "" for a host of its own.
     user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always.
     """
 
@@ -58,6 +59,7 @@ class Host:
     thresholds: Thresholds = Thresholds()
     status: str = "ok"
     mxj_defined: bool = True
+    node_of: str = ""
 
     @property
     def takes_jobs(self) -> bool:

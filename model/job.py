@@ -32,6 +32,7 @@ class Job:
     begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
+    gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
     """
 
     id: str
@@ -56,6 +57,8 @@ class Job:
     exclusive: bool = False
     resizable: bool = False
     from_host: str = ""
+    gpu: str = ""
+    extsched: str = ""
 
     @property
     def most_slots(self) -> int:

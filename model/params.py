@@ -11,6 +11,7 @@ class Params:
 
     mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
+    dialect: the version of LSF whose requirement language is spoken, "7" or "10.1".
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
@@ -25,6 +26,7 @@ class Params:
     parallel_sched_by_slot: bool = False
     strict_resreq: bool = False
     lenient: bool = False
+    dialect: str = "10.1"
     unit_for_limits: str = "MB"
     default_queue: str = "default"
     cpu_time_factor: float = 0.7

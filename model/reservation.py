@@ -48,10 +48,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """One resource of a rusage section over the life of a job: phases in order, never rising."""
+    """One resource of a rusage section over the life of a job: phases in order, never rising.
+
+    per: ``host``, ``task`` or ``job``, what the amount is for; "" where the cluster decides
+    (RSV-08).
+    """
 
     resource: str
     phases: tuple[Phase, ...]
+    per: str = ""
 
     def at(self, elapsed: float) -> float:
         """Exact amount held `elapsed` seconds after the start."""
@@ -76,11 +81,13 @@ def reservation(
     amounts: tuple[float, ...],
     durations: tuple[int, ...] = (),
     decays: tuple[float, ...] = (),
+    per: str = "",
 ) -> Reservation:
     """Build a reservation from the lists of a rusage section.
 
     amounts: v1 … vn; durations: t1 … tm in seconds, m = n or n - 1 (0 or 1 for one amount);
-    decays: 0 or 1 for each, missing ones 0, other values 0, extra ones ignored.
+    decays: 0 or 1 for each, missing ones 0, other values 0, extra ones ignored. per: as in
+    :class:`Reservation`.
     Raises ValueError when the counts do not fit or an amount rises (RSV-09).
     """
     if len(durations) not in (len(amounts), len(amounts) - 1):
@@ -102,4 +109,4 @@ def reservation(
         phases.append(Phase(amount, start, end, decay, floor))
         if end is not None:
             start = end
-    return Reservation(resource, tuple(phases))
+    return Reservation(resource, tuple(phases), per)

@@ -22,7 +22,8 @@ from ..model.resreq import (
     select_mask,
 )
 from ..model.resreq.evaluate import named
-from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term
+from ..model.resreq.options import LSF_7
+from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand
@@ -160,6 +161,10 @@ class Resolver:
         names = {name for simple in self._simples(job) for name in named(simple.select, self.hosts)}
         return frozenset(names) & BY_LOAD
 
+    def binds_cores(self, job: Job) -> bool:
+        """Whether a job has an affinity section, which no plan heeds."""
+        return any(simple.affinity for simple in self._simples(job))
+
     def reserves(self, job: Job) -> frozenset[str]:
         """Resources that a job reserves under some alternative of its rusage."""
         return frozenset(
@@ -169,11 +174,8 @@ class Resolver:
             for item in held
         )
 
-    def _simples(self, job: Job) -> list[Simple]:
-        requirement = self.requirement(job)
-        if isinstance(requirement, Simple):
-            return [requirement]
-        return [term.requirement for term in requirement.terms]
+    def _simples(self, job: Job) -> tuple[Simple, ...]:
+        return simples(self.requirement(job))
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Resolver:
         """The same with other columns for selections and orders: what hosts have at a moment."""
@@ -186,7 +188,7 @@ class Resolver:
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
-        key = (job.res_req, job.queue, job.application, job.slots, job.most_slots)
+        key = (job.res_req, job.queue, job.application, job.slots, job.most_slots, job.extsched)
         if key not in self._requirements:
             self._requirements[key] = effective_requirement(self.instance, job).requirement
         return self._requirements[key]
@@ -262,6 +264,7 @@ class Resolver:
             most=most,
             candidates=order,
             ptile=self._ptile(simple.span),
+            block=(simple.span.block or 1) if simple.span is not None else 1,
             one_host=simple.span is not None and simple.span.hosts == 1,
             same=tuple(same_classes(simple.same, self.hosts)) if simple.same else (),
             unit=unit,
@@ -298,9 +301,19 @@ class Resolver:
         if span is None or (span.ptile is None and not span.ptile_max and not span.ptile_by):
             return None
         by_name = dict(span.ptile_by)
+        hosts = self.instance.cluster.hosts
+        since_10 = self.instance.params.dialect != LSF_7
+        if (
+            span.ptile_max
+            and since_10
+            and not by_name
+            and not any(host.mxj_defined for host in hosts)
+        ):
+            return None  # LSF 10.1 ignores '!' where no MXJ is defined, for LSF 7 it is 1
         values = []
-        for host in self.instance.cluster.hosts:
-            default = (host.slots if host.mxj_defined else 1) if span.ptile_max else span.ptile
+        for host in hosts:
+            own = host.slots if host.mxj_defined or since_10 else 1
+            default = own if span.ptile_max else span.ptile
             values.append(by_name.get(host.type, by_name.get(host.model, default or 1)))
         return np.array(values, dtype=np.int64)
 
@@ -345,6 +358,9 @@ class Resolver:
         """Type and model of the host a job was submitted from; None where that is not known."""
         if job.from_host and not self._homes:
             hosts = self.instance.cluster.hosts
+            for host in hosts:  # a machine is like its first node
+                if host.node_of:
+                    self._homes.setdefault(host.node_of, (host.type, host.model))
             self._homes.update({host.name: (host.type, host.model) for host in hosts})
         return self._homes.get(job.from_host, (None, None))
 
@@ -352,16 +368,16 @@ class Resolver:
 
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
-        cu = requirement.cu if isinstance(requirement, Simple) else None
+        units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
         if job.exclusive and queue.exclusive == "N":
             return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
-        if cu is not None:
+        for cu in units:
             if not self.instance.cluster.units_of(cu.type):
                 known = ", ".join(self.instance.cluster.unit_types) or "none"
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
-        if job.resizable and (cu is not None or isinstance(requirement, Compound)):
+        if job.resizable and (units or isinstance(requirement, Compound)):
             return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
         if queue.slots is not None:
             least, _, most = queue.slots

@@ -141,6 +141,8 @@ def _host_shortage(
         found = _tile_shortage(term, room, also)
         if found is not None:
             return found
+    if term.block > 1 and (found := _block_shortage(term, room, also)) is not None:
+        return found
     total = int(np.minimum(room.caps, UNBOUND).sum())
     if total < term.slots:
         open_slots = int(free[term.candidates].sum()) if lacking else total
@@ -167,6 +169,20 @@ def _tile_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
         return Reason(f"{text}, has ", have)
     lone = rest and int((caps >= rest).sum()) == blocks
     return Reason(f"{text}, has no other for the {rest}") if lone else None
+
+
+def _block_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
+    """Too few blocks of span[block], or no room for the smaller one."""
+    blocks, rest = divmod(term.slots, term.block)
+    caps = np.minimum(room.caps[term.candidates], term.slots)
+    have = int((caps // term.block).sum())
+    text = f"needs {counted(blocks, 'block')} of {counted(term.block, 'free slot', also)}"
+    if rest:
+        text += f" and one of {rest}"
+    if have < blocks:
+        return Reason(f"{text}, has ", have)
+    lone = rest and have == blocks and not (caps % term.block >= rest).any()
+    return Reason(f"{text}, has no place for the {rest}") if lone else None
 
 
 def _binding_beside_slots(

@@ -29,6 +29,7 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     shape.slot_count,
     shape.span_one_host,
     shape.span_ptile,
+    shape.span_block,
     shape.same,
     shape.cu_membership,
     shape.cu_maxcus,

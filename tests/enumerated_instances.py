@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
@@ -43,6 +44,41 @@ RUSAGE = [
     "mem=60,lic=1",
     "gpu=1,licA=1||licB=1",
 ]
+
+
+#: What 10.1 adds; the first lists are kept as they are, so that each seed keeps its instance.
+SPAN_10 = [*SPAN, "block=2", "block=2", "block=2", "block=3"]
+CU_10 = [*CU, "pref=bestfit", "pref=bestfit:maxcus=2", "pref=bestfit:usablecuslots=2"]
+CU_IN_TERMS = ["", "maxcus=1", "maxcus=2", "usablecuslots=2", "pref=bestfit", "pref=minavail"]
+RUSAGE_10 = [
+    *RUSAGE,
+    "mem=50/host",
+    "mem=50/task",
+    "mem=100/job",
+    "mem=(100 50)/task:duration=(2 3)",
+    "mem=60/task,lic=1/host",
+    "lic=1/task",
+    "lic=1/job",
+    "gpu=1/job",
+    "gpu=1/task",
+    "mem=200/job||mem=50/task",
+    "licA=1/host||licB=1/task",
+]
+
+
+def newer_instance(random: Random) -> Instance:
+    """As :func:`instance`, in the language of 10.1: every pending job asks for something new."""
+    plain = instance(random)
+    pending = tuple(
+        replace(job, res_req=(_newer(random, job),), exclusive=False) for job in plain.pending
+    )
+    return replace(plain, pending=pending)
+
+
+def _newer(random: Random, job: Job) -> str:
+    if random.random() < 0.4 and job.slots > 1 and job.max_slots is None:
+        return _compound(random, job.slots, newer=True)
+    return _simple(random, newer=True) or "span[block=2]"
 
 
 def instance(random: Random) -> Instance:
@@ -162,8 +198,10 @@ def _job(random: Random, cluster: Cluster, number: int) -> Job:
     )
 
 
-def _simple(random: Random, *, within: bool = False) -> str:
+def _simple(random: Random, *, within: bool = False, newer: bool = False) -> str:
     parts = []
+    if newer and random.random() < 0.7:
+        return _newest(random, within)
     if random.random() < 0.3:
         parts.append(f"select[{random.choice(SELECT)}]")
     if random.random() < 0.4:
@@ -178,10 +216,20 @@ def _simple(random: Random, *, within: bool = False) -> str:
     return " ".join(parts)
 
 
-def _compound(random: Random, slots: int) -> str:
+def _newest(random: Random, within: bool) -> str:
+    """Sections of 10.1, each as likely as not."""
+    usages = [text for text in RUSAGE_10 if not within or ("||" not in text and "(" not in text)]
+    choices = {"rusage": usages, "span": SPAN_10, "cu": CU_IN_TERMS if within else CU_10}
+    parts = [
+        f"{name}[{random.choice(of)}]" for name, of in choices.items() if random.random() < 0.5
+    ]
+    return " ".join(parts)
+
+
+def _compound(random: Random, slots: int, *, newer: bool = False) -> str:
     first = random.randint(1, slots - 1)
     counts = [first, slots - first]
     if counts[1] > 1 and random.random() < 0.3:
         counts[1:] = [1, counts[1] - 1]
-    terms = [_simple(random, within=True) or "select[ncpus>0]" for _ in counts]
+    terms = [_simple(random, within=True, newer=newer) or "select[ncpus>0]" for _ in counts]
     return " + ".join(f"{n}*{{{term}}}" for n, term in zip(counts, terms, strict=True))

@@ -34,10 +34,14 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Usage:
-    """Amounts of a resource over the life of a job: (amount, until), None for its end."""
+    """Amounts of a resource over the life of a job: (amount, until), None for its end.
+
+    per: ``host``, ``task`` or ``job``, "" where the cluster says it.
+    """
 
     resource: str
     steps: tuple[tuple[float, int | None], ...]
+    per: str = ""
 
     def at(self, elapsed: int) -> float:
         """The amount held so many seconds after the start."""
@@ -51,6 +55,7 @@ class Asked:
     count: int | None = None
     select: tuple[str, ...] = ()
     ptile: str = ""
+    block: int = 1
     one_host: bool = False
     same: tuple[str, ...] = ()
     cu: Mapping[str, str] | None = None
@@ -74,6 +79,7 @@ def _asked(text: str, count: int | None) -> Asked:
         count,
         tuple(parts["select"].split("&&")) if "select" in parts else (),
         span.removeprefix("ptile=") if span.startswith("ptile") else "",
+        int(span.removeprefix("block=")) if span.startswith("block") else 1,
         span == "hosts=1",
         tuple(parts["same"].split(":")) if "same" in parts else (),
         keys,
@@ -88,6 +94,7 @@ def _usages(text: str) -> tuple[Usage, ...]:
     for item in text.split(","):
         name, _, rest = item.partition("=")
         amounts, *options = rest.split(":")
+        amounts, _, per = amounts.partition("/")
         numbers = [float(n) for n in amounts.strip("()").split()]
         minutes: list[int] = []
         for option in options:
@@ -96,7 +103,7 @@ def _usages(text: str) -> tuple[Usage, ...]:
             minutes = [int(n) for n in value.strip("()").split()]
         ends: list[int | None] = [sum(minutes[: i + 1]) * MINUTE for i in range(len(minutes))]
         ends += [None] * (len(numbers) - len(ends))
-        found.append(Usage(name.strip(), tuple(zip(numbers, ends, strict=True))))
+        found.append(Usage(name.strip(), tuple(zip(numbers, ends, strict=True)), per))
     return tuple(found)
 
 
@@ -259,13 +266,16 @@ class Enumerator:
             for usage in item
         }
         for usage in terms_of(self.instance.queue(job.queue).res_req)[0].alternatives[0]:
-            once = len(self.asked(job)) > 1 and self._method(usage.resource) == "PER_JOB"
+            once = len(self.asked(job)) > 1 and self._method(usage) == "PER_JOB"
             if usage.resource in names or (once and (position or usage.resource in everywhere)):
                 continue
             own.append(usage)
         return own
 
-    def _method(self, resource: str) -> str:
+    def _method(self, usage: Usage) -> str:
+        if usage.per:
+            return {"task": "PER_SLOT", "host": "PER_HOST", "job": "PER_JOB"}[usage.per]
+        resource = usage.resource
         for item in self.instance.reservation_usage:
             if item.resource == resource:
                 return item.method
@@ -280,7 +290,7 @@ class Enumerator:
         self, usage: Usage, term: Sequence[tuple[str, int]], elapsed: int
     ) -> Iterator[tuple[str, str, float]]:
         """(resource, host, amount), or ("shared", location, amount)."""
-        method = self._method(usage.resource)
+        method = self._method(usage)
         if not self._is_shared(usage.resource):
             for place, (host, slots) in enumerate(term):
                 times = {"PER_SLOT": slots, "PER_HOST": 1, "PER_JOB": place == 0}[method]
@@ -317,7 +327,7 @@ class Enumerator:
             times = {"PER_SLOT": sum(there), "PER_HOST": len(there), "PER_JOB": bool(there)}
             for usage in self._usages(form.job, asked, position, form.alternative):
                 if usage.resource == resource:
-                    total += times[self._method(resource)] * usage.steps[0][0]
+                    total += times[self._method(usage)] * usage.steps[0][0]
         return total
 
     # --- all forms ------------------------------------------------------------
@@ -409,13 +419,15 @@ class Enumerator:
                 return False
             if sum(n < tile[name] for name, n in held.items()) > 1:
                 return False
+        if sum(n % asked.block > 0 for n in held.values()) > 1:
+            return False
         for resource in asked.same:
             assert resource == "type"
             if len({self.hosts[name].type for name in held}) > 1:
                 return False
-        return asked.cu is None or self._in_units(asked.cu, held, tile)
+        return asked.cu is None or self._in_units(asked.cu, held, tile, asked.block)
 
-    def _in_units(self, cu: Mapping[str, str], held: Slots, tile: Slots) -> bool:
+    def _in_units(self, cu: Mapping[str, str], held: Slots, tile: Slots, block: int) -> bool:
         units: dict[str, list[str]] = {}
         for name in held:
             owners = [unit.name for unit in self.instance.cluster.units if name in unit.hosts]
@@ -430,7 +442,8 @@ class Enumerator:
             return False
         if "balance" in cu:
             by_hosts = any(1 < tile[name] < NEVER for name in held)
-            parts = [len(units[unit]) if by_hosts else slots[unit] for unit in units]
+            blocks = {u: sum(-(-held[name] // block) for name in units[u]) for u in units}
+            parts = [len(units[unit]) if by_hosts else blocks[unit] for unit in units]
             return max(parts) - min(parts) <= 1
         return True
 

@@ -170,6 +170,8 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         hosts=tuple(draw(st.lists(host, max_size=2))),
         exclusive=draw(st.booleans()),
         from_host=draw(st.sampled_from(["", *names])),
+        gpu=draw(st.sampled_from(["", "num=1"])),
+        extsched=draw(st.sampled_from(["", "RMS[RMS_MCONT]"])),
     )
 
 
@@ -210,6 +212,7 @@ def instances(draw: Any) -> Instance:
             default_queue="main",
             hist_hours=draw(AMOUNT),
             lenient=draw(st.booleans()),
+            dialect=draw(st.sampled_from(["7", "10.1"])),
             modules=draw(st.none() | st.just(("schmod_default", "schmod_limit"))),
         ),
         now=now,

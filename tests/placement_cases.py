@@ -38,6 +38,7 @@ def case(
     groups: tuple[GroupCap, ...] = (),
     same: tuple[Sequence[int], ...] = (),
     one_host: bool = False,
+    block: int = 1,
     first: Sequence[bool] | None = None,
     **cu: Any,
 ) -> Case:
@@ -50,6 +51,7 @@ def case(
         most=slots if most is None else most,
         candidates=ints(range(count) if order is None else order),
         ptile=None if ptile is None else ints(ptile),
+        block=block,
         one_host=one_host,
         same=tuple(ints(labels) for labels in same),
         unit=None if units is None else unit_demand(units, **cu),
@@ -74,11 +76,13 @@ def tiny_cases(draw: st.DrawFn, grouped: bool = False, hosts: int = 6) -> Case:
 
     caps = row(st.sampled_from([2, 3, 1, 4, 4, 3, 2, 0]))
     options: dict[str, Any] = {"order": draw(st.permutations(range(count)))}
-    span = draw(st.sampled_from(["none", "ptile", "none", "ptile", "mixed", "host"]))
+    span = draw(st.sampled_from(["none", "ptile", "none", "ptile", "mixed", "host", "block"]))
     if span == "ptile":
         options["ptile"] = draw(st.integers(1, 4))
     elif span == "mixed":
         options["ptile"] = row(st.integers(1, 4))
+    elif span == "block":
+        options["block"] = draw(st.integers(2, 3))
     options["one_host"] = span == "host"
     if draw(st.integers(0, 3)) == 3:
         arrays = draw(st.integers(1, 2))

@@ -6,10 +6,12 @@ bound above the optimum, never a place that breaks a rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
 from enumerated_instances import instance as draw
+from enumerated_instances import newer_instance
 from enumerated_plans import Table
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -94,8 +96,8 @@ def table_of(instance: Instance) -> Table | None:
     return table if table.size() <= MOST else None
 
 
-def all_right(seed: int) -> None:
-    table = table_of(draw(Random(seed)))
+def all_right(seed: int, drawn: Callable[[Random], Instance] = draw) -> None:
+    table = table_of(drawn(Random(seed)))
     if table is None:
         return
     time_based_is_right(table)
@@ -112,6 +114,20 @@ def all_right(seed: int) -> None:
 def test_every_method_agrees_with_the_enumerator(block: int) -> None:
     for seed in range(block * 10, block * 10 + 10):
         all_right(seed)
+
+
+@pytest.mark.behaviour("REQ-21", "REQ-22", "PLC-15", "PLC-16")
+@pytest.mark.parametrize("block", range(6))
+def test_every_method_agrees_with_the_enumerator_in_the_language_of_10(block: int) -> None:
+    for seed in range(block * 10, block * 10 + 10):
+        all_right(seed, newer_instance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_every_method_agrees_with_the_enumerator_on_many_of_10(block: int) -> None:
+    for seed in range(1_000 + block * 100, 1_100 + block * 100):
+        all_right(seed, newer_instance)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import pytest
 from judging import Case, faults, host, job, problem, racks
 from slotwise.model.cluster import Cluster, HostGroup, ResourceDefinition
 from slotwise.model.job import HostRequest
+from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 
 CASES = [
@@ -51,7 +52,11 @@ CASES = [
     ),
     Case(
         "ptile '!'",
-        problem(job("j", 5, "span[ptile='!']"), hosts=(host("A"), host("B", 4, mxj_defined=False))),
+        problem(
+            job("j", 5, "span[ptile='!']"),
+            hosts=(host("A"), host("B", 4, mxj_defined=False)),
+            params=Params(dialect="7"),
+        ),
         {"j": (0, {"A": 4, "B": 1})},
         {"j": (0, {"A": 3, "B": 2})},
         ("span: job j: span[ptile] allows 1 slots on host B, it holds 2",),

@@ -13,7 +13,8 @@ from ..characters import strange_character
 from ..errors import InputError, Problem, nearest
 from ..input_limits import check_length
 from .names import host_requests, tokens
-from .units import MINUTE, Clock, parse_duration, parse_stamp
+from .text import positive_duration
+from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options that take a value and have no say in where and when a job starts.
 _QUIET_VALUES = frozenset(
@@ -53,6 +54,10 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     conditions (-w) and job arrays are refused.
     """
     fields, problems = read_bsub(line, clock)
+    for name, option in (("run_limit", "-W"), ("cpu_limit", "-c")):
+        if isinstance(limit := fields.get(name), LimitOnHost):
+            message = f"a limit on {limit.host} needs the CPU factors of a cluster"
+            problems.append(Problem(f"{option}: {message}: write it without '/{limit.host}'"))
     if problems:
         raise InputError(problems)
     return fields
@@ -143,12 +148,7 @@ def _requirement(submission: _Submission, text: str) -> None:
 
 def _limit(name: str) -> Callable[[_Submission, str], None]:
     def read(submission: _Submission, text: str) -> None:
-        if "/" in text:
-            raise ValueError(f"limits are not scaled by host here: write {text.split('/')[0]!r}")
-        seconds = parse_duration(text, MINUTE)
-        if seconds <= 0:
-            raise ValueError(f"must be more than 0, not {text!r}")
-        _once(submission, name, seconds)
+        _once(submission, name, positive_duration(text, MINUTE))
 
     return read
 
@@ -158,6 +158,15 @@ def _text(name: str) -> Callable[[_Submission, str], None]:
         if not text.strip() or len(text.split()) > 1:
             raise ValueError(f"must be one name, not {text!r}")
         _once(submission, name, text.strip())
+
+    return read
+
+
+def _line(name: str) -> Callable[[_Submission, str], None]:
+    def read(submission: _Submission, text: str) -> None:
+        if not text.strip():
+            raise ValueError("needs a value")
+        _once(submission, name, " ".join(text.split()))
 
     return read
 
@@ -197,6 +206,9 @@ _VALUES: dict[str, Callable[[_Submission, str], None]] = {
     "-G": _text("group"),
     "-P": _text("project"),
     "-app": _text("application"),
+    "-gpu": _line("gpu"),
+    "-ext": _line("extsched"),
+    "-extsched": _line("extsched"),
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }

@@ -14,6 +14,7 @@ from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
 from . import document as d
 from .finding import Finding, Location
+from .hostlimits import in_wall_clock
 from .hosts import HostBuilder
 from .jobs import JobBuilder
 from .rules import check
@@ -38,6 +39,10 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
     queues = tuple(_queue(entry) for entry in document.queues) or Instance(cluster).queues
     applications = tuple(_application(entry) for entry in document.applications)
     params = _params(document.params, queues)
+    if document.dialect is not None:
+        if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
+            findings.append(Finding(("dialect",), f"params say {params.dialect}: keep one of them"))
+        params = replace(params, dialect=document.dialect)
     jobs = JobBuilder(queues, applications, params, clock, findings)
     instance = Instance(
         cluster=cluster,
@@ -56,7 +61,8 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         ),
         limits=tuple(_limit(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=tuple(
-            ReservationUsage(name, method) for name, method in document.reservation_usage.items()
+            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+            for name, method in document.reservation_usage.items()
         ),
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_share_usage(document, clock, findings),
@@ -67,7 +73,7 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
         name=document.name,
         description=document.description,
     )
-    instance = jobs.counted(instance)
+    instance = jobs.counted(in_wall_clock(instance, findings))
     findings += [hosts.in_document(finding) for finding in check(instance)]
     return instance, [_in_line(document, finding) for finding in findings]
 

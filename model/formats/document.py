@@ -82,12 +82,17 @@ class HostEntry(Section):
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None
     status: f.Status = "ok"
+    node_of: f.Name = ""
 
 
 class UnitEntry(Section):
     """A compute unit: hosts and host groups (finest type), or units of a finer type."""
 
-    lsf_names: ClassVar[dict[str, str]] = {"MEMBER": "members", "TYPE": "type"}
+    lsf_names: ClassVar[dict[str, str]] = {
+        "NAME": "name",
+        "MEMBER": "members",
+        "TYPE": "type",
+    }
     name: f.NewName
     type: f.Name
     members: f.Names
@@ -116,7 +121,7 @@ class SharedEntry(Section):
 class QueueEntry(Section):
     """A queue (lsb.queues)."""
 
-    lsf_names: ClassVar[dict[str, str]] = {"QUEUE_NAME": "name"}
+    lsf_names: ClassVar[dict[str, str]] = {"QUEUE_NAME": "name", "TASKLIMIT": "PROCLIMIT"}
     name: f.NewName
     priority: f.Whole = Field(1, alias="PRIORITY")
     hosts: f.QueueHosts | None = Field(None, alias="HOSTS")
@@ -159,6 +164,7 @@ class QueueEntry(Section):
 class ApplicationEntry(Section):
     """An application profile (lsb.applications)."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"NAME": "name", "TASKLIMIT": "PROCLIMIT"}
     name: f.NewName
     res_req: f.Text = Field("", alias="RES_REQ")
     run_limit: f.Minutes | None = Field(None, alias="RUNLIMIT")
@@ -197,6 +203,7 @@ class PartitionEntry(Section):
 class LimitEntry(Section):
     """A Limit section (lsb.resources)."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"NAME": "name"}
     name: f.NewName
     slots: f.Amount | None = Field(None, alias="SLOTS")
     slots_per_processor: f.Amount | None = Field(None, alias="SLOTS_PER_PROCESSOR")
@@ -246,6 +253,7 @@ class PoolUsageEntry(Section):
 class ParamsEntry(Section):
     """lsb.params and lsf.conf."""
 
+    lsf_names: ClassVar[dict[str, str]] = {"RESOURCE_RESERVE_PER_TASK": "RESOURCE_RESERVE_PER_SLOT"}
     mbd_sleep_time: f.Count = Field(60, alias="MBD_SLEEP_TIME")
     time_reserve_numjobs: f.CountOrNone = Field(0, alias="LSB_TIME_RESERVE_NUMJOBS")
     reserve_per_slot: f.YesNo = Field(False, alias="RESOURCE_RESERVE_PER_SLOT")
@@ -254,6 +262,7 @@ class ParamsEntry(Section):
     parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
     strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
     lenient: f.YesNo = False
+    dialect: f.Dialect = "10.1"
     unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
@@ -298,6 +307,8 @@ class JobEntry(Section):
     exclusive: f.YesNo = False
     resizable: f.YesNo = False
     from_host: f.Name = ""
+    gpu: f.Line = ""
+    extsched: f.Line = ""
 
 
 class RunningEntry(JobEntry):
@@ -332,6 +343,7 @@ class Document(Section):
     origin: f.Stamp | None = None
     now: f.Instant = 0
     config: f.Text | ConfigEntry | None = None
+    dialect: f.Dialect | None = None
     params: ParamsEntry = ParamsEntry()
     resources: list[ResourceEntry] = []
     hosts: Annotated[list[HostEntry], Field(min_length=1)]
@@ -344,13 +356,25 @@ class Document(Section):
     queues: list[QueueEntry] = []
     applications: list[ApplicationEntry] = []
     limits: list[LimitEntry] = []
-    reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT"]] = {}
+    reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
     advance_reservations: list[ReservationEntry] = []
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tables(cls, data: Any) -> Any:
+        """A HostGroup section copied row by row, as the mapping of names to members."""
+        rows = data.get("host_groups") if isinstance(data, dict) else None
+        if not isinstance(rows, list) or not all(
+            isinstance(row, dict) and row.keys() == {"GROUP_NAME", "GROUP_MEMBER"} for row in rows
+        ):
+            return data
+        groups = {str(row["GROUP_NAME"]): row["GROUP_MEMBER"] for row in rows}
+        return data if len(groups) < len(rows) else {**data, "host_groups": groups}
 
 
 def schema() -> dict[str, Any]:

@@ -108,10 +108,15 @@ def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
 
 
 def _machines(cluster: Cluster) -> Plain:
+    machines = {host.node_of for host in cluster.hosts}
     return {
         "resources": [_resource(item) for item in cluster.resources],
         "hosts": _hosts(cluster.hosts),
-        "host_groups": {group.name: _words(group.members) for group in cluster.groups},
+        "host_groups": {
+            group.name: _words(group.members)
+            for group in cluster.groups
+            if group.name not in machines
+        },
         "compute_units": [_unit(cluster, unit) for unit in cluster.units],
         "shared_resources": [_shared(cluster, item) for item in cluster.shared],
     }
@@ -182,6 +187,7 @@ def _host(host: Host) -> Plain:
             "DISPATCH_WINDOW": _some(host.windows),
             "thresholds": _thresholds(host.thresholds),
             "status": _unless(host.status, "ok"),
+            "node_of": _some(host.node_of),
         }
     )
 
@@ -458,6 +464,8 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "exclusive": job.exclusive or None,
             "resizable": job.resizable or None,
             "from_host": _some(job.from_host),
+            "gpu": _some(job.gpu),
+            "extsched": _some(job.extsched),
         }
     )
 

@@ -13,6 +13,7 @@ from ..cluster import HOST_STATUSES, Thresholds
 from ..errors import nearest
 from ..input_limits import check_length
 from ..job import HostRequest
+from ..resreq.options import DIALECTS
 from . import names, text, units
 
 MOST = 2**31 - 1
@@ -156,6 +157,13 @@ def _all_of(value: object) -> Any:
     return text.scope(value, each=False)
 
 
+def _dialect(value: object) -> str:
+    text = str(value) if isinstance(value, (int, float, str)) else ""
+    if text.removesuffix(".0") in DIALECTS:
+        return text.removesuffix(".0")
+    raise ValueError(f"must be {' or '.join(DIALECTS)}, the version of LSF, not {value!r}")
+
+
 def _windows(value: object) -> str:
     from ..windows import parse_windows
 
@@ -176,6 +184,9 @@ HostNames: TypeAlias = Annotated[
 Names: TypeAlias = Annotated[tuple[str, ...], PlainValidator(names.names), WithJsonSchema(_WORDS)]
 Status: TypeAlias = Annotated[
     str, PlainValidator(_host_status), WithJsonSchema({"enum": list(HOST_STATUSES)})
+]
+Dialect: TypeAlias = Annotated[
+    str, PlainValidator(_dialect), WithJsonSchema({"enum": [*DIALECTS, 7, 10.1]})
 ]
 #: A text of one line.
 Line: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_TEXT)]

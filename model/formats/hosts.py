@@ -38,6 +38,7 @@ class HostBuilder:
         self._hosts: dict[str, Host] = {}
         self._entry: dict[str, int] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
+        self._machines: dict[str, list[str]] = {}
         self._units: dict[str, tuple[str, ...]] = {}
 
     def cluster(self) -> Cluster:
@@ -45,12 +46,16 @@ class HostBuilder:
         document = self._document
         for index, entry in enumerate(document.hosts):
             self._add_hosts(index, entry)
+        self._check_machines()
         for name in document.host_groups:
             self._group(name, ())
         types, default = document.params.compute_unit_types or ((), None)
         return Cluster(
             hosts=tuple(self._hosts.values()),
-            groups=tuple(HostGroup(name, self._groups[name]) for name in document.host_groups),
+            groups=(
+                *(HostGroup(name, self._groups[name]) for name in document.host_groups),
+                *(HostGroup(name, tuple(nodes)) for name, nodes in self._machines.items()),
+            ),
             unit_types=types,
             default_unit_type=default,
             units=self._compute_units(types),
@@ -154,6 +159,8 @@ class HostBuilder:
             else:
                 self._entry[name] = index
                 self._hosts[name] = replace(template, name=name)
+                if entry.node_of:
+                    self._machines.setdefault(entry.node_of, []).append(name)
 
     def _host(self, index: int, entry: d.HostEntry) -> Host:
         slots, defined = entry.slots, entry.mxj_defined
@@ -190,7 +197,16 @@ class HostBuilder:
             thresholds=entry.thresholds or Thresholds(),
             status=entry.status,
             mxj_defined=defined,
+            node_of=entry.node_of,
         )
+
+    def _check_machines(self) -> None:
+        """A machine of nodes has a name of its own."""
+        for name, nodes in self._machines.items():
+            if name in self._hosts or name in self._document.host_groups:
+                what = "host" if name in self._hosts else "host group"
+                place: Location = ("hosts", self._entry[nodes[0]], "node_of")
+                self._problem(place, f"{name} is a {what} already: give the machine another name")
 
     def _expand(self, place: Location, word: str, path: tuple[str, ...]) -> Sequence[str]:
         if word == "all":
@@ -212,10 +228,15 @@ class HostBuilder:
         return [host for name in known for host in self._named(place, name, path)]
 
     def _is_known(self, name: str) -> bool:
-        return name in self._hosts or name in self._document.host_groups or name in self._units
+        return (
+            name in self._hosts
+            or name in self._document.host_groups
+            or name in self._units
+            or name in self._machines
+        )
 
     def _unknown(self, place: Location, name: str) -> None:
-        known = [*self._hosts, *self._document.host_groups, *self._units]
+        known = [*self._hosts, *self._document.host_groups, *self._units, *self._machines]
         message = f"unknown host or host group {name!r}{nearest(name, known)}"
         self._problem(place, message, undefined=True)
 
@@ -224,7 +245,7 @@ class HostBuilder:
             return (name,)
         if name in self._document.host_groups:
             return self._group(name, path)
-        return self._units[name]
+        return self._units[name] if name in self._units else self._machines[name]
 
     def _group(self, name: str, path: tuple[str, ...]) -> tuple[str, ...]:
         """The hosts of a group, groups inside it expanded."""

@@ -46,7 +46,9 @@ class _References:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
-        self._machines = {host.name for host in cluster.hosts}
+        self._machines = {
+            name for host in cluster.hosts for name in (host.name, host.node_of) if name
+        }
         self._hosts = {"all", OTHERS, *host_names(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
 

@@ -130,6 +130,8 @@ class JobBuilder:
             exclusive=entry.exclusive,
             resizable=entry.resizable,
             from_host=entry.from_host,
+            gpu=entry.gpu,
+            extsched=entry.extsched,
         )
         return replace(job, **submitted) if submitted else job
 

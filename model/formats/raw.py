@@ -20,6 +20,9 @@ from .finding import Finding, Location, problems
 from .positions import compose, duplicates
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
+_COPIED = re.compile(
+    r"^( *(?:- +)?[A-Z][A-Z_/]*: +)(\[[^\[\]\n\"']*\](?: *\[[^\[\]\n\"']*\])+|-) *(?=$| #)", re.M
+)
 _NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
 
 
@@ -86,6 +89,14 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
     except (ValueError, TypeError, OverflowError, LookupError, AttributeError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
+
+
+def as_copied(text: str) -> str:
+    """The text with values in quotes that LSF's files have and YAML cannot read.
+
+    ``USER_SHARES: [a, 3] [b, 4]`` and ``USERS: -``, under a key in capitals; lines stay lines.
+    """
+    return _COPIED.sub(r'\1"\2"', text)
 
 
 def _broken(message: str, source: str, line: int | None) -> InputError:

@@ -94,7 +94,13 @@ def loads_with_warnings(
         _decoded(text.encode("utf-8", "surrogatepass"), source)
     json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
-        data = raw.parse(text, source, json_text=json_text)
+        try:
+            data = raw.parse(text, source, json_text=json_text)
+        except InputError:
+            copied = text if json_text else raw.as_copied(text)
+            if copied == text:
+                raise
+            data, text = raw.parse(copied, source, json_text=False), copied
         return _interpret(data, source, lambda places: lines(compose(text), places))
 
 

@@ -17,7 +17,7 @@ from ..resreq import (
     parse_with_notes,
     requirement_options,
 )
-from ..resreq.syntax import Cu
+from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
 from .known import unknown_unit_type
 
@@ -75,7 +75,8 @@ class _RequirementReader:
         queue = self._queues.get(job.queue)
         if queue is None or (job.application and job.application not in self._profiles):
             return []
-        key = (job.res_req, job.queue, job.application, job.slots, job.max_slots, job.resizable)
+        asked = (job.res_req, job.extsched, job.slots, job.max_slots, job.resizable)
+        key = (*asked, job.queue, job.application)
         if key not in self._accepted:
             self._accepted[key] = list(self._refusals(job, queue))
         return [replace(found, place=(*place, "res_req")) for found in self._accepted[key]]
@@ -94,17 +95,19 @@ class _RequirementReader:
             if total != job.most_slots:
                 asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
                 yield Finding((), f"{asked}: they must agree")
-        yield from self._units(merged.requirement, job, queue)
+        yield from dict.fromkeys(self._units(merged.requirement, job, queue))
 
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
         """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
         compound = isinstance(requirement, Compound)
-        cu = None if isinstance(requirement, Compound) else requirement.cu
-        if job.resizable and (compound or cu is not None):
+        units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
+        if job.resizable and (compound or units):
             asked = "compound requirement" if compound else "cu[]"
             yield Finding((), f"a resizable job (-ar) takes no {asked}")
-        if cu is None:
-            return
+        for cu in units:
+            yield from self._unit_type(cu, queue)
+
+    def _unit_type(self, cu: Cu, queue: Queue) -> Iterator[Finding]:
         types = self._instance.cluster.unit_types
         wanted = cu.type or self._instance.cluster.default_unit_type
         if wanted is None:

@@ -14,6 +14,7 @@ from ..resreq import slots_without_n
 from ..share_rules import share_problems
 from .bsub import read_bsub
 from .finding import Finding
+from .hostlimits import LimitScale
 from .jobrules import check_jobs
 from .requirements import check_requirements
 from .units import Clock
@@ -33,6 +34,9 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user", from_hos
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
+    scale = LimitScale(instance.cluster, instance.queues)
+    job, unscaled = scale.settled(job, scale.hosts_of(job))
+    wrong += [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
     if "slots" not in fields:
         with suppress(InputError, KeyError):  # what is wrong is said below
             job = replace(job, slots=slots_without_n(instance, job))
@@ -63,8 +67,21 @@ def _sentence(finding: Finding) -> str:
     return f"{option}: {finding.message}" if option else finding.message
 
 
-_OPTIONS = {"queue": "-q", "slots": "-n", "run_limit": "-W", "hosts": "-m", "res_req": "-R"}
-_OPTIONS |= {"group": "-G", "application": "-app", "exclusive": "-x", "from_host": "--from"}
+_OPTIONS = {
+    "queue": "-q",
+    "slots": "-n",
+    "run_limit": "-W",
+    "cpu_limit": "-c",
+    "hosts": "-m",
+    "res_req": "-R",
+}
+_OPTIONS |= {
+    "extsched": "-ext",
+    "group": "-G",
+    "application": "-app",
+    "exclusive": "-x",
+    "from_host": "--from",
+}
 
 
 def _next_id(instance: Instance) -> str:

@@ -13,7 +13,7 @@ from ..cluster import Thresholds
 from ..input_limits import check_length
 from ..limits import Scope
 from .names import expand_range, tokens
-from .units import MINUTE, parse_duration, parse_size
+from .units import MINUTE, LimitOnHost, parse_duration, parse_size
 
 _SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
 _BOUND = re.compile(r"\[\s*([^\s=\[\]]+)\s*=\s*([^\s,\[\]]+)\s*(?:,\s*([^\s,\[\]]+)\s*)?\]")
@@ -55,11 +55,16 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
 
 
 def positive_duration(value: object, unit: int = 1) -> int:
-    """A duration above zero, in seconds."""
-    seconds = parse_duration(value, unit)
+    """A duration above zero, in seconds; ``8:00/hostA`` is a :class:`LimitOnHost`."""
+    duration, slash, host = value.partition("/") if isinstance(value, str) else (value, "", "")
+    seconds = parse_duration(duration, unit)
     if seconds <= 0:
         raise ValueError(f"must be more than 0, not {value!r}")
-    return seconds
+    if slash and not host.strip():
+        raise ValueError(
+            f"needs a host or model behind the slash, such as 8:00/hostA, not {value!r}"
+        )
+    return LimitOnHost(seconds, host.strip()) if slash else seconds
 
 
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:
@@ -121,6 +126,8 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
         return _positive_shares(shares)
     if isinstance(value, Mapping):
         return _positive_shares(list(value.items()))
+    if isinstance(value, (list, tuple)) and [type(item) for item in value] == [str, int]:
+        value = [value]  # [default, 1] alone
     if isinstance(value, (list, tuple)) and all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value
     ):

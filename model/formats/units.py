@@ -9,6 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Self
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Times beyond this (seconds, over 30,000 years) are taken for a slip of the pen.
@@ -24,6 +25,17 @@ _STAMP = re.compile(r"\d{4}-?\d\d-?\d\d")
 #: Sizes from here on are no plain numbers any more (MB).
 _LARGEST = 1e15
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3}
+
+
+class LimitOnHost(int):
+    """Seconds that count on a host or host model: ``8:00/hostA``."""
+
+    host: str
+
+    def __new__(cls, seconds: int, host: str) -> Self:
+        limit = super().__new__(cls, seconds)
+        limit.host = host
+        return limit
 
 
 def parse_duration(value: object, unit: int = 1) -> int:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..cluster import BUILTIN_AMOUNTS
 from ..errors import nearest
 from .errors import ResreqError
-from .options import Options
+from .options import LSF_7, Options
 from .selection import SelectionBuilder
 from .syntax import Amount, Cu, Expression, OrderKey, Rusage, Span, UsageString
 from .vocabulary import BUILTIN_STATIC, CHANGING, SCALED, UNITS, canonical
@@ -23,7 +24,11 @@ _RESTRICTED = re.compile(
 _QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
 _VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
 _SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
-_PREFERENCES = ("config", "maxavail", "minavail")
+_PREFERENCES = ("config", "maxavail", "minavail", "bestfit")
+_PER = ("host", "task", "job")
+_PER_WAYS = "/host, /task or /job"
+_SPANS = ("hosts", "ptile", "block")
+_CU_IN_TERMS = "type, pref, maxcus or usablecuslots"
 
 
 class Builder:
@@ -50,6 +55,8 @@ class Builder:
         """
         name = canonical(str(token))
         vocabulary = self._options.vocabulary
+        if name == "maxslots":
+            self._needs_newer(token, "maxslots")
         if vocabulary.complete and vocabulary.kind(name) is None:
             raise ResreqError(
                 f"no resource is called '{token}'{nearest(name, (*vocabulary.names(), *words))}",
@@ -59,6 +66,11 @@ class Builder:
                 undefined=True,
             )
         return name
+
+    def _needs_newer(self, token: Token, what: str) -> None:
+        """Refuse what LSF 7 does not know where the cluster speaks its language."""
+        if self._options.dialect == LSF_7:
+            self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or the language of LSF 7")
 
     # --- select -------------------------------------------------------------------------------
 
@@ -127,6 +139,8 @@ class Builder:
             values = [token for token in rest if token.type == "VALUE"]
             word = str(name)
             if word in ("duration", "decay"):
+                if per := _named(rest):
+                    self.fail(per, f"{word} takes no '/{per}'", f"{word}=…")
                 if word in own:
                     self.fail(name, f"{word} stands here a second time", f"one {word}")
                 own.add(word)
@@ -137,9 +151,8 @@ class Builder:
                 else:
                     decays = tuple(self._decay(value) for value in values)
                 continue
-            phased = any(token.type == "LPAR" for token in rest)
             first = first or name
-            amounts.append(self._amount(name, values, phased, seen))
+            amounts.append(self._amount(name, rest, seen))
         if own and not amounts:
             self._notes.append("duration and decay without a resource reserve nothing")
         static = self._options.vocabulary.static_shared
@@ -153,7 +166,9 @@ class Builder:
         self._check_phases(first, usage)
         return usage
 
-    def _amount(self, name: Token, values: Sequence[Token], phased: bool, seen: set[str]) -> Amount:
+    def _amount(self, name: Token, rest: Sequence[Token], seen: set[str]) -> Amount:
+        values = [token for token in rest if token.type == "VALUE"]
+        phased = any(token.type == "LPAR" for token in rest)
         resource = self._known(name, "duration", "decay")
         self._note_misspelling(name)
         if resource in seen:
@@ -164,11 +179,22 @@ class Builder:
         amounts = tuple(self._number(resource, value) for value in values)
         why = self._not_consumed(resource)
         if not why:
-            return Amount(resource, amounts, phased)
+            return Amount(resource, amounts, phased, self._per(_named(rest)))
         if self._options.strict:
             self.fail(name, f"{resource} {why}", "a resource that jobs consume")
         self._notes.append(f"{resource} {why}: rusage of it reserves nothing")
         return Amount(resource, ())
+
+    def _per(self, token: Token | None) -> str:
+        """``host``, ``task`` or ``job`` behind an amount; "" without."""
+        if token is None:
+            return ""
+        self._needs_newer(token, f"'/{token}' behind an amount")
+        if str(token) not in _PER:
+            self.fail(
+                token, f"nothing is reserved per {token}{nearest(str(token), _PER)}", _PER_WAYS
+            )
+        return str(token)
 
     def _not_consumed(self, resource: str) -> str:
         """Why jobs cannot reserve the resource, "" if they can (REQ-08)."""
@@ -187,7 +213,8 @@ class Builder:
 
     def _number(self, resource: str, token: Token) -> float:
         number, suffix = self._split(token)
-        if suffix:
+        megabytes = self._unit(resource, suffix)
+        if suffix and not megabytes:
             self.fail(
                 token,
                 f"'{token}' is no amount: numbers carry no unit here",
@@ -197,7 +224,15 @@ class Builder:
             )
         if number < 0:
             self.fail(token, f"{resource} cannot be reserved below 0", "0 or more")
+        if megabytes:
+            return number * megabytes
         return number * UNITS[self._options.unit] if resource in SCALED else number
+
+    def _unit(self, resource: str, suffix: str) -> float:
+        """MB of a unit behind an amount (``mem=5GB``, not in LSF 7), 0 where none may stand."""
+        unit = suffix.upper() if len(suffix) > 1 else f"{suffix.upper()}B"
+        sized = resource in BUILTIN_AMOUNTS and self._options.dialect != LSF_7
+        return UNITS.get(unit, 0) if suffix and sized else 0
 
     def _duration(self, token: Token) -> int:
         number, suffix = self._split(token)
@@ -242,15 +277,17 @@ class Builder:
     # --- span and cu --------------------------------------------------------------------------
 
     def span(self, tree: Tree[Any]) -> Span | None:
-        """hosts=1, hosts=-1, ptile=n, ptile='!' and ptile for types or models (REQ-18)."""
+        """hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile for types or models (REQ-18)."""
         result: Span | None = None
         seen: dict[str, Token] = {}
         for item in _subtrees(tree):
             name, *rest = item.children
             word = str(name)
-            if word not in ("hosts", "ptile"):
-                hint = nearest(word, ("hosts", "ptile"))
+            if word not in _SPANS:
+                hint = nearest(word, _SPANS)
                 self.fail(name, f"span[] knows no '{word}'{hint}", "hosts=1, hosts=-1 or ptile=…")
+            if word == "block":
+                self._needs_newer(name, "span[block]")
             if word in seen:
                 self.fail(name, f"{word} stands here a second time", f"one {word}")
             if seen:
@@ -261,7 +298,9 @@ class Builder:
             values = [token for token in rest if token.type == "WORD"]
             if not values:
                 self.fail(name, f"{word} needs a value", f"{word}=…")
-            result = self._hosts(values) if word == "hosts" else self._ptile(values)
+            result = {"hosts": self._hosts, "ptile": self._ptile, "block": self._block}[word](
+                values
+            )
         return result
 
     def _hosts(self, values: Sequence[Token]) -> Span:
@@ -280,6 +319,11 @@ class Builder:
         ptile = None if own_limit else self._positive(default, "ptile", " or '!' with its quotes")
         return Span(ptile=ptile, ptile_max=own_limit, ptile_by=tuple(by_name.items()))
 
+    def _block(self, values: Sequence[Token]) -> Span:
+        if len(values) > 1:
+            self.fail(values[1], "block takes one number for all hosts", "block=4")
+        return Span(block=self._positive(values[0], "block"))
+
     def _positive(self, token: Token, what: str, more: str = "") -> int:
         word = str(token)
         if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
@@ -297,7 +341,12 @@ class Builder:
                 self.fail(name, f"{word} stands here a second time", f"one {word}")
             value = next((token for token in rest if token.type == "WORD"), None)
             places[word] = name
+            if self._in_term and word in ("balance", "excl"):
+                self.fail(name, f"cu[{word}] cannot stand in a compound requirement", _CU_IN_TERMS)
             found[word] = self._cu_value(name, value)
+        if "balance" in found and found.get("pref") == "bestfit":
+            place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
+            self.fail(place, "pref=bestfit and balance exclude each other", "one of the two")
         both = {"balance", "usablecuslots"} <= found.keys()
         if both and not self._options.lenient:
             place = max(
@@ -321,11 +370,18 @@ class Builder:
             return _unquote(str(value))
         if word == "pref":
             if str(value) not in _PREFERENCES:
-                self.fail(value, f"pref cannot be {value}", "config, maxavail or minavail")
+                self.fail(value, f"pref cannot be {value}", "config, maxavail, minavail or bestfit")
+            if str(value) == "bestfit":
+                self._needs_newer(value, "pref=bestfit")
             return str(value)
         if word == "usablecuslots" and str(value) == "0":
             return 0
         return self._positive(value, word)
+
+
+def _named(tokens: Sequence[Token]) -> Token | None:
+    """The name behind an amount and its slash."""
+    return next((token for token in tokens if token.type == "NAME"), None)
 
 
 def _unquote(word: str) -> str:

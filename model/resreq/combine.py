@@ -23,8 +23,9 @@ class Merged:
 def combine(strings: Sequence[str], options: Options = ORDINARY) -> Merged:
     """The requirement of the -R options of one level; none at all is an empty requirement.
 
-    Selections are and-ed, order, same and rusage joined; span and cu may stand once. Raises
-    ResreqError for a compound or multi-phase string beside others and a resource reserved twice.
+    Selections are and-ed, order, same and rusage joined; span, cu and affinity may stand once.
+    Raises ResreqError for a compound or multi-phase string beside others and a resource that is
+    reserved twice.
     """
     apart = replace(options, together=False)
     parsed = [(text, parse_with_notes(text, apart)) for text in strings if text.strip()]
@@ -51,8 +52,8 @@ def _alone(requirement: Requirement, text: str) -> Simple:
 
 
 def _added(first: Simple, second: Simple, text: str) -> Simple:
-    for section in ("span", "cu"):
-        if getattr(first, section) is not None and getattr(second, section) is not None:
+    for section in ("span", "cu", "affinity"):
+        if all(getattr(item, section) not in (None, "") for item in (first, second)):
             raise ResreqError(f"{section}[] stands in two -R options; the second is {text}")
     return Simple(
         select=all_selected(first, second),
@@ -61,6 +62,7 @@ def _added(first: Simple, second: Simple, text: str) -> Simple:
         span=first.span or second.span,
         same=all_same(first, second),
         cu=first.cu or second.cu,
+        affinity=first.affinity or second.affinity,
     )
 
 

@@ -8,6 +8,7 @@ from ..instance import Instance
 from ..job import Job
 from ..params import Params
 from .combine import Merged, combine
+from .extsched import laid_out
 from .levels import merge_levels, resolve_counts
 from .options import Options
 from .printer import print_requirement
@@ -44,6 +45,7 @@ def requirement_options(params: Params, vocabulary: Vocabulary) -> Options:
         lenient=params.lenient,
         unit=params.unit_for_limits,
         vocabulary=vocabulary,
+        dialect=params.dialect,
     )
 
 
@@ -74,6 +76,7 @@ def _merged(instance: Instance, job: Job, slots: tuple[int, int] | None) -> Merg
         options,
         slots,
         limits[1] if limits is not None else None,
+        job.extsched,
     )
 
 
@@ -102,6 +105,7 @@ def _effective(
     options: Options,
     slots: tuple[int, int] | None,
     proclimit_default: int | None,
+    extsched: str,
 ) -> Merged:
     levels = [combine(job, options), combine((application,), options), combine((queue,), options)]
     merged = merge_levels(
@@ -114,6 +118,8 @@ def _effective(
     )
     warnings = [warning for level in levels for warning in level.warnings]
     requirement = _counted(merged.requirement, slots, proclimit_default)
+    if extsched:
+        requirement = laid_out(requirement, levels[0].requirement, extsched, slots)
     return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
 
 

@@ -10,7 +10,7 @@ from .ceiling import Ranges, exceeding, outside
 from .combine import Merged, all_same, all_selected
 from .errors import ResreqError
 from .rusage import Alternative, alternatives, amounts, overridden, without
-from .syntax import Compound, Requirement, Rusage, Simple, Term
+from .syntax import Compound, Requirement, Rusage, Simple, Term, simples
 
 
 def merge_levels(
@@ -67,16 +67,10 @@ def _own(
 # --- RESRSV_LIMIT -----------------------------------------------------------------------------
 
 
-def _terms(requirement: Requirement) -> tuple[Simple, ...]:
-    if isinstance(requirement, Simple):
-        return (requirement,)
-    return tuple(term.requirement for term in requirement.terms)
-
-
 def _out_of_range(requirement: Requirement, ranges: Ranges) -> list[str]:
     found = (
         problem
-        for simple in _terms(requirement)
+        for simple in simples(requirement)
         for alternative in alternatives(simple.rusage)
         for problem in outside(alternative, ranges)
     )
@@ -106,7 +100,7 @@ def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> 
 
 
 def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
-    """All selections and same names count; order, span and cu of the narrower level win."""
+    """All selections and same names count; of the other sections that of the narrower level."""
     return Simple(
         select=all_selected(upper, lower),
         order=upper.order or lower.order,
@@ -114,6 +108,7 @@ def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
         span=upper.span or lower.span,
         same=all_same(upper, lower),
         cu=upper.cu or lower.cu,
+        affinity=upper.affinity or lower.affinity,
     )
 
 
@@ -212,19 +207,26 @@ def _for_term(
     """What a term takes of the queue's rusage: job-based resources go to the first one only."""
     named = {
         name
-        for simple in _terms(own)
+        for simple in simples(own)
         for alternative in alternatives(simple.rusage)
         for name in amounts(alternative)
     }
-    drop = job_based if position else job_based & named
-    return _section([without(alternative, drop) for alternative in alternatives(queue)])
+    found = []
+    for alternative in alternatives(queue):
+        once = {
+            name
+            for name, (amount, _) in amounts(alternative).items()
+            if amount.per == "job" or (not amount.per and name in job_based)
+        }
+        found.append(without(alternative, once if position else once & named))
+    return _section(found)
 
 
 def _exceeding_application(own: Compound, application: Simple, ranges: Ranges) -> list[str]:
     """A compound job leaves the application's requirement aside, but not its amounts (004)."""
     below = alternatives(application.rusage)
     problems: list[str] = []
-    for position, simple in enumerate(_terms(own)):
+    for position, simple in enumerate(simples(own)):
         over = [
             exceeding(alternative, limit, ranges, "application", joint=len(below) == 1)
             for alternative in alternatives(simple.rusage)

@@ -15,8 +15,16 @@ from ..characters import strange_character
 from ..input_limits import check_length
 from .complaint import complaint
 from .errors import ResreqError
-from .options import Options
-from .scanner import SectionText, is_compound, joined_selections, sections, terms, unquoted
+from .options import LSF_7, LSF_10, Options
+from .scanner import (
+    SectionText,
+    is_compound,
+    is_linked,
+    joined_selections,
+    sections,
+    terms,
+    unquoted,
+)
 from .syntax import Compound, Requirement, Simple, Term, joined
 from .vocabulary import ANY, UNITS, Vocabulary
 
@@ -41,15 +49,18 @@ def parse(
     lenient: bool = False,
     unit: str = "MB",
     vocabulary: Vocabulary = ANY,
+    dialect: str = LSF_10,
 ) -> Requirement:
     """The requirement that a -R string or a RES_REQ parameter states; "" is an empty requirement.
 
     strict: the rules of LSF_STRICT_RESREQ=Y. lenient: also accept cu[balance] with usablecuslots.
     unit: what a number given for mem or swp means (KB … EB); the tree always holds MB.
-    vocabulary: names that are known; names outside a complete one are errors.
+    vocabulary: names that are known; names outside a complete one are errors. dialect: the
+    language of LSF "7" or "10.1".
     Raises ResreqError with the place of the first mistake. Equal calls are answered from a cache.
     """
-    return parse_with_notes(text, Options(strict, lenient, unit, vocabulary)).requirement
+    options = Options(strict, lenient, unit, vocabulary, dialect=dialect)
+    return parse_with_notes(text, options).requirement
 
 
 @lru_cache(maxsize=16384)
@@ -102,22 +113,10 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
         _judge_stray(text, section, options, notes)
     for section in found:
         keyword = section.keyword or "select"
-        if keyword in seen and (keyword != "select" or options.strict):
-            raise ResreqError(
-                f"{keyword}[] stands here a second time",
-                text=text,
-                position=section.at,
-                token=section.keyword,
-                expected=f"one {keyword}[] section",
-            )
-        if in_term and keyword == "cu":
-            raise ResreqError(
-                "a compound requirement takes no cu[]",
-                text=text,
-                position=section.at,
-                token="cu",
-                expected="select[], order[], rusage[], span[] or same[]",
-            )
+        if keyword in seen and (keyword != "select" or _one_selection(options)):
+            raise _second(text, section, keyword)
+        if options.dialect == LSF_7:
+            _judge_by_7(text, section, in_term)
         seen[keyword] = section
         try:
             result = _with_section(result, keyword, section.body, options, notes, in_term)
@@ -135,8 +134,10 @@ def _with_leading(
     options: Options,
     notes: list[str],
 ) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
-    """Selections beside select[]: they hold too, unless the syntax is strict (004)."""
-    if not options.strict:
+    """Selections beside select[]: in LSF 7 they hold too, unless the syntax is strict (004)."""
+    if options.dialect != LSF_7 and not options.strict:
+        _judge_selections(text, found, stray)
+    elif not options.strict:
         found, stray = joined_selections(text, found, stray)
     explicit = any(section.keyword == "select" for section in found)
     if not (found and not found[0].keyword and explicit):
@@ -145,6 +146,47 @@ def _with_leading(
         return found[1:], (found[0], *stray)
     notes.append(f"'{found[0].body}' stands before select[…]: both must hold")
     return found, stray
+
+
+def _one_selection(options: Options) -> bool:
+    return options.strict or options.dialect != LSF_7
+
+
+def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
+    also = ", its conditions joined by && or ||" if keyword == "select" else ""
+    return ResreqError(
+        f"{keyword}[] stands here a second time",
+        text=text,
+        position=section.at,
+        token=section.keyword or section.body,
+        expected=f"one {keyword}[] section{also}",
+    )
+
+
+def _judge_selections(
+    text: str, found: tuple[SectionText, ...], stray: tuple[SectionText, ...]
+) -> None:
+    """LSF 10.1 refuses a second selection, and one that an operator joins to select[]."""
+    selections = [section for section in found if section.keyword in ("", "select")]
+    if selections:
+        selections += [section for section in stray if is_linked(section)]
+    if len(selections) > 1:
+        raise _second(text, selections[1], "select")
+
+
+def _judge_by_7(text: str, section: SectionText, in_term: bool) -> None:
+    """Sections that LSF 7 does not know, or not there."""
+    what = "affinity[]" if section.keyword == "affinity" else ""
+    if in_term and section.keyword == "cu":
+        what = "cu[] in compound requirements"
+    if what:
+        raise ResreqError(
+            f"LSF 7 has no {what}",
+            text=text,
+            position=section.at,
+            token=section.keyword,
+            expected="dialect: 10.1, or select[], order[], rusage[], span[] or same[]",
+        )
 
 
 def check_together(simple: Simple, text: str = "", span: SectionText | None = None) -> None:
@@ -178,6 +220,9 @@ def _with_section(
 ) -> Simple:
     from .builders import Builder
 
+    if keyword == "affinity":
+        notes.append("affinity[] is read and not heeded: plans know slots, not processor cores")
+        return replace(simple, affinity=" ".join(body.split()))
     builder = Builder(body, options, notes, in_term=in_term)
     if keyword == "select":
         if not body.strip():

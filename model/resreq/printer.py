@@ -78,6 +78,8 @@ def _simple(simple: Simple, unit: str) -> str:
         parts.append(f"same[{':'.join(simple.same)}]")
     if simple.cu is not None:
         parts.append(f"cu[{_cu(simple.cu)}]")
+    if simple.affinity:
+        parts.append(f"affinity[{simple.affinity}]")
     return " ".join(parts)
 
 
@@ -143,7 +145,8 @@ def _amount(amount: Amount, unit: str) -> str:
     if not amount.values:
         return amount.resource
     text = " ".join(in_own_unit(amount.resource, value, unit) for value in amount.values)
-    return f"{amount.resource}=({text})" if amount.phased else f"{amount.resource}={text}"
+    per = f"/{amount.per}" if amount.per else ""
+    return f"{amount.resource}=({text}){per}" if amount.phased else f"{amount.resource}={text}{per}"
 
 
 def in_own_unit(resource: str, value: float, unit: str) -> str:
@@ -158,6 +161,8 @@ def _duration(seconds: int) -> str:
 def _span(span: Span) -> str:
     if span.hosts is not None:
         return f"hosts={span.hosts}"
+    if span.block is not None:
+        return f"block={span.block}"
     default = "'!'" if span.ptile_max else str(span.ptile)
     return f"ptile={default}" + "".join(f",{name}:{count}" for name, count in span.ptile_by)
 

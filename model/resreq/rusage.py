@@ -51,15 +51,27 @@ def overridden(upper: Alternative, lower: Alternative, *, joint: bool) -> Altern
     in the documents' examples: where the upper one sets no duration or decay it takes the lower
     one's, for all its resources. Otherwise the strings stay apart, and an upper string without a
     duration takes that of the lower string whose resource it overrides. Phases are never mixed.
+    An amount that does not say per what it counts counts as the lower one's.
     """
     if not upper or not lower:
         return upper or lower
+    upper = _counted_as(upper, lower)
     rest = without(lower, amounts(upper).keys())
     one_each = joint and len(upper) == 1 and len(lower) == 1
     if one_each and not _keeps_apart(upper[0], lower[0], bool(rest)):
         kept = rest[0].amounts if rest else ()
         return (_inheriting(replace(upper[0], amounts=upper[0].amounts + kept), lower[0]),)
     return tuple(_overriding(usage, lower) for usage in upper) + rest
+
+
+def _counted_as(upper: Alternative, lower: Alternative) -> Alternative:
+    """`upper`, its amounts per host, task or job as `lower` has them where it does not say."""
+    per = {name: amount.per for name, (amount, _) in amounts(lower).items()}
+
+    def counted(amount: Amount) -> Amount:
+        return replace(amount, per=amount.per or per.get(amount.resource, ""))
+
+    return tuple(replace(usage, amounts=tuple(map(counted, usage.amounts))) for usage in upper)
 
 
 def _keeps_apart(upper: UsageString, lower: UsageString, more: bool) -> bool:

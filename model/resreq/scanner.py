@@ -9,8 +9,8 @@ from string import ascii_letters, digits
 from ..errors import nearest
 from .errors import ResreqError
 
-SECTIONS = ("select", "order", "rusage", "span", "same", "cu")
-_NAMES = "select[], order[], rusage[], span[], same[] or cu[]"
+SECTIONS = ("select", "order", "rusage", "span", "same", "cu", "affinity")
+_NAMES = "select[], order[], rusage[], span[], same[], cu[] or affinity[]"
 _OPERATORS = ("&&", "||")
 #: Characters of a section's name.
 _WORD = f"{ascii_letters}{digits}_"
@@ -202,6 +202,12 @@ def joined_selections(
             continue
         kept.append(_one_selection(text, run))
     return tuple(kept), tuple(loose)
+
+
+def is_linked(section: SectionText) -> bool:
+    """Whether an operator joins the text to a section beside it."""
+    body = section.body
+    return body not in _OPERATORS and (body.startswith(_OPERATORS) or body.endswith(_OPERATORS))
 
 
 def _linked(before: SectionText, after: SectionText) -> bool:

@@ -109,11 +109,13 @@ class Amount:
     """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing.
 
     values: MB for mem and swp; none for a resource without a value, which reserves nothing.
+    per: ``host``, ``task`` or ``job`` of ``mem=50/task``, "" where it does not say.
     """
 
     resource: str
     values: tuple[float, ...]
     phased: bool = False
+    per: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class UsageString:
     def reservations(self) -> tuple[Reservation, ...]:
         """One reservation a resource; raises ValueError as :func:`reservation` does."""
         return tuple(
-            reservation(amount.resource, amount.values, self.durations, self.decays)
+            reservation(amount.resource, amount.values, self.durations, self.decays, per=amount.per)
             for amount in self.amounts
             if amount.values
         )
@@ -158,17 +160,19 @@ class Rusage:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """span[]: hosts=1, hosts=-1, ptile=n, ptile='!' and ptile per host type or model (REQ-18).
+    """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18).
 
     ptile: the default number per host; None where there is none.
     ptile_max: ptile='!' (MXJ of the host, 1 where undefined).
-    ptile_by: (type or model, number) pairs.
+    ptile_by: (type or model, number) pairs. block: slots come in blocks of so many, one host may
+    hold several; None where there is none.
     """
 
     hosts: int | None = None
     ptile: int | None = None
     ptile_max: bool = False
     ptile_by: tuple[tuple[str, int], ...] = ()
+    block: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,10 @@ class Cu:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A simple requirement; an absent section is None (same: empty)."""
+    """A simple requirement; an absent section is None (same and affinity: empty).
+
+    affinity: the text inside affinity[], which no plan heeds.
+    """
 
     select: Expression | None = None
     order: tuple[OrderKey, ...] | None = None
@@ -193,6 +200,7 @@ class Simple:
     span: Span | None = None
     same: tuple[str, ...] = ()
     cu: Cu | None = None
+    affinity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +219,10 @@ class Compound:
 
 
 Requirement: TypeAlias = Simple | Compound
+
+
+def simples(requirement: Requirement) -> tuple[Simple, ...]:
+    """The requirement of each term; a simple requirement is one itself."""
+    if isinstance(requirement, Simple):
+        return (requirement,)
+    return tuple(term.requirement for term in requirement.terms)

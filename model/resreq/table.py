@@ -111,7 +111,7 @@ class HostTable:
     def _number(self, name: str, host: Host) -> float:
         if name == "ncpus":
             return float(host.slots if self.by_slot else host.processors)
-        if name == "slots":
+        if name in ("slots", "maxslots"):
             return float(host.slots)
         if name == "cpuf":
             return host.cpu_factor

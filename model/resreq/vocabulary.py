@@ -12,9 +12,9 @@ ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
 #: Built-in resources whose value is a string.
 BUILTIN_STRINGS = frozenset({"type", "model", "status", "hname"})
 BUILTIN_BOOLEANS = frozenset({"server"})
-#: Built-in static numbers; `slots` are the free job slots of a host.
+#: Built-in static numbers; `slots` are the free job slots of a host, `maxslots` all of them.
 BUILTIN_STATIC = frozenset(
-    {"ncpus", "ndisks", "maxmem", "maxswp", "maxtmp", "cpuf", "rexpri", "slots"}
+    {"ncpus", "ndisks", "maxmem", "maxswp", "maxtmp", "cpuf", "rexpri", "slots", "maxslots"}
 )
 #: Built-in resources whose value changes while jobs run.
 CHANGING = frozenset(BUILTIN_INDICES) | {"slots", "status"}

@@ -209,6 +209,8 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
         yield "hosts", "without -m", replace(job, hosts=())
+    if job.extsched:
+        yield "extsched", "without -ext", replace(job, extsched="")
     if job.begin is not None and job.begin > instance.now:
         yield "begin", "without -b", replace(job, begin=None)
     for queue in instance.queues:

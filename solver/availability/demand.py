@@ -41,8 +41,10 @@ class TermDemand:
 
     slots, most: -n min and max. candidates: host indices in the order they are tried
     (preference of -m, then order[]). ptile: slots per host, [H], or None where span has none.
-    one_host: span[hosts=1]. same: label arrays [H], one a way of agreeing; hosts of one placement
-    share one label of one of the arrays; empty for no same[] (PLC-04). -1 marks hosts outside.
+    block: a host holds slots in blocks of so many, as many blocks as it has room for; one block may
+    be smaller (span[block]); 1 where span has none. one_host: span[hosts=1].
+    same: label arrays [H], one a way of agreeing; hosts of one placement share one label of one of
+    the arrays; empty for no same[] (PLC-04). -1 marks hosts outside.
     first_hosts: hosts that may be first in the allocation, [H], None for any (PLC-12).
     """
 
@@ -50,6 +52,7 @@ class TermDemand:
     most: int
     candidates: IntArray
     ptile: IntArray | None = None
+    block: int = 1
     one_host: bool = False
     same: tuple[IntArray, ...] = ()
     unit: UnitDemand | None = None
@@ -57,17 +60,21 @@ class TermDemand:
     alternatives: tuple[Alternative, ...] = ()
 
     @property
+    def tiled(self) -> bool:
+        """Whether slots come in blocks, so that a smaller one may be left over."""
+        return (self.ptile is not None and not self.one_host) or self.block > 1
+
+    @property
     def largest(self) -> int:
         """The most slots worth trying where the minimum does not fit.
 
         More than the minimum unless every placement of more slots holds one of fewer. It does not
         where a certain host must be first and the slots to give up would be its own: the remainder
-        of a ptile, or what makes its unit large enough.
+        of a block, or what makes its unit large enough.
         """
         if self.most <= self.slots:
             return self.slots
-        tiled = self.ptile is not None and not self.one_host
-        bound = tiled or (self.unit is not None and self.unit.usablecuslots)
+        bound = self.tiled or (self.unit is not None and self.unit.usablecuslots)
         even = self.unit is not None and self.unit.balance  # the maximum is disregarded
         first = self.first_hosts is not None or any(
             use.per is Per.JOB for item in self.alternatives for use in item.host_uses

@@ -45,6 +45,10 @@ class Pool:
     reason: str
 
 
+#: What an amount of 10.1 may be for, mem=50/task.
+_PER = {"host": Per.HOST, "task": Per.SLOT, "job": Per.JOB}
+
+
 def flat(resource: str, amount: float) -> Reservation:
     """`amount` for the whole life of a job."""
     return Reservation(resource, (Phase(amount),))
@@ -126,7 +130,7 @@ class ResourceTable:
         held: dict[str, tuple[Reservation, Per]] = {}
         asked = [item for item in reservations if item.initial > 0]
         for given in asked:
-            method = self.method(given.resource)
+            method = _PER[given.per] if given.per else self.method(given.resource)
             item = self._without_duration(given)
             held[item.resource] = (item, method)
             if item.resource in self._host_index:
@@ -145,7 +149,7 @@ class ResourceTable:
         )
 
     def method(self, resource: str) -> Per:
-        """How often a rusage amount counts (RSV-08)."""
+        """How often a rusage amount counts that does not say so itself (RSV-08)."""
         if resource in self._methods:
             return self._methods[resource]
         if self.instance.params.reserve_per_slot:

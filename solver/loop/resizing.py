@@ -5,8 +5,8 @@ stands in their order, beside the jobs that wait, and each slot it gets counts b
 (FSH-15). First come, first served, growth comes last in a cycle, in queue order; so do the wishes
 that an order had no turn for. It never touches what pending jobs hold. New slots obey the job's
 span: more slots on any candidate host, blocks on new hosts under ptile (the last one may be
-smaller where the maximum asks for it), the same host under hosts=1; same[] keeps to the class of
-the job's hosts.
+smaller where the maximum asks for it), blocks on any host under block, the same host under hosts=1;
+same[] keeps to the class of the job's hosts.
 """
 
 from __future__ import annotations
@@ -95,6 +95,10 @@ def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
         block = min(most, int(term.ptile[candidates].min()))
         if any(state.allocation[int(h)] < int(term.ptile[h]) for h in own):
             # The last host holds a remainder: no further block may follow it.
+            return None
+    elif term.block > 1:
+        block = min(most, term.block)
+        if any(slots % term.block for slots in state.allocation.values()):
             return None
     if most < block or not candidates.size:
         return None

@@ -16,10 +16,15 @@ from ..availability.free_now import Residual
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.running_profile import RunningProfile
-from ..availability.uses import Per
 from ..placement.holding import slot_room
 from ..world.cycle_state import CycleState
-from ..world.held import Held, Loans, memory_to_hold, only_slots_and_memory_short
+from ..world.held import (
+    Held,
+    Loans,
+    memory_to_hold,
+    only_slots_and_memory_short,
+    times_on,
+)
 from ..world.job_state import JobState
 from .reserving import earlier_of_its_own, holds_memory
 
@@ -180,8 +185,9 @@ def _estimate(
             if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
                 continue
             finish, host, amount = running.amounts_by_finish(use.index)
+            first = next(iter(held.slots), -1)
             for place, slots in held.slots.items():
-                times = slots if use.per is Per.SLOT else 1
+                times = times_on(use, slots, first=place == first)
                 short = use.reservation.initial * times - held.memory.get(place, 0.0)
                 if short > SLACK:
                     at = _when(finish[host == place], amount[host == place], short - SLACK)

@@ -58,8 +58,9 @@ def total(parts: list[tuple[Variable, float]]) -> Expression:
 class TermVariables:
     """Variables of one term: what it holds on each host, as parts (variable, weight) of a sum.
 
-    used: whether a host is used. first: whether it is the first of the term, only where that
-    matters. unit: whether a compute unit is used.
+    used: whether a host is used. blocks: blocks on each, only under span[block].
+    first: whether it is the first of the term, only where that matters.
+    unit: whether a compute unit is used.
     """
 
     program: Program
@@ -67,6 +68,7 @@ class TermVariables:
     chosen: Variable
     slots: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
     used: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    blocks: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
     first: dict[int, Variable] = field(default_factory=dict)
     unit: dict[int, Variable] = field(default_factory=dict)
 
@@ -76,6 +78,8 @@ class TermVariables:
             self._on_one(caps, hosts)
         elif self.term.ptile is not None:
             self._in_tiles(self.term.ptile, caps, hosts)
+        elif self.term.block > 1:
+            self._in_blocks(self.term.block, caps, hosts)
         else:
             self._anywhere(caps, hosts)
         everything = [part for parts in self.slots.values() for part in parts]
@@ -129,6 +133,23 @@ class TermVariables:
                 short.append((least, 1))
         if short:
             self.program.add(total([*short, (self.chosen, -1)]) <= 0)
+
+    def _in_blocks(self, block: int, caps: IntArray, hosts: list[int]) -> None:
+        """Blocks on every host, on one at most a smaller one beside them or alone."""
+        short: list[tuple[Variable, float]] = []
+        for host in hosts:
+            cap = min(int(caps[host]), self.term.largest)
+            here, whole = self.program.binary(), self.program.integer(0, cap // block)
+            least, rest = self.program.binary(), self.program.integer(0, min(cap, block - 1))
+            self.program.add(rest >= least)
+            self.program.add(rest <= (block - 1) * least)
+            self.program.add(total([(whole, block), (rest, 1), (here, -cap)]) <= 0)
+            self.program.add(total([(whole, 1), (least, 1), (here, -1)]) >= 0)
+            self.used[host] = [(here, 1)]
+            self.slots[host] = [(whole, block), (rest, 1)]
+            self.blocks[host] = [(whole, 1), (least, 1)]
+            short.append((least, 1))
+        self.program.add(total([*short, (self.chosen, -1)]) <= 0)
 
     def _anywhere(self, caps: IntArray, hosts: list[int]) -> None:
         for host in hosts:
@@ -188,8 +209,8 @@ class TermVariables:
         self.program.add(total(spared) <= 1)
 
     def _balanced(self, members: dict[int, list[int]]) -> None:
-        """Slots of the used units, or their hosts under a ptile, differ by one at most."""
-        counted = self.slots if self.term.ptile is None else self.used
+        """Slots of the used units, their hosts under a ptile, or blocks, differ by one at most."""
+        counted = self.blocks or (self.slots if self.term.ptile is None else self.used)
         most = self.term.slots
         low = self.program.integer(0, most)
         for number, hosts in sorted(members.items()):

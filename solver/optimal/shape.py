@@ -24,7 +24,7 @@ class TermShape:
 
     slots: slots on each candidate host; used: whether it is used; unit: whether a unit is used;
     most: the largest value of `slots`. first: whether it is the first host, only where a job takes
-    something on its first host alone.
+    something on its first host alone. blocks: blocks on each host, only under span[block].
     """
 
     model: cp_model.CpModel
@@ -35,6 +35,7 @@ class TermShape:
     unit: dict[int, Literal] = field(default_factory=dict)
     most: dict[int, int] = field(default_factory=dict)
     first: dict[int, Literal] = field(default_factory=dict)
+    blocks: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -58,6 +59,8 @@ class TermShape:
             shape._one_host(caps)
         elif term.ptile is not None:
             shape._ptile(term.ptile, caps)
+        elif term.block > 1:
+            shape._in_blocks(term.block, caps)
         else:
             shape._free_span(caps)
         shape._same()
@@ -118,6 +121,31 @@ class TermShape:
             self.model.add(sum(parts) == used)
             self.slots[host] = sum(amounts)
             self.most[host] = min(tile, cap, slots)
+        if remainder:
+            self.model.add(sum(rests) == self.chosen)
+        elif rests:
+            self.model.add_at_most_one(rests)
+        self._total()
+
+    def _in_blocks(self, block: int, caps: IntArray) -> None:
+        """Whole blocks, as many as there is room for, and on one host at most a smaller one."""
+        slots = self.term.largest
+        remainder = slots % block if slots == self.term.slots else None
+        rests: list[Literal] = []
+        for host, used in self.used.items():
+            cap = min(int(caps[host]), slots)
+            whole = self.model.new_int_var(0, cap // block, "")
+            parts: list[cp_model.LinearExprT] = [block * whole]
+            self.blocks[host] = whole
+            if remainder != 0 and cap >= (remainder or 1):
+                rests.append(self.model.new_bool_var(""))
+                parts.append(self._rest(rests[-1], min(block - 1, cap), remainder))
+                self.blocks[host] = whole + rests[-1]
+                self.model.add(sum(parts) <= cap)
+            self.model.add(self.blocks[host] >= used)
+            self.model.add(self.blocks[host] <= (cap // block + 1) * used)
+            self.slots[host] = sum(parts)
+            self.most[host] = cap
         if remainder:
             self.model.add(sum(rests) == self.chosen)
         elif rests:
@@ -210,9 +238,10 @@ class TermShape:
     ) -> None:
         term = self.term
         by_hosts = term.ptile is not None and int(term.ptile.max()) > 1
+        counted = self.used if by_hosts else self.blocks
         low = self.model.new_int_var(0, term.slots, "")
         for number, used in self.unit.items():
-            amount = sum(self.used[host] for host in members[number]) if by_hosts else slots[number]
+            amount = sum(counted[host] for host in members[number]) if counted else slots[number]
             self.model.add(amount >= low).only_enforce_if(used)
             self.model.add(amount <= low + 1).only_enforce_if(used)
         self.model.add(low >= self.chosen)

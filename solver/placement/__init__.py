@@ -11,6 +11,7 @@ Where several do, these rules choose, so that the answer is always the same:
 * same[]: the first label class with a placement, classes in the order of their first host.
 * ptile: whole hosts first in order; the last, smaller block goes to the first host that fits it
   among the rest, with units in a unit already used if that works.
+* block: as ptile with a block for a host, of which a host may hold several; balance counts blocks.
 * cu[] alone: first fit over the units. usablecuslots alone: first fit over the units that can
   give so many; only if that fails the fewest units.
 * maxcus, balance, pref=bestfit: fewest units, then the first combination in unit order; within

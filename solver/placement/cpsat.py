@@ -16,6 +16,7 @@ import numpy as np
 from ..availability.arrays import Allocation, IntArray
 from ..availability.demand import Room, UnitDemand
 from .choose import Rules, unit_order
+from .fill import gathered
 from .groups import BindingGroup
 from .share import filled
 from .supply import Supply
@@ -98,7 +99,8 @@ def solve(
         if bound.slots is not None:
             model.cp.add(sum(model.slots(index) for index in inside) <= bound.slots)
         if bound.hosts is not None:
-            model.cp.add(sum(model.hosts[index] for index in inside) <= bound.hosts)
+            hosts = _distinct(model, supply, inside) if supply.several else model.hosts
+            model.cp.add(sum(hosts[index] for index in inside) <= bound.hosts)
     order = np.zeros(1, dtype=np.int64)
     if unit is not None:
         free = room.caps if room.free_now is None else room.free_now
@@ -106,6 +108,22 @@ def solve(
         _units(model, supply, unit, slots)
     values = _solved(model, Rules.of(unit).fewest, order, refine)
     return None if values is None else _allocation(model, supply, order, values)
+
+
+def _distinct(model: _Model, supply: Supply, inside: list[int]) -> dict[int, Expr]:
+    """Whether a host is used, at the first of its classes and 0 at the others: under host caps
+    the classes of blocks keep to one host each."""
+    used: dict[int, cp_model.IntVar] = {}
+    found: dict[int, Expr] = {}
+    for index in inside:
+        kind = model.kinds[index]
+        host = int(supply.hosts[kind.rows[0]])
+        found[index] = 0
+        if host not in used:
+            found[index] = used[host] = model.cp.new_bool_var(f"host{host}")
+        model.cp.add(model.whole[index] <= kind.most * used[host])
+        model.cp.add(model.last[index] <= used[host])
+    return found
 
 
 def _kinds(
@@ -120,6 +138,8 @@ def _kinds(
     elif any(bound.hosts is not None for bound in bounds):
         # Otherwise, without span, only the sum of the caps counts.
         alike.append(supply.caps)
+    if supply.several and any(bound.hosts is not None for bound in bounds):
+        alike.append(supply.hosts)
     _, inverse = np.unique(np.column_stack(alike), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
@@ -288,4 +308,4 @@ def _allocation(
         head = int(used[np.flatnonzero(supply.first[used])[0]])
         rank[int(supply.units[head])] = -1
     used = np.array(sorted(used, key=lambda row: (rank[int(supply.units[row])], row != head, row)))
-    return {int(supply.hosts[row]): int(amounts[row]) for row in used}
+    return gathered(supply.hosts[used], amounts[used])

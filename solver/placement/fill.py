@@ -40,4 +40,12 @@ def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allo
 
 def _allocation(supply: Supply, amounts: IntArray) -> Allocation:
     used = np.flatnonzero(amounts)
-    return dict(zip(supply.hosts[used].tolist(), amounts[used].tolist(), strict=True))
+    return gathered(supply.hosts[used], amounts[used])
+
+
+def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
+    """Slots by host of rows in order; a host may have several."""
+    found: Allocation = {}
+    for host, slots in zip(hosts.tolist(), amounts.tolist(), strict=True):
+        found[host] = found.get(host, 0) + slots
+    return found

@@ -32,14 +32,14 @@ def binding(
     bounds = []
     for group in groups:
         rows = group.mask[supply.hosts]
-        size = int(np.count_nonzero(rows))
-        covers = size == rows.size
+        covers = bool(rows.all())
+        size = np.unique(supply.hosts[rows]).size if supply.several else np.count_nonzero(rows)
         most = min(slots, int(supply.caps[rows].sum()))
         cap = group.slots if group.slots is not None and group.slots < most else None
         hosts = group.hosts if group.hosts is not None and group.hosts < min(size, slots) else None
         if covers and cap is not None:
             return None
-        if covers and hosts is not None and supply.blocks is not None and supply.uniform:
+        if covers and hosts is not None and _counts_hosts(supply):
             if -(-slots // supply.block) > hosts:
                 return None
             hosts = None
@@ -48,11 +48,20 @@ def binding(
     return tuple(bounds)
 
 
+def _counts_hosts(supply: Supply) -> bool:
+    """Whether the number of slots says how many hosts there are."""
+    return supply.blocks is not None and supply.uniform and not supply.several
+
+
 def obeys(allocation: Allocation, supply: Supply, bounds: Iterable[BindingGroup]) -> bool:
     """Whether an allocation keeps within the caps."""
     slots = np.zeros(int(supply.hosts.max()) + 1, dtype=np.int64)
     slots[list(allocation)] = list(allocation.values())
     amounts = slots[supply.hosts]
+    if supply.several:  # each host once, at its first row
+        amounts[
+            ~np.isin(np.arange(amounts.size), np.unique(supply.hosts, return_index=True)[1])
+        ] = 0
     return all(
         (bound.slots is None or int(amounts[bound.rows].sum()) <= bound.slots)
         and (bound.hosts is None or np.count_nonzero(amounts[bound.rows]) <= bound.hosts)

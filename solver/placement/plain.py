@@ -17,7 +17,7 @@ from .supply import Supply
 def is_plain(term: TermDemand, room: Room) -> bool:
     """Whether the functions of this module are exact for a term in a room."""
     any_first = term.first_hosts is None and room.first is None
-    return any_first and term.unit is None and not term.same and not room.groups
+    return term.block == 1 and any_first and term.unit is None and not term.same and not room.groups
 
 
 def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:

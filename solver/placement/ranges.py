@@ -70,7 +70,9 @@ def _most(term: TermDemand, room: Room) -> int | None:
 
 
 def _block(term: TermDemand, room: Room) -> int:
-    """The ptile where it is the same on all hosts, else 1."""
+    """The block, or the ptile where it is the same on all hosts; else 1."""
+    if term.block > 1:
+        return term.block
     if term.ptile is None or term.one_host:
         return 1
     sizes = term.ptile[term.candidates[room.caps[term.candidates] > 0]]
@@ -108,4 +110,4 @@ def _closed_downwards(term: TermDemand, step: int) -> bool:
     if _simple(term):
         return True
     both = term.first_hosts is not None and term.unit is not None and term.unit.usablecuslots
-    return not both and (term.ptile is None or step > 1)
+    return not both and (not term.tiled or step > 1)

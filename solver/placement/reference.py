@@ -47,6 +47,8 @@ def units_used(term: TermDemand, held: Allocation) -> frozenset[int]:
 
 def _tiled(term: TermDemand, held: Allocation) -> bool:
     """Every host has exactly its ptile, but one may have fewer (PLC-02)."""
+    if term.block > 1:
+        return sum(n % term.block > 0 for n in held.values()) <= 1
     if term.ptile is None:
         return True
     short = [host for host, n in held.items() if n < term.ptile[host]]
@@ -62,14 +64,14 @@ def _units_valid(term: TermDemand, unit: UnitDemand, room: Room, held: Allocatio
     hosts: Counter[int] = Counter()
     for host, amount in held.items():
         slots[int(unit.unit_of[host])] += amount
-        hosts[int(unit.unit_of[host])] += 1
+        hosts[int(unit.unit_of[host])] += -(-amount // term.block) if term.block > 1 else 1
     if -1 in slots or (unit.maxcus is not None and len(slots) > unit.maxcus):
         return False
     if unit.usablecuslots and sum(n < unit.usablecuslots for n in slots.values()) > 1:
         return False
     if unit.balance:
         ptile = 1 if term.ptile is None else max(int(term.ptile[host]) for host in held)
-        parts = (hosts if ptile > 1 else slots).values()
+        parts = (hosts if ptile > 1 or term.block > 1 else slots).values()
         if max(parts) - min(parts) > 1:
             return False
     if unit.excl and room.idle is not None:

@@ -15,10 +15,11 @@ from ..availability.demand import Room, TermDemand, UnitDemand
 class Supply:
     """Hosts that can hold at least one slot of the term, in candidate order.
 
-    All arrays have one row a host. hosts: host indices. caps: slots each can hold, all > 0.
-    blocks: slots that every host but the last must hold, None for any number (no span).
+    All arrays have one row a host, under span[block] one row a block that a host has room for.
+    hosts: host indices. caps: slots each row can hold, all > 0.
+    blocks: slots that every row but the last must hold, None for any number (no span).
     units: compute unit of each (all 0 without cu[]). first: rows that may come first in the
-    allocation, None for any.
+    allocation, None for any. several: a host may have several rows.
     """
 
     hosts: IntArray
@@ -26,6 +27,7 @@ class Supply:
     blocks: IntArray | None
     units: IntArray
     first: BoolArray | None
+    several: bool = False
 
     def take(self, rows: BoolArray | IntArray) -> Supply:
         """The same, with these rows only, in the order given."""
@@ -35,6 +37,7 @@ class Supply:
             None if self.blocks is None else self.blocks[rows],
             self.units[rows],
             None if self.first is None else self.first[rows],
+            self.several,
         )
 
     def with_caps(self, caps: IntArray) -> Supply:
@@ -93,7 +96,18 @@ def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
     first = None if term.first_hosts is None else term.first_hosts[hosts]
     if room.first is not None:
         first = room.first[hosts] if first is None else first & room.first[hosts]
-    return Supply(hosts, room.caps[hosts], blocks, units, first)
+    supply = Supply(hosts, room.caps[hosts], blocks, units, first)
+    return supply if term.block == 1 else _in_blocks(supply, term.block, slots)
+
+
+def _in_blocks(supply: Supply, block: int, slots: int) -> Supply:
+    """One row for each block of a host, the last one what is left of it: then blocks are hosts."""
+    caps = np.minimum(supply.caps, slots)
+    rows = -(-caps // block)
+    by_row = supply.take(np.repeat(np.arange(caps.size), rows))
+    place = np.arange(by_row.caps.size) - np.repeat(np.cumsum(rows) - rows, rows)
+    left = np.minimum(np.repeat(caps, rows) - place * block, block)
+    return replace(by_row, caps=left, blocks=np.full_like(left, block), several=True)
 
 
 def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:

@@ -13,7 +13,8 @@ from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.resreq.syntax import Compound, Requirement, Simple
+from ...model.resreq.extsched import topology
+from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
 from .preempting import preempting_pairs
@@ -68,6 +69,12 @@ def _loads(instance: Instance) -> bool:
     return reported or any(item.sched or item.stop for item in limits)
 
 
+def _unheeded(extsched: str) -> bool:
+    with suppress(InputError):  # a job that is refused starts never
+        return bool(extsched and topology(extsched).unheeded)
+    return False
+
+
 _OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
     ("dispatch and run windows", _windows),
     ("advance reservations", lambda instance: bool(instance.advance_reservations)),
@@ -91,22 +98,21 @@ _OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
         lambda instance: any(run.job.resizable for run in instance.running),
     ),
     (
+        "options of external schedulers (-ext)",
+        lambda instance: any(_unheeded(job.extsched) for job in instance.pending),
+    ),
+    ("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
+    (
         "that a job for later may get more of its range of slots",
         lambda instance: any(job.most_slots > job.slots for job in instance.pending),
     ),
 )
 
 
-def _simples(requirement: Requirement) -> list[Simple]:
-    if isinstance(requirement, Compound):
-        return [term.requirement for term in requirement.terms]
-    return [requirement]
-
-
 def _falls(requirement: Requirement) -> bool:
     return any(
         item.drops()
-        for simple in _simples(requirement)
+        for simple in simples(requirement)
         if simple.rusage is not None
         for number in range(len(simple.rusage.alternatives))
         for item in simple.rusage.reservations(number)
@@ -119,7 +125,8 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
     (
         "cu[pref], which counts at dispatch only",
         lambda asked: any(
-            simple.cu is not None and simple.cu.pref != "config" for simple in _simples(asked)
+            simple.cu is not None and simple.cu.pref != "config" for simple in simples(asked)
         ),
     ),
+    ("affinity[]", lambda asked: any(simple.affinity for simple in simples(asked))),
 )

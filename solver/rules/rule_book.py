@@ -15,6 +15,7 @@ import numpy as np
 from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.instance import Instance
 from ...model.queue import Queue
+from ...model.resreq.extsched import topology
 from ..availability.arrays import BoolArray, IntArray
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand, Floor, TermDemand
@@ -217,6 +218,13 @@ class RuleBook:
         )
         if stopped:
             yield "loadStop, which would suspend running jobs", [d.job.id for d in demands]
+        readable = [demand.job for demand in demands if not demand.impossible]
+        yield "affinity[]", [job.id for job in readable if self.resolver.binds_cores(job)]
+        yield "GPUs (-gpu)", [job.id for job in readable if job.gpu]
+        yield (
+            "options of external schedulers (-ext)",
+            [job.id for job in readable if job.extsched and topology(job.extsched).unheeded],
+        )
 
 
 def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:

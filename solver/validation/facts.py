@@ -194,6 +194,7 @@ class Facts:
             job.slots,
             job.max_slots,
             job.resizable,
+            job.extsched,
         )
         if key not in self._requirements:
             try:

@@ -53,7 +53,7 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield f"is excluded by queue {queue.name}"
     if job.hosts and not _listed(facts, host, [request.name for request in job.hosts]):
         yield "is not among the hosts of -m"
-    home = facts.hosts.get(job.from_host)
+    home = _home(facts, job.from_host)
     if not satisfies(requirement.select, view(facts, it, home)):
         yield "does not meet the select section"
     if it.exclusive and not it.exclusive & {*named(requirement.select, facts.names)}:
@@ -72,6 +72,13 @@ def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]
         )
         if name not in facts.hosts[host].amounts and not reached:
             yield f"has no {name}"
+
+
+def _home(facts: Facts, name: str) -> Host | None:
+    """The submission host; a machine of several nodes is like its first."""
+    if not name or name in facts.hosts:
+        return facts.hosts.get(name)
+    return next((host for host in facts.hosts.values() if host.node_of == name), None)
 
 
 def view(facts: Facts, host: Host, home: Host | None = None) -> HostView:

@@ -96,7 +96,7 @@ class HostView:
             return float(name == "server" or name in host.booleans or name in host.exclusive)
         if name == "ncpus":
             return float(host.slots if self.by_slot else host.processors)
-        if name == "slots":
+        if name in ("slots", "maxslots"):
             return float(host.slots)
         if name == "cpuf":
             return host.cpu_factor

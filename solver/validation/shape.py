@@ -56,15 +56,22 @@ def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
 # --- span -------------------------------------------------------------------------------------
 
 
-def ptile_of(host: Host, span: Span | None) -> int | None:
-    """Slots that span[ptile] wants on the host, None without ptile (REQ-18)."""
+def ptile_of(facts: Facts, host: Host, span: Span | None) -> int | None:
+    """Slots that span[ptile] wants on the host, None without ptile (REQ-18).
+
+    '!' where no MXJ is defined: LSF 7 takes 1; 10.1 ignores it, that is where other hosts define
+    one it takes the slots of the host.
+    """
     if span is None:
         return None
     for name, number in span.ptile_by:
         if name in (host.type, host.model):
             return number
     if span.ptile_max:
-        return host.slots if host.mxj_defined else 1
+        if host.mxj_defined or facts.instance.params.dialect == "7":
+            return host.slots if host.mxj_defined else 1
+        known = any(other.mxj_defined for other in facts.hosts.values())
+        return host.slots if known or span.ptile_by else None
     return span.ptile
 
 
@@ -82,7 +89,7 @@ def span_ptile(facts: Facts) -> Iterator[Violation]:
     for holding, part in _parts(facts):
         short: list[str] = []
         for host, slots in part.allocation.items():
-            block = ptile_of(facts.hosts[host], part.requirement.span)
+            block = ptile_of(facts, facts.hosts[host], part.requirement.span)
             if block is None:
                 continue
             if slots > block:
@@ -93,6 +100,16 @@ def span_ptile(facts: Facts) -> Iterator[Violation]:
         if len(short) > 1:
             hosts = " ".join(short)
             text = f"span[ptile] allows one host with fewer slots than the others, not {hosts}"
+            yield _violation("span", holding, text)
+
+
+def span_block(facts: Facts) -> Iterator[Violation]:
+    """span[block=n]: multiples of n on every host but one at most."""
+    for holding, part in _parts(facts):
+        block = part.requirement.span.block if part.requirement.span is not None else None
+        odd = [host for host, slots in part.allocation.items() if block and slots % block]
+        if len(odd) > 1:
+            text = f"span[block={block}] allows one host with part of a block, not {' '.join(odd)}"
             yield _violation("span", holding, text)
 
 
@@ -192,20 +209,22 @@ def cu_usable_slots(facts: Facts) -> Iterator[Violation]:
 
 
 def cu_balance(facts: Facts) -> Iterator[Violation]:
-    """cu[balance]: slots, with ptile above 1 hosts, of the units differ by at most 1 (PLC-09)."""
+    """cu[balance]: the units differ by at most 1 in slots; with ptile above 1 in hosts, under
+    span[block] in blocks (PLC-09)."""
     for holding, cu, units, allocation in _cu_parts(facts):
         if not cu.balance:
             continue
         requirement = holding.requirement
         span = requirement.span if isinstance(requirement, Simple) else None
-        by_hosts = any((ptile_of(facts.hosts[host], span) or 0) > 1 for host in allocation)
+        by_hosts = any((ptile_of(facts, facts.hosts[host], span) or 0) > 1 for host in allocation)
+        block = (span.block if span is not None else None) or 1
         counts = {
-            unit: len(hosts) if by_hosts else sum(allocation[host] for host in hosts)
+            unit: len(hosts) if by_hosts else sum(-(-allocation[host] // block) for host in hosts)
             for unit, hosts in units.items()
         }
         if counts and max(counts.values()) - min(counts.values()) > 1:
             shares = ", ".join(f"{count} in {unit}" for unit, count in counts.items())
-            what = "hosts" if by_hosts else "slots"
+            what = "hosts" if by_hosts else "slots" if block == 1 else "blocks"
             text = f"balance allows the units to differ by 1 in {what}, they hold {shares}"
             yield _violation("cu", holding, text)
 
@@ -245,7 +264,7 @@ def resizable(facts: Facts) -> Iterator[Violation]:
 
 
 def _has_cu(holding: Holding) -> bool:
-    return isinstance(holding.requirement, Simple) and holding.requirement.cu is not None
+    return any(part.requirement.cu is not None for part in holding.parts)
 
 
 def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:

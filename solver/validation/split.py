@@ -9,17 +9,18 @@ from ...model.job import Job
 from ...model.resreq.syntax import Compound, Simple
 from .facts import Facts, TermShare, counts_of, with_reservations
 from .hosts import host_faults, missing_resources
-from .shape import Pairs, pairs_needed, pairs_of, ptile_of
+from .shape import Pairs, pairs_needed, pairs_of, ptile_of, units_used
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
     """What a term has so far: slots still wanted, whether its one short host is used, what its
-    hosts agree in (None before its first host)."""
+    hosts agree in (None before its first host), the compute units it uses."""
 
     left: int
     short: bool = False
     agreed: Pairs | None = None
+    units: frozenset[str] = frozenset()
 
 
 def split(
@@ -113,15 +114,23 @@ def _after(
     if term.span is not None and term.span.hosts == 1 and share != state.left:
         return None
     short = state.short
-    block = ptile_of(facts.hosts[host], term.span)
-    if block is not None:
-        if share > block or (share < block and short):
+    block = ptile_of(facts, facts.hosts[host], term.span)
+    if block is not None and share > block:
+        return None
+    block = block or (term.span.block if term.span is not None else None)
+    if block is not None and share % block:
+        if short:
             return None
-        short = short or share < block
+        short = True
+    units = state.units
+    if term.cu is not None:
+        units = units | {unit.name for unit in units_used(facts, term.cu, {host: share})}
+        if not units or (term.cu.maxcus is not None and len(units) > term.cu.maxcus):
+            return None
     agreed = state.agreed
     if term.same:
         pairs = pairs_of(facts, term.same, host)
         agreed = pairs if agreed is None else agreed & pairs
         if len(agreed) < pairs_needed(facts, term.same):
             return None
-    return replace(state, left=state.left - share, short=short, agreed=agreed)
+    return replace(state, left=state.left - share, short=short, agreed=agreed, units=units)

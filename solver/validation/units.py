@@ -8,11 +8,12 @@ the plan: so what is reported is true, though a place that is hard to find may g
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations, islice
 
-from ...model.resreq.syntax import Cu
+from ...model.resreq.syntax import Cu, Simple
 from . import capacity, hosts, limits, shape
 from .facts import SLACK, Facts, Holding, TermShare
 from .usage import method, on_host
@@ -23,6 +24,7 @@ MOST_SETS = 300
 #: What must hold wherever the job is.
 _RULES = (
     shape.span_ptile,
+    shape.span_block,
     shape.same,
     shape.cu_maxcus,
     shape.cu_usable_slots,
@@ -55,6 +57,8 @@ def cu_fewest(facts: Facts) -> Iterator[Violation]:
 
 def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
     for holding in facts.planned:
+        if not isinstance(holding.requirement, Simple):
+            continue  # a term may need more units for the sake of the others
         if next(shape.slot_count(replace(facts, planned=[holding])), None) is not None:
             continue
         for part in holding.parts:
@@ -148,7 +152,7 @@ def _free(facts: Facts, holding: Holding, part: TermShare, host: str, time: int)
     for item in part.reservations:
         have = facts.hosts[host].amounts.get(item.resource)
         held = item.planned_at(time - holding.start)
-        counted = method(facts, item.resource, "PER_HOST")
+        counted = method(facts, item, "PER_HOST")
         if have is None or held <= 0 or counted == "PER_JOB":
             continue
         left = have - sum(on_host(facts, other, item.resource, host, time) for other in others)
@@ -177,7 +181,10 @@ def _place(
 ) -> dict[str, int] | None:
     """So many slots in these units, evenly under balance; the other rules are checked later."""
     span = part.requirement.span
-    blocks = {host: shape.ptile_of(facts.hosts[host], span) for unit in chosen for host in unit}
+    blocks = {h: shape.ptile_of(facts, facts.hosts[h], span) for unit in chosen for h in unit}
+    fill = partial(_filled, blocks)
+    if span is not None and span.block is not None:
+        fill = partial(_packed, span.block)
     if span is not None and span.hosts == 1:
         return next(
             ({host: wanted} for unit in chosen for host, slots in unit.items() if slots >= wanted),
@@ -189,20 +196,20 @@ def _place(
     )
     if not cu.balance:
         together = {host: slots for unit in chosen for host, slots in unit.items()}
-        return _filled(together, blocks, wanted)
+        return fill(together, wanted)
     sizes = {block for block in blocks.values() if block is not None}
     if len(sizes) > 1 or (sizes and len(sizes) != len(set(blocks.values()))):
         return None
-    size = sizes.pop() if sizes else 1
+    size = sizes.pop() if sizes else (span.block if span is not None else None) or 1
     for last in range(len(chosen)):
-        if (found := _even(chosen, blocks, size, wanted, last)) is not None:
+        if (found := _even(chosen, fill, size, wanted, last)) is not None:
             return found
     return None
 
 
 def _even(
     chosen: tuple[Mapping[str, int], ...],
-    blocks: Mapping[str, int | None],
+    fill: Callable[[Mapping[str, int], int], dict[str, int] | None],
     size: int,
     wanted: int,
     last: int,
@@ -218,15 +225,31 @@ def _even(
     for at, unit in enumerate(chosen):
         count = low + (roomy.index(at) < more)
         slots = count * size - (size - rest if rest and at == last else 0)
-        filled = _filled(unit, blocks, slots) if slots > 0 else None
+        filled = fill(unit, slots) if slots > 0 else None
         if filled is None:
             return None
         found |= filled
     return found
 
 
+def _packed(block: int, room: Mapping[str, int], wanted: int) -> dict[str, int] | None:
+    """As many whole blocks on each host as there is room for, the rest where it still fits."""
+    found: dict[str, int] = {}
+    for host, slots in room.items():
+        take = min(slots, wanted) // block * block
+        found[host] = take
+        wanted -= take
+    if wanted >= block:
+        return None
+    last = next((h for h, n in room.items() if n - found[h] >= wanted), None)
+    if last is None:
+        return None
+    found[last] += wanted
+    return {host: slots for host, slots in found.items() if slots}
+
+
 def _filled(
-    room: Mapping[str, int], blocks: Mapping[str, int | None], wanted: int
+    blocks: Mapping[str, int | None], room: Mapping[str, int], wanted: int
 ) -> dict[str, int] | None:
     """First fit: whole blocks on the first hosts, what is left on one more."""
     found: dict[str, int] = {}

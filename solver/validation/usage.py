@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...model.cluster import SharedResource
+from ...model.reservation import Reservation
 from .facts import Facts, Holding
 
+#: Words behind an amount, mem=50/task, and what they mean.
+_SAID = {"host": "PER_HOST", "task": "PER_SLOT", "job": "PER_JOB"}
 
-def method(facts: Facts, resource: str, default: str) -> str:
-    """PER_JOB, PER_HOST or PER_SLOT (RSV-08)."""
+
+def method(facts: Facts, item: Reservation, default: str) -> str:
+    """PER_JOB, PER_HOST or PER_SLOT, as the amount says or the cluster (RSV-08)."""
+    if item.per:
+        return _SAID[item.per]
     for usage in facts.instance.reservation_usage:
-        if usage.resource == resource:
+        if usage.resource == item.resource:
             return usage.method
     return "PER_SLOT" if facts.instance.params.reserve_per_slot else default
 
@@ -30,7 +36,7 @@ def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int)
         for item in part.reservations:
             if item.resource != resource:
                 continue
-            counted = method(facts, resource, "PER_HOST")
+            counted = method(facts, item, "PER_HOST")
             if counted == "PER_JOB" and next(iter(part.allocation)) != host:
                 continue
             times = slots if counted == "PER_SLOT" else 1
@@ -67,13 +73,12 @@ def _shared_amount(
     *,
     static: bool,
 ) -> float:
-    counted = method(facts, resource, "PER_JOB")
     total = 0.0
     for part in holding.parts:
         there = [slots for host, slots in part.allocation.items() if inside(host)]
-        times = {"PER_JOB": bool(there), "PER_HOST": len(there), "PER_SLOT": sum(there)}[counted]
+        times = {"PER_JOB": bool(there), "PER_HOST": len(there), "PER_SLOT": sum(there)}
         for item in part.reservations:
             if item.resource == resource:
                 amount = item.initial if static else item.planned_at(time - holding.start)
-                total += times * amount
+                total += times[method(facts, item, "PER_JOB")] * amount
     return total

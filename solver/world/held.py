@@ -14,7 +14,7 @@ from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile
 from ..availability.room import SLACK
-from ..availability.uses import Alternative, Per
+from ..availability.uses import Alternative, Per, Use
 from ..placement.earliest import Start
 from ..placement.holding import counts_slots, free_part, hold_slots, whole_place
 from .job_state import JobState
@@ -163,6 +163,13 @@ def takes_only_slots(demand: Demand, start: Start) -> bool:
     )
 
 
+def times_on(use: Use, slots: int, *, first: bool) -> int:
+    """How often a use counts on a host with so many slots of the job; first: its first host."""
+    if use.per is Per.JOB:
+        return int(first)
+    return slots if use.per is Per.SLOT else 1
+
+
 def memory_to_hold(
     demand: Demand, slots: Mapping[int, int], beside: Availability, now: int, number: int = 0
 ) -> dict[int, float]:
@@ -176,8 +183,8 @@ def memory_to_hold(
         if beside.table.host_resources[use.index].name != "mem":
             continue
         free = beside.free(use.index, now)
-        for host, count in slots.items():
-            times = count if use.per is Per.SLOT else 1
+        for place, (host, count) in enumerate(slots.items()):
+            times = times_on(use, count, first=place == 0)
             amount = min(float(free[host]), use.reservation.initial * times)
             if amount > 0:
                 found[host] = amount

@@ -76,6 +76,7 @@ class Requests:
             job.hosts,
             job.exclusive,
             job.resizable,
+            job.extsched,
             self.resolver.home(job),
         )
         found = self._shapes.get(key)

@@ -78,7 +78,10 @@ def test_times_of_day_need_the_instance() -> None:
         ("-n 4 -n 5", ["-n: is given twice"]),
         ("-n 5,4", ["-n: must be 1 slot or more and rise, not '5,4'"]),
         ("-q 'a b'", ["-q: must be one name, not 'a b'"]),
-        ("-W 60/hostA", ["-W: limits are not scaled by host here: write '60'"]),
+        (
+            "-W 60/hostA",
+            ["-W: a limit on hostA needs the CPU factors of a cluster: write it without '/hostA'"],
+        ),
         ("-m '~hostA'", ["-m: ~hostA: a job cannot exclude hosts by -m, use select[]"]),
         ("-apps x", ["-apps: unknown option (did you mean '-app'?)"]),
         ("-R 'a", ['bsub line: No closing quotation: "-R \'a"']),

@@ -25,6 +25,9 @@ def _starts(name: str, method: str, **options: float) -> dict[str, int]:
         ),
         pytest.param("qat-time-based", {"11898": 12 * HOUR}, marks=pytest.mark.behaviour("TBR-07")),
         pytest.param("sierra-nodes", {"11902": 10 * HOUR}, marks=pytest.mark.behaviour("TBR-08")),
+        pytest.param(
+            "sierra-rms", {"3876": 10 * HOUR - 94}, marks=pytest.mark.behaviour("PLC-18")
+        ),
         pytest.param("candidate-order", {"job2": HOUR}, marks=pytest.mark.behaviour("TBR-05")),
         pytest.param("compound-terms", {"job5": 3 * HOUR}, marks=pytest.mark.behaviour("TBR-11")),
         pytest.param("candidate-groups", {"job4": 2 * HOUR}),

@@ -379,3 +379,20 @@ End UserGroup
         (("default", 5),),
         (),
     ]
+
+
+@pytest.mark.behaviour("REQ-21")
+@pytest.mark.parametrize(
+    ("conf", "dialect"),
+    [
+        ("LSF_VERSION=10.1", "10.1"),
+        ("LSF_VERSION=9.1.3", "10.1"),
+        ("LSF_VERSION=7.0", "7"),
+        ("LSF_VERSION=8.0", "7"),
+        ("", "10.1"),
+    ],
+)
+def test_the_version_of_lsf_says_its_language(tmp_path: Path, conf: str, dialect: str) -> None:
+    found = instance(tmp_path, {"lsf.conf": conf})
+    assert found.params.dialect == dialect
+    assert loads(dump(found)) == found

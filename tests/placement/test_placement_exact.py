@@ -160,6 +160,8 @@ def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
         return max(counts, default=None)
     alive = [int(h) for h in term.candidates if room.caps[h]]
     tiles = set() if term.ptile is None else {int(term.ptile[h]) for h in alive}
+    if term.block > 1:
+        tiles = {term.block}
     if len(tiles) == 1 and not term.one_host:
         whole = [n for n in counts if n % min(tiles) == 0]
         counts = whole or counts

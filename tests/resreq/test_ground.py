@@ -19,6 +19,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.names import host_requests
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.resreq import (
     HostTable,
@@ -60,7 +61,7 @@ def listed() -> set[str]:
 
 def our_hosts(text: str) -> list[str] | None:
     """Hosts of a string as lsload would list them, None where it is refused or compound."""
-    requirement = parse(text, vocabulary=TABLE.vocabulary)
+    requirement = parse(text, vocabulary=TABLE.vocabulary, dialect="7")
     if not isinstance(requirement, Simple):
         return None
     mask = select_mask(
@@ -111,7 +112,7 @@ def _merge_rows() -> list[tuple[str, dict[str, str]]]:
 
 
 def _our_merge(job: str) -> Requirement:
-    instance = Instance(cluster(), queues=(QUEUE,))
+    instance = Instance(cluster(), queues=(QUEUE,), params=Params(dialect="7"))
     strings = (job,) if job else ()
     one = Job("1", slots=4, queue="qmem", res_req=strings)
     return effective_requirement(instance, one).requirement
@@ -167,7 +168,9 @@ def placement_difference(case: dict[str, Any]) -> str | None:
         hosts=host_requests(case["m"])[0] if case["m"] else (),
         run_limit=600,
     )
-    problem = Instance(cluster("hostA hostB hostC hostD", alike=True), pending=(job,))
+    problem = Instance(
+        cluster("hostA hostB hostC hostD", alike=True), pending=(job,), params=Params(dialect="7")
+    )
     planned = plan(problem, method="time-based").get("1")
     ours = dict(planned.allocation) if planned is not None and planned.start == 0 else None
     theirs = case["alloc"]

@@ -38,12 +38,15 @@ _CONF = frozenset(
         "LSF_STRICT_RESREQ",
         "LSF_UNIT_FOR_LIMITS",
         "LSF_HPC_EXTENSIONS",
+        "LSF_VERSION",
         "LSB_NCPU_ENFORCE",
         "LSF_CONFDIR",
         "LSB_CONFDIR",
         "LSF_ENVDIR",
     ]
 )
+#: Versions without the language of 10.1; 9.1 has most of it.
+_SPEAK_7 = ("6", "7", "8")
 _UNITS = ("KB", "MB", "GB", "TB", "PB")
 _HISTORY = ("ENABLE_HIST_RUN_TIME", "RUN_TIME_DECAY")
 
@@ -82,6 +85,8 @@ def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) ->
     if value := entry.values.get("LSB_TIME_RESERVE_NUMJOBS"):
         key = "LSB_TIME_RESERVE_NUMJOBS"
         _put(draft, entry, key, key, number(value))
+    if entry.text("LSF_VERSION").split(".")[0] in _SPEAK_7:
+        _put(draft, entry, "dialect", "LSF_VERSION", "7")
     if text := entry.text("LSF_STRICT_RESREQ"):
         _put(draft, entry, "LSF_STRICT_RESREQ", "LSF_STRICT_RESREQ", text)
     if text := entry.text("LSF_UNIT_FOR_LIMITS").upper():

@@ -1,0 +1,96 @@
+"""Options of external schedulers (bsub -ext): RMS lays a job out over the nodes inside hosts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ..errors import InputError, nearest
+from .syntax import Compound, Requirement, Span
+
+_FORM = re.compile(r"\s*([A-Za-z_]+)\s*\[([^\[\]]*)\]\s*")
+_POLICIES = ("RMS_SLOAD", "RMS_SNODE", "RMS_MCONT")
+_COUNTS = ("nodes", "ptile")
+#: What RMS takes and no plan heeds.
+_UNHEEDED = ("base", "rails", "railmask")
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """What -ext asks: nodes in all, slots a node, None where it does not say.
+
+    unheeded: options that were read and that no plan heeds.
+    """
+
+    nodes: int | None = None
+    ptile: int | None = None
+    unheeded: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def topology(text: str) -> Topology:
+    """Read ``RMS[nodes=3;ptile=2]``; other external schedulers are read and not heeded.
+
+    Raises InputError with what would be right.
+    """
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise InputError(f"-ext takes RMS[nodes=3], or options of that form, not {text!r}")
+    if match[1] != "RMS":
+        return Topology(unheeded=(match[1],))
+    counts: dict[str, int] = {}
+    unheeded: list[str] = []
+    for option in (word.strip() for word in re.split("[;:]", match[2]) if word.strip()):
+        name, _, value = (part.strip() for part in option.partition("="))
+        if name in _COUNTS and name not in counts:
+            if value:
+                counts[name] = _number(name, value)
+        elif name in _UNHEEDED or name == "RMS_MCONT":
+            unheeded.append(name)
+        elif name not in _POLICIES:
+            if name in counts:
+                raise InputError(f"RMS[]: {name} stands there a second time")
+            known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
+            raise InputError(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
+    return Topology(counts.get("nodes"), counts.get("ptile"), tuple(unheeded))
+
+
+def _number(name: str, value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
+        raise InputError(f"RMS[{name}={value}]: {name} must be a whole number of 1 or more")
+    return int(value)
+
+
+def laid_out(
+    requirement: Requirement, own: Requirement, text: str, slots: tuple[int, int] | None
+) -> Requirement:
+    """The merged requirement over nodes: so many slots on each, in place of the queue's span.
+
+    own: the job's own requirement, which may not have a span beside it. slots: -n min and max.
+    Raises InputError where nodes do not divide the slots.
+    """
+    asked = topology(text)
+    if asked.nodes is None and asked.ptile is None:
+        return requirement
+    if isinstance(own, Compound) or isinstance(requirement, Compound):
+        raise InputError(f"-ext {text} and a compound requirement exclude each other")
+    if own.span is not None:
+        raise InputError(f"-ext {text} and span[] both lay out the job: give one of the two")
+    return replace(requirement, span=Span(ptile=_each(asked, text, slots or (1, 1))))
+
+
+def _each(asked: Topology, text: str, slots: tuple[int, int]) -> int:
+    """Slots a node."""
+    if asked.nodes is None:
+        return asked.ptile or 1
+    least, most = slots
+    if least != most:
+        raise InputError(f"-ext {text} gives the number of nodes: -n must be one number")
+    each, rest = divmod(least, asked.nodes)
+    if rest or not each or asked.ptile not in (None, each):
+        wanted = asked.nodes * (asked.ptile or max(1, each))
+        raise InputError(
+            f"-n {least} cannot be spread evenly as {text} asks: -n {wanted} would be right"
+        )
+    return each
