@@ -95,7 +95,7 @@ def _comparison_text(instance: Instance, comparison: Comparison) -> str:
         table.add_column(title)
     for row in comparison:
 
-        def clock(time: int | None, missing: str = "never") -> str:
+        def clock(time: int | None, missing: str = "?" if comparison.cut else "never") -> str:
             return missing if time is None else short_clock_text(instance, time)
 
         cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]

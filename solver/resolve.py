@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -72,13 +72,14 @@ class Resolver:
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows)
 
-    def profile(self) -> Profile:
-        """The profile of the running jobs of the instance."""
+    def profile(self, check: Callable[[], None] = lambda: None) -> Profile:
+        """The profile of the running jobs of the instance; check: called for each of them."""
         profile = Profile(self.table, self.instance.now)
         for resource, away in self.table.reported_away().items():
             profile.hold_reported(resource, away)
         index = self.instance.cluster.host_index()
         for running in self.instance.running:
+            check()
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             finish = expected_finish(self.instance, running)
             blocked = self.blocked_units(running.job, allocation)
