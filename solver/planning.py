@@ -24,6 +24,8 @@ OBJECTIVES = get_args(ObjectiveName)
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.
 SEARCH_SHARE = 0.92
+#: The same of estimates, which take longer to be judged than to be written up.
+ESTIMATE_SHARE = 0.75
 #: Seconds for a lesser answer at the limit: this share of it, and at least so many.
 GRACE_SHARE, LEAST_GRACE = 0.15, 0.5
 #: Graces after the stop at which a judge that is not done is no longer waited for.
@@ -95,8 +97,9 @@ def _budget(
     elif time_limit is None and effort is None:
         time_limit = DEFAULT_TIME_LIMIT
     limit = math.inf if time_limit is None else time_limit
+    share = SEARCH_SHARE if search else ESTIMATE_SHARE
     return Budget(
-        time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
+        time_limit=None if time_limit is None else share * time_limit,
         effort=effort,
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),

@@ -92,9 +92,13 @@ class Session:
         """
         self.create_jobs()
         world = self.world
-        for state, running in zip(world.states, self.instance.running, strict=False):
-            self.budget.check()
-            world.add_running(state, running)
+        pairs = zip(world.states, self.instance.running, strict=False)
+        if self.settings.planning:
+            world.add_all_running(pairs, self.budget.check)
+        else:
+            for state, running in pairs:
+                self.budget.check()
+                world.add_running(state, running)
         for state in world.states[len(self.instance.running) :]:
             world.expect(state, at_once=self.settings.planning)
         for number, change in enumerate(self.changes):
