@@ -1,6 +1,6 @@
 """How loading, checking, generating and time-based planning grow with the size of a cluster.
 
-    python -m slotwise.benchmarks.size [--hosts 2500 5000 10000] [--limit 20 50000 200000 5000]
+    python benchmarks/size.py [--hosts 2500 5000 10000] [--limit 20 50000 200000 5000]
 
 For each number of hosts: four running jobs and a tenth of a pending one a host, seconds of CPU
 and the peak memory (MB) of a process of its own for each step, and the exponent of the growth in
@@ -12,6 +12,8 @@ it really took.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import math
 import resource
 import subprocess
@@ -26,7 +28,7 @@ STEPS = ("generate", "load", "check", "time-based")
 
 def measure(step: str, path: Path, hosts: int, running: int, pending: int) -> tuple[float, float]:
     """CPU seconds of a step and peak MB, in a process of its own."""
-    command = [sys.executable, "-m", "slotwise.benchmarks.size", "--step", step, str(path)]
+    command = [sys.executable, __file__, "--step", step, str(path)]
     sizes = [str(hosts), str(running), str(pending)]
     done = subprocess.run([*command, *sizes], check=True, capture_output=True, text=True)
     seconds, megabytes = done.stdout.split()
@@ -36,7 +38,7 @@ def measure(step: str, path: Path, hosts: int, running: int, pending: int) -> tu
 def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> None:
     """Do a step and print its CPU seconds and the peak MB of this process."""
     import slotwise as sw
-    from slotwise.model.formats.examine import examine
+    from slotwise.cli.check import check
     from slotwise.model.generate import generate
 
     instance = None if step in ("generate", "load", "check") else sw.load(path)
@@ -44,12 +46,13 @@ def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> N
     if step == "generate":
         made = generate(hosts=hosts, running=running, pending=pending)
         taken = time.process_time() - begun
-        sw.dump(made, path)
+        path.write_text(sw.dump(made), encoding="utf-8")
     else:
         if step == "load":
             sw.load(path)
         elif step == "check":
-            examine(path)
+            with contextlib.redirect_stdout(io.StringIO()):
+                check([path])
         else:
             assert instance is not None
             sw.plan(instance, "time-based")
@@ -62,7 +65,7 @@ def table(folder: Path, sizes: Sequence[tuple[int, int, int]], steps: Sequence[s
     print("   hosts   running  pending  " + "  ".join(f"{step:>22}" for step in steps))
     before: dict[str, tuple[float, int]] = {}
     for hosts, running, pending in sizes:
-        path = folder / f"{hosts}-{pending}.json"
+        path = folder / f"{hosts}-{pending}.yaml"
         cells = []
         for step in STEPS:
             if step not in steps and (step != "generate" or path.exists()):
@@ -91,10 +94,10 @@ def under_a_limit(folder: Path, limit: float, hosts: int, running: int, pending:
     found = sw.plan(instance, "time-based", time_limit=limit)
     taken = time.monotonic() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    ahead = sum(item.method == "time-based" for item in found)
+    ahead = sum(item.start is not None for item in found)
     print(f"{hosts:,} hosts x {running:,} running x {pending:,} pending, --time-limit {limit:g}:")
     print(f"  {taken:.1f} s, {peak:.0f} MB ({held:.0f} MB of them the instance)")
-    print(f"  {ahead} jobs time-based, {len(found.reservations) - ahead} not; cut: {found.cut}")
+    print(f"  {ahead} jobs with a start, {len(found.reservations) - ahead} not; cut: {found.cut}")
     for note in found.notes:
         print(f"  {note}")
 

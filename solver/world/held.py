@@ -153,6 +153,7 @@ def hold_back(
         memory = bool(held.memory) or held.alternative is None
         times = [t for t in plain.candidate_times(now) if t < until]
         times = times if len(times) <= MOST_STEPS else times[:: len(times) // MOST_STEPS + 1]
+        steps: list[tuple[int, int, Held]] = []
         for begin, end in zip(times, [*times[1:], until], strict=True):
             if end <= since or begin >= before:
                 continue
@@ -165,6 +166,10 @@ def hold_back(
                 method=held.method,
                 memory=memory,
             )
+            if steps and (step.slots, step.memory) == (steps[-1][2].slots, steps[-1][2].memory):
+                begin, _, step = steps.pop()
+            steps.append((begin, end, step))
+        for begin, end, step in steps:
             hold_slots(profile, step.alternative, step.slots, step.memory, begin, end)
 
 
