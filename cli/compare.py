@@ -68,5 +68,5 @@ def compare(
             on_progress=report,
         )
     typer.echo(comparison_output(instance, found, format, selection), nl=False)
-    if cancel.is_set():
+    if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)

@@ -41,11 +41,11 @@ ObjectiveOption = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Wall seconds for the exact method; default 30 without --effort."),
+    typer.Option(min=0.0, help="Wall seconds of a plan; of an exact one 30 without --effort."),
 ]
 PlanTimeLimit = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Wall seconds for each exact plan; default 10 without --effort."),
+    typer.Option(min=0.0, help="Wall seconds of each plan; of an exact one 10 without --effort."),
 ]
 Effort = Annotated[
     float | None,

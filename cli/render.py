@@ -164,7 +164,7 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
 def _compared(instance: Instance, comparison: Comparison, selection: Selection) -> list[Shown]:
     found = []
     for row in comparison:
-        cells = _compared_cells(instance, row, comparison.really, selection.wide)
+        cells = _compared_cells(instance, row, comparison, selection.wide)
         state: State = "later" if row.proved else "unproved"
         if row.optimal is None:
             state = "unplaced"
@@ -177,13 +177,14 @@ def _compared(instance: Instance, comparison: Comparison, selection: Selection) 
 
 
 def _compared_cells(
-    instance: Instance, row: ComparedJob, really: bool, wide: bool
+    instance: Instance, row: ComparedJob, comparison: Comparison, wide: bool
 ) -> tuple[str, ...]:
+    really = comparison.really
     times = (row.greedy_estimate, row.greedy_start, row.time_based, row.optimal)
     late = (row.time_based_start, row.optimal_start) if really else ()
     beside = smallest_difference((*times, *late))
 
-    def clock(time: int | None, missing: str = "never") -> str:
+    def clock(time: int | None, missing: str = "?" if comparison.cut else "never") -> str:
         return missing if time is None else short_clock_text(instance, time, beside)
 
     cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]

@@ -59,7 +59,8 @@ def solve(
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
-    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far).
+    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far), by
+    Ctrl-C or because the time limit kept jobs from being looked at.
     """
     from ..solver.planning import plan
     from .render import plan_output
@@ -90,7 +91,7 @@ def solve(
         with whole_file(lsf_plan) as output:
             output.write(allocation_plan(instance, found).encode())
     typer.echo(plan_output(instance, found, format, selection), nl=False)
-    _leave(found, strict=strict, stopped=cancel.is_set())
+    _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
 
 
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:

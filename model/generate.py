@@ -32,6 +32,8 @@ _SIZES = (
     (128, 0.02),
 )
 _USERS = 20
+#: Hosts that are looked at first for a running job.
+WINDOW = 64
 
 
 def generate(
@@ -177,9 +179,7 @@ class _Maker:
     def _running(self, number: int, size: int) -> RunningJob | None:
         ptile = self._pick(((1, 0.2), (2, 0.2), (4, 0.3), (8, 0.2), (16, 0.1)))
         need = 1024 * self._pick(((1, 0.4), (2, 0.3), (4, 0.2), (8, 0.1)))
-        fits = np.flatnonzero((self._free > 0) & (self._spare >= need))
-        first = np.searchsorted(fits, self.random.integers(self.hosts))
-        fits = np.concatenate((fits[first:], fits[:first]))
+        fits = self._fitting(int(self.random.integers(self.hosts)), size, ptile, need)
         takes = np.minimum(self._free[fits], ptile)
         before = np.cumsum(takes) - takes
         takes = np.minimum(takes, size - before)[before < size]
@@ -202,6 +202,20 @@ class _Maker:
             submit=-elapsed - 600,
         )
         return RunningJob(job, -elapsed, allocation)
+
+    def _fitting(self, first: int, size: int, ptile: int, need: int) -> NDArray[np.int64]:
+        """Hosts from `first` on, and round to it, that have room, as far as the job needs them."""
+        found: list[NDArray[np.int64]] = []
+        room, at, width = 0, first, WINDOW
+        while room < size and at < first + self.hosts:
+            end = min(at + width, first + self.hosts, self.hosts if at < self.hosts else 1 << 62)
+            part = slice(at % self.hosts, at % self.hosts + end - at)
+            fits = np.flatnonzero((self._free[part] > 0) & (self._spare[part] >= need))
+            fits = fits + at % self.hosts
+            found.append(fits)
+            room += int(np.minimum(self._free[fits], ptile).sum())
+            at, width = end, 2 * width
+        return np.concatenate(found)
 
     # --- pending ------------------------------------------------------------------------------
 

@@ -89,7 +89,8 @@ class Plan:
     origin, the ISO date of second 0 (None: it has none). rounded: the plan could not be proved
     because the weights have more digits than the models hold; a longer limit does not help. notes:
     what else is to be known, among it the rules that were not considered. left_out: those of them
-    that keep something from being proved.
+    that keep something from being proved. cut: a limit or Ctrl-C came before every job had been
+    looked at as the method does; notes and the fallbacks of the jobs say how far it got.
     """
 
     method: Method
@@ -104,6 +105,7 @@ class Plan:
     rounded: bool = False
     origin: str | None = None
     left_out: tuple[str, ...] = ()
+    cut: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
         for reservation in self.reservations:
@@ -139,5 +141,7 @@ class Plan:
         }
         if self.rounded:
             record["rounded"] = True
+        if self.cut:
+            record["cut"] = True
         record["notes"] = list(self.notes)
         return record

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..model.instance import Instance
 from ..model.plan import Plan
-from .validate import validate
+from .validate import Unfinished, validate
 
 #: Violations that the note names.
 SHOWN = 3
+#: Said where the limit came before the judge was done.
+NOT_JUDGED = "not judged: the limit came before all rules were checked, so nothing is proved"
 
 
-def certified(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> Plan:
+def certified(
+    instance: Instance,
+    plan: Plan,
+    *,
+    as_lsf: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> Plan:
     """The plan as it is where the judge finds nothing; else without bounds, proofs and a status.
 
     as_lsf: judge without windows and advance reservations (TBR-19). What the judge says stands in
     a note that asks for a bug report: it means that the judge or the method is wrong.
+    stop: asked now and then; once it says yes the judge gives up, and nothing is proved.
     """
-    faults = validate(instance, plan, as_lsf=as_lsf)
+    try:
+        faults = validate(instance, plan, as_lsf=as_lsf, stop=stop)
+    except Unfinished:
+        return _without_claims(plan, NOT_JUDGED)
     if not faults:
         return plan
     shown = "; ".join(map(str, faults[:SHOWN]))
@@ -27,6 +40,10 @@ def certified(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> Plan:
         f"a bug in Slotwise, please report it with this instance: the judge objects to the plan of "
         f"{plan.method}, so nothing in it is proved: {shown}{more}"
     )
+    return _without_claims(plan, note)
+
+
+def _without_claims(plan: Plan, note: str) -> Plan:
     return replace(
         plan,
         status="heuristic",

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..model.objective import Objective
 from ..model.plan import Method, Plan
+from .budget import Budget
 from .optimal.backfill_needs import with_backfill_needs, without_backfill
-from .optimal.budget import Budget
 from .optimal.claims import without_false_claims
 from .optimal.compound import TermsTogether
 from .optimal.first_fit import plan_first_fit
@@ -20,6 +20,8 @@ from .problem import PlanningProblem
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
 WRITE_UP = 1.6
+#: Said of a job whose place no search has looked at.
+FIRST_FIT = "not proved: the limit left no time for a search"
 
 
 def plan_exact(
@@ -32,13 +34,13 @@ def plan_exact(
 ) -> Plan:
     """The best plan for an objective within the budget; the backends are imported on first use."""
     found, warm = _search(problem, budget, method, objective, on_progress)
-    found = fill_ranges(problem, found)
+    found = fill_ranges(problem, found, budget)
     if problem.as_lsf and objective.in_order:
-        found = without_backfill(problem, found)
+        found = without_backfill(problem, found, budget)
     else:
-        found = with_backfill_needs(problem, found)
+        found = with_backfill_needs(problem, found, budget)
     found = without_false_claims(problem, found)
-    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm)))
+    return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 
 def _search(
@@ -50,15 +52,18 @@ def _search(
 ) -> tuple[Plan, Plan]:
     """The plan of the search, and the first-fit plan that it started from."""
     begun = budget.elapsed()
-    warm = plan_first_fit(problem)
+    warm = plan_first_fit(problem, budget)
+    took = budget.elapsed() - begun
+    if warm.cut or (took > budget.grace and budget.left() < WRITE_UP * took):
+        return _unsearched(problem, warm, method, objective), warm
     if must_be_one_by_one(problem):
-        return plan_one_by_one(problem, method, objective), warm
+        return plan_one_by_one(problem, warm, method, objective, budget), warm
     if method == "milp":
         from .milp import plan_milp
 
         return plan_milp(problem, budget, objective, on_progress=on_progress), warm
     # What follows a search looks at every job again, about as often as this plan did.
-    budget.keep_back(WRITE_UP * (budget.elapsed() - begun))
+    budget.keep_back(WRITE_UP * took)
     together = TermsTogether(budget)
     problem = problem.placing_terms(together)
     if not objective.in_order:
@@ -72,3 +77,21 @@ def _search(
 
         found = plan_lexicographic(problem, warm, budget, on_progress=on_progress)
     return together.without_claims(found), warm
+
+
+def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective: Objective) -> Plan:
+    """The first-fit plan as the answer: the limit left no time for a search. Nothing is proved."""
+    from .optimal.costs import in_terms_of
+
+    if not objective.in_order:
+        warm = in_terms_of(objective, warm, problem.demands)
+    return replace(
+        warm,
+        method=method,
+        status="feasible",
+        reservations=tuple(
+            replace(item, method=method, fallback=item.fallback or FIRST_FIT) for item in warm
+        ),
+        notes=(*warm.notes, "the limit left no time for a search: jobs are where they first fit"),
+        cut=True,
+    )

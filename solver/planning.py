@@ -13,9 +13,10 @@ from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.plan import Method, Plan
+from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .loop.next_cycle import plan_next_cycle
-from .problem import PlanningProblem
+from .problem import PlanningProblem, nothing_looked_at
 
 METHODS = get_args(Method)
 OBJECTIVES = get_args(ObjectiveName)
@@ -23,6 +24,12 @@ OBJECTIVES = get_args(ObjectiveName)
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.
 SEARCH_SHARE = 0.92
+#: The same of estimates, which take longer to be judged than to be written up.
+ESTIMATE_SHARE = 0.75
+#: Seconds for a lesser answer at the limit: this share of it, and at least so many.
+GRACE_SHARE, LEAST_GRACE = 0.15, 0.5
+#: Graces after the stop at which a judge that is not done is no longer waited for.
+TO_JUDGE = 3.0
 
 
 def plan(
@@ -42,13 +49,16 @@ def plan(
 
     method: "greedy" or "time-based" (what the next cycle of the loop says), "optimal" or "milp".
     objective: what the exact methods minimise and the others are valued by
-    (:mod:`slotwise.model.objective`). time_limit: wall seconds (default 30 unless an effort is
-    given); effort: deterministic units, which make the answer the same on any machine; workers:
+    (:mod:`slotwise.model.objective`). time_limit: wall seconds (of a search default 30 unless an
+    effort is given, of the others none); effort: of a search in deterministic units, which make the
+    answer the same on any machine; workers:
     solver threads (default: one, and two processes for the time-only problem of a pool of
     processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
     windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
     keep what is held from jobs of queues without BACKFILL. cancel: set it to stop with the best so
     far. on_progress: called with what the search has as it goes.
+    At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
+    looked at; the plan is then `cut` (`docs/robustness.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
     Raises InputError for an unknown method or objective, a job that the objective cannot weigh, and
     for negative limits.
@@ -58,46 +68,72 @@ def plan(
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
-    found = _plan(
-        instance, method, aim, time_limit, effort, workers, jobs, as_lsf, cancel, on_progress
-    )
     estimates = method in ("greedy", "time-based")
-    found = certified(instance, found, as_lsf=as_lsf or estimates)
+    budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
+    try:
+        if estimates:
+            found = _estimates(instance, method, aim, jobs, budget)
+        else:
+            found = _exact(instance, method, aim, as_lsf, budget, on_progress)
+    except OutOfTime:
+        found = nothing_looked_at(instance, method, aim.name)
+    found = certified(
+        instance, found, as_lsf=as_lsf or estimates, stop=lambda: budget.late(TO_JUDGE)
+    )
     return replace(found, origin=instance.origin)
 
 
-def _plan(
-    instance: Instance,
-    method: Method,
-    objective: Objective,
+def _budget(
     time_limit: float | None,
     effort: float | None,
     workers: int | None,
-    jobs: int | None,
-    as_lsf: bool,
     cancel: threading.Event | None,
-    on_progress: Callable[[Any], None] | None,
-) -> Plan:
-    if method in ("greedy", "time-based"):
-        found = plan_next_cycle(instance, method, jobs=jobs)
-        if objective.name == found.objective:
-            return found
-        from .optimal.costs import in_terms_of
-
-        return in_terms_of(objective, found, PlanningProblem.of(instance).demands)
-    from .exact import plan_exact
-    from .optimal.budget import Budget
-
-    if time_limit is None and effort is None:
+    *,
+    search: bool,
+) -> Budget:
+    """search: for a search, which always ends; else for estimates, which effort does not bind."""
+    if not search:
+        effort = None
+    elif time_limit is None and effort is None:
         time_limit = DEFAULT_TIME_LIMIT
-    budget = Budget(
-        time_limit=None if time_limit is None else SEARCH_SHARE * time_limit,
+    limit = math.inf if time_limit is None else time_limit
+    share = SEARCH_SHARE if search else ESTIMATE_SHARE
+    return Budget(
+        time_limit=None if time_limit is None else share * time_limit,
         effort=effort,
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
+        grace=min(GRACE, max(LEAST_GRACE, GRACE_SHARE * limit)),
     )
-    problem = PlanningProblem.of(instance, as_lsf=as_lsf)
+
+
+def _estimates(
+    instance: Instance, method: Method, objective: Objective, jobs: int | None, budget: Budget
+) -> Plan:
+    found = plan_next_cycle(instance, method, jobs=jobs, budget=budget)
+    if objective.name == found.objective:
+        return found
+    from .optimal.costs import in_terms_of
+
+    try:
+        demands = PlanningProblem.of(instance, budget=budget).demands
+    except OutOfTime:
+        return replace(found, objective=objective.name, value=None)
+    return in_terms_of(objective, found, demands)
+
+
+def _exact(
+    instance: Instance,
+    method: Method,
+    objective: Objective,
+    as_lsf: bool,
+    budget: Budget,
+    on_progress: Callable[[Any], None] | None,
+) -> Plan:
+    from .exact import plan_exact
+
+    problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget)
     return plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
 
 

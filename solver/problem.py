@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from ..model.duration import expected_finish
 from ..model.instance import Instance
-from ..model.job import RunningJob
+from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
-from ..model.plan import PlannedJob
+from ..model.objective import ObjectiveName
+from ..model.plan import Method, Plan, PlannedJob
 from .availability.arrays import Allocation
 from .availability.demand import Demand, TermPlacer
 from .availability.profile import Profile, close_reserved_slots
+from .budget import NOT_LOOKED_AT, Budget
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver
@@ -37,19 +39,26 @@ class PlanningProblem:
     as_lsf: bool = False
 
     @classmethod
-    def of(cls, instance: Instance, *, as_lsf: bool = True) -> PlanningProblem:
+    def of(
+        cls, instance: Instance, *, as_lsf: bool = True, budget: Budget | None = None
+    ) -> PlanningProblem:
         """Resolve an instance.
 
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-        reservations (TBR-19).
+        reservations (TBR-19). Raises OutOfTime where the budget does not last so long.
         """
+        check = (budget or Budget()).check
         instance = with_loaded_modules(instance)
         resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf)
-        base = resolver.profile()
+        base = resolver.profile(check)
         if not as_lsf:
             close_reserved_slots(instance, base)
         rules = RuleBook(instance, resolver)
-        demands = rules.apply([resolver.demand(job) for job in priority_order(instance)])
+        resolved = []
+        for job in priority_order(instance):
+            check()
+            resolved.append(resolver.demand(job))
+        demands = rules.apply(resolved, check)
         left_out = rules.left_out()
         return cls(instance, resolver, demands, base, _finishes(instance), left_out, as_lsf)
 
@@ -121,6 +130,26 @@ class PlanningProblem:
             alternative=start.alternative,
             terms=tuple(map(self.named, start.terms)) if len(start.terms) > 1 else (),
         )
+
+
+def not_looked_at(job: Job, method: str) -> PlannedJob:
+    """A plan's entry of a job that the limit kept from being looked at: nothing is known of it."""
+    return PlannedJob(
+        job.id, start=None, method=method, waits_for=NOT_LOOKED_AT, fallback=NOT_LOOKED_AT
+    )
+
+
+def nothing_looked_at(instance: Instance, method: Method, objective: ObjectiveName) -> Plan:
+    """The plan of a limit that came before the first job: every job is named, nothing is said."""
+    return Plan(
+        method=method,
+        objective=objective,
+        status="heuristic" if method in ("greedy", "time-based") else "feasible",
+        now=instance.now,
+        reservations=tuple(not_looked_at(job, method) for job in instance.pending),
+        notes=("cut short by the limit before the first job was looked at",),
+        cut=True,
+    )
 
 
 def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +59,15 @@ class Resolver:
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _selected: dict[int, BoolArray] = field(default_factory=dict)
+    _orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
+        default_factory=dict
+    )
+    _same_orders: dict[int, IntArray] = field(default_factory=dict)
+    _classes: dict[tuple[str, ...], tuple[IntArray, ...]] = field(default_factory=dict)
+    _units: dict[tuple[str | None, bytes], tuple[IntArray, tuple[str, ...], IntArray]] = field(
+        default_factory=dict
+    )
+    _ptiles: dict[Span, IntArray | None] = field(default_factory=dict)
     _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
     _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
         default_factory=dict
@@ -73,13 +82,14 @@ class Resolver:
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows)
 
-    def profile(self) -> Profile:
-        """The profile of the running jobs of the instance."""
+    def profile(self, check: Callable[[], None] = lambda: None) -> Profile:
+        """The profile of the running jobs of the instance; check: called for each of them."""
         profile = Profile(self.table, self.instance.now)
         for resource, away in self.table.reported_away().items():
             profile.hold_reported(resource, away)
         index = self.instance.cluster.host_index()
         for running in self.instance.running:
+            check()
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             finish = expected_finish(self.instance, running)
             blocked = self.blocked_units(running.job, allocation)
@@ -236,6 +246,41 @@ class Resolver:
     def _term(
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
+        alternatives = []
+        for held in _alternatives(simple):
+            alternatives.append(
+                self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
+            )
+        order, unit = self._candidates(job, queue, simple, alternatives)
+        firsts = self._first_hosts(job) if first else None
+        return TermDemand(
+            slots=slots,
+            most=most,
+            candidates=order,
+            ptile=self._ptile(simple.span),
+            block=(simple.span.block or 1) if simple.span is not None else 1,
+            one_host=simple.span is not None and simple.span.hosts == 1,
+            same=self._same_classes(simple.same) if simple.same else (),
+            unit=unit,
+            first_hosts=firsts,
+            alternatives=tuple(alternatives),
+        )
+
+    def _candidates(
+        self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
+    ) -> tuple[IntArray, UnitDemand | None]:
+        """Candidate hosts in their order, and the units; equal requests share the arrays."""
+        key = (
+            *(simple.select, simple.order, simple.cu, job.hosts, queue.name, self.home(job)),
+            *(None if item.hosts is None else item.hosts.tobytes() for item in alternatives),
+        )
+        if key not in self._orders:
+            self._orders[key] = self._find_candidates(job, queue, simple, alternatives)
+        return self._orders[key]
+
+    def _find_candidates(
+        self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
+    ) -> tuple[IntArray, UnitDemand | None]:
         local_type, local_model = self.home(job)
         mask = select_mask(
             simple.select, self.hosts, local_type=local_type, local_model=local_model
@@ -246,11 +291,6 @@ class Resolver:
         from_queue, allowed = self._preference(queue.hosts)
         mask &= allowed & ~self._names(queue.excluded_hosts)
         preference = preference if job.hosts else from_queue
-        alternatives = []
-        for held in _alternatives(simple):
-            alternatives.append(
-                self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
-            )
         mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
         unit = None
         if simple.cu is not None:
@@ -258,19 +298,14 @@ class Resolver:
             mask &= unit.unit_of >= 0
         order = order_hosts(simple.order, self.hosts, mask)
         order = order[np.argsort(-preference[order], kind="stable")]
-        firsts = self._first_hosts(job) if first else None
-        return TermDemand(
-            slots=slots,
-            most=most,
-            candidates=order,
-            ptile=self._ptile(simple.span),
-            block=(simple.span.block or 1) if simple.span is not None else 1,
-            one_host=simple.span is not None and simple.span.hosts == 1,
-            same=tuple(same_classes(simple.same, self.hosts)) if simple.same else (),
-            unit=unit,
-            first_hosts=firsts,
-            alternatives=tuple(alternatives),
-        )
+        known = self._same_orders.setdefault(hash(order.tobytes()), order)
+        return (known if np.array_equal(known, order) else order), unit
+
+    def _same_classes(self, same: tuple[str, ...]) -> tuple[IntArray, ...]:
+        """Classes of hosts that agree as same[] asks, found once."""
+        if same not in self._classes:
+            self._classes[same] = tuple(same_classes(same, self.hosts))
+        return self._classes[same]
 
     def _open_to(self, alternative: Alternative) -> BoolArray:
         every = np.ones(len(self.hosts), dtype=bool)
@@ -278,28 +313,44 @@ class Resolver:
 
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
         """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""
-        cluster = self.instance.cluster
-        index = cluster.host_index()
-        units = list(cluster.units_of(cu.type))
-        liking = [max((preference[index[h]] for h in unit.hosts), default=0) for unit in units]
-        order = sorted(range(len(units)), key=lambda position: (-liking[position], position))
-        unit_of = np.full(len(cluster.hosts), -1, dtype=np.int64)
-        for rank, position in enumerate(order):
-            unit_of[[index[name] for name in units[position].hosts]] = rank
+        key = (cu.type, preference.tobytes() if preference.any() else b"")
+        if key not in self._units:
+            self._units[key] = self._find_units(cu.type, preference)
+        unit_of, names, liking = self._units[key]
         return UnitDemand(
             unit_of=unit_of,
-            names=tuple(units[position].name for position in order),
+            names=names,
             pref="config" if self.reserving else cu.pref,
             maxcus=cu.maxcus,
             usablecuslots=cu.usablecuslots,
             balance=cu.balance,
             excl=cu.excl,
-            preference=np.array([liking[position] for position in order], dtype=np.int64),
+            preference=liking,
         )
+
+    def _find_units(
+        self, type_: str | None, preference: IntArray
+    ) -> tuple[IntArray, tuple[str, ...], IntArray]:
+        """The unit of each host by rank, -1 for none; names and preferences by rank."""
+        cluster = self.instance.cluster
+        index = cluster.host_index()
+        units = list(cluster.units_of(type_))
+        liking = [max((preference[index[h]] for h in unit.hosts), default=0) for unit in units]
+        order = sorted(range(len(units)), key=lambda position: (-liking[position], position))
+        unit_of = np.full(len(cluster.hosts), -1, dtype=np.int64)
+        for rank, position in enumerate(order):
+            unit_of[[index[name] for name in units[position].hosts]] = rank
+        names = tuple(units[position].name for position in order)
+        return unit_of, names, np.array([liking[position] for position in order], dtype=np.int64)
 
     def _ptile(self, span: Span | None) -> IntArray | None:
         if span is None or (span.ptile is None and not span.ptile_max and not span.ptile_by):
             return None
+        if span not in self._ptiles:
+            self._ptiles[span] = self._find_ptile(span)
+        return self._ptiles[span]
+
+    def _find_ptile(self, span: Span) -> IntArray | None:
         by_name = dict(span.ptile_by)
         hosts = self.instance.cluster.hosts
         since_10 = self.instance.params.dialect != LSF_7

@@ -12,11 +12,11 @@ from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
 from .validation import capacity, claims, hosts, limits, shape, times, units
-from .validation.facts import Facts
+from .validation.facts import Facts, Unfinished
 from .validation.split import split
 from .validation.violation import Violation
 
-__all__ = ["Violation", "validate"]
+__all__ = ["Unfinished", "Violation", "validate"]
 
 _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.entries,
@@ -53,12 +53,19 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
 )
 
 
-def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:
+def validate(
+    instance: Instance,
+    plan: Plan,
+    *,
+    as_lsf: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Violation]:
     """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
 
     as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
     reservations (TBR-19). Deadlines are soft and never a violation. Faults of the running jobs
-    alone are not the plan's. Raises ValueError for a window text that cannot be read.
+    alone are not the plan's. stop: asked as the judge goes; once it says yes, Unfinished is raised.
+    Raises ValueError for a window text that cannot be read.
     """
-    facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split)
+    facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split, stop=stop)
     return [violation for check in _CHECKS for violation in check(facts)]

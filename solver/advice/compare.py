@@ -11,6 +11,7 @@ from ...model.instance import Instance
 from ...model.objective import ObjectiveName
 from ...model.plan import Plan
 from ...model.time_text import with_stamps
+from ..budget import Budget
 from ..fairshare.priority_order import priority_order
 from ..loop.run_on import run_on
 from ..planning import plan
@@ -63,7 +64,8 @@ class Comparison:
     """Every pending job in priority order, and the three plans behind the rows.
 
     really: whether the starts that the loop gives by each method were asked for. now: seconds from
-    the origin, the ISO date of second 0 (None: it has none).
+    the origin, the ISO date of second 0 (None: it has none). cut: a limit or Ctrl-C came before
+    all was looked at, so that a start that is missing is not known.
     """
 
     jobs: tuple[ComparedJob, ...]
@@ -73,6 +75,7 @@ class Comparison:
     really: bool = False
     now: int = 0
     origin: str | None = None
+    cut: bool = False
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
@@ -102,6 +105,7 @@ class Comparison:
             "status": self.optimal.status,
             "jobs": self.to_records(),
             "notes": list(self.notes()),
+            **({"cut": True} if self.cut else {}),
         }
 
     def notes(self) -> tuple[str, ...]:
@@ -135,10 +139,11 @@ def compare(
 ) -> Comparison:
     """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
 
+    time_limit: of each plan, and of each run of the loop.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
     """
-    greedy = plan(instance, "greedy")
-    time_based = plan(instance, "time-based")
+    greedy = plan(instance, "greedy", time_limit=time_limit, cancel=cancel)
+    time_based = plan(instance, "time-based", time_limit=time_limit, cancel=cancel)
     optimal = plan(
         instance,
         "optimal",
@@ -150,16 +155,25 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    real = {
-        method: run_on(instance, method, cancel=cancel)
-        for method in (("greedy", "time-based", "optimal") if really else ("greedy",))
-    }
+    real: dict[str, dict[str, int]] = {}
+    cut = any(found.cut for found in (greedy, time_based, optimal))
+    for method in ("greedy", "time-based", "optimal") if really else ("greedy",):
+        budget = Budget(time_limit, cancel=cancel or threading.Event())
+        real[method] = run_on(instance, method, budget=budget)
+        cut = cut or budget.stopped()
     rows = tuple(
         _row(job.id, job.slots, greedy, time_based, optimal, real)
         for job in priority_order(instance)
     )
     return Comparison(
-        rows, greedy, time_based, optimal, really, now=instance.now, origin=instance.origin
+        rows,
+        greedy,
+        time_based,
+        optimal,
+        really,
+        now=instance.now,
+        origin=instance.origin,
+        cut=cut,
     )
 
 

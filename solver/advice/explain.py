@@ -10,6 +10,7 @@ from ...model.errors import InputError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.time_text import with_stamps
+from ..budget import NOT_LOOKED_AT, OutOfTime
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
 from .what_if import Asker, Method, Outlook
@@ -82,11 +83,21 @@ def explain(
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
-    placed jointly). time_limit, effort: of each exact plan. cancel: set it to stop trying changes.
+    placed jointly). time_limit, effort: of each plan. cancel: set it to stop trying changes; before
+    there is a start, the answer says that the job was not looked at.
     Raises InputError for a job that is not pending.
     """
     asked = _pending(instance, job)
     forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    try:
+        return _explained(forecast, asked)
+    except OutOfTime:
+        nothing = Outlook(asked, None, waits_for=NOT_LOOKED_AT)
+        return Explanation(nothing, method, (), (), 0, now=instance.now, origin=instance.origin)
+
+
+def _explained(forecast: Asker, asked: Job) -> Explanation:
+    instance, method = forecast.instance, forecast.method
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
     outlook = forecast.outlook(asked)

@@ -20,6 +20,7 @@ from ...model.job import Job
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
+from ..budget import NOT_LOOKED_AT, Budget, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle
@@ -133,7 +134,7 @@ class Asker:
         effort: float | None = None,
         cancel: threading.Event | None = None,
     ) -> None:
-        """time_limit, effort: of each exact plan, as in :func:`slotwise.plan`."""
+        """time_limit, effort: of each plan, as in :func:`slotwise.plan`."""
         if method not in METHODS:
             raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
         self.instance = instance
@@ -141,6 +142,7 @@ class Asker:
         self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
         self.cancel = cancel or threading.Event()
+        self._of_a_cycle = time_limit
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
 
     def beside(self, instance: Instance) -> Asker:
@@ -148,7 +150,7 @@ class Asker:
         return Asker(
             instance,
             self.method,
-            time_limit=self.time_limit,
+            time_limit=self._of_a_cycle if self.method == "time-based" else self.time_limit,
             effort=self.effort,
             cancel=self.cancel,
         )
@@ -165,7 +167,10 @@ class Asker:
         """The start of `job`; first: as if it were the first of all pending jobs."""
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
-            return _outlook(job, self._says_of(job, ahead, first=first))
+            try:
+                return _outlook(job, self._says_of(job, ahead, first=first))
+            except OutOfTime:
+                return Outlook(job, None, waits_for=NOT_LOOKED_AT)
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         return _outlook(job, found.get(job.id) or reasons.get(job.id))
@@ -211,14 +216,19 @@ class Asker:
         key = tuple(job.id for job in pending)
         if key not in self._cycles:
             world = replace(self.instance, pending=pending)
-            self._cycles[key] = NextCycle(world, self.method)
+            self._cycles[key] = NextCycle(world, self.method, budget=self._budget())
         return self._cycles[key]
 
     def _says_of(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> PlannedJob | Unplaced:
         if not self._behind_count:
             return self._cycle(ahead).would_say_of(job)
         pending = self._with_first(job) if first else self._with(job)
-        return NextCycle(replace(self.instance, pending=pending), self.method).says_of(job.id)
+        world = replace(self.instance, pending=pending)
+        return NextCycle(world, self.method, budget=self._budget()).says_of(job.id)
+
+    def _budget(self) -> Budget:
+        """Of one cycle; without a limit where nobody has asked for one."""
+        return Budget(self._of_a_cycle, cancel=self.cancel)
 
     @cached_property
     def _behind_count(self) -> bool:

@@ -98,6 +98,11 @@ class FreeNow:
             self.change(part, part.reservation.at(elapsed))
         return parts
 
+    def take_from_pool(self, index: int, amount: float) -> None:
+        """Take an amount of a pool that nobody gives back."""
+        self.pool(index)
+        self._pools[index] -= amount
+
     def give(self, parts: Iterable[HeldPart]) -> None:
         """Give back all that the parts hold."""
         for part in parts:

@@ -19,7 +19,7 @@ from .arrays import Allocation, FloatArray, IntArray
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
-from .usage import Usage
+from .usage import MOST_KNOWN, Usage
 from .uses import Alternative, Per, Use
 
 #: "For ever": the finish of a job whose end is unknown.
@@ -231,9 +231,15 @@ class Profile:
             capacity = self.table.host_resources[index].capacity
             usage = self._host_usage.get(index)
             found = capacity if usage is None else capacity - usage.at(time)
-            if time in self._starts or time == self.now:
-                self._free_cache[key] = found
+            if time == self.now or _has(self._starts, time):
+                self._keep(key, found)
         return found
+
+    def _keep(self, key: tuple[int, ...], amounts: FloatArray) -> None:
+        """Keep an answer, as long as all of them together are not too large."""
+        if len(self._free_cache) * self.hosts > MOST_KNOWN:
+            self._free_cache.clear()
+        self._free_cache[key] = amounts
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool at `time`."""
@@ -253,7 +259,7 @@ class Profile:
         later = self._free_cache.get(key)
         if later is None:
             later = np.minimum.reduce([self.free(index, point) for point in points[1:]])
-            self._free_cache[key] = later
+            self._keep(key, later)
         return np.minimum(free, later)
 
     def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
@@ -319,6 +325,11 @@ class Profile:
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What one term of a job finds over its window from `start`."""
         return find_room(self, demand, term, alternative, self.checkpoints(start, demand.duration))
+
+
+def _has(times: list[int], time: int) -> bool:
+    index = bisect.bisect_left(times, time)
+    return index < len(times) and times[index] == time
 
 
 def _insert(times: list[int], time: int) -> None:

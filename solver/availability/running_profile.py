@@ -58,6 +58,43 @@ class RunningUsage(Usage):
         self._count = after
         self._rows_of.setdefault(self.owner, []).extend(range(first, after))
 
+    def enter(
+        self,
+        owners: IntArray,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amounts: FloatArray,
+    ) -> None:
+        """Rows of many owners, ascending by owner."""
+        held = (amounts > 0) & (begin < end)
+        columns = (where[held], begin[held], end[held], amounts[held])
+        first, after = self._count, self._count + int(held.sum())
+        self._make_room(after)
+        for column, values in zip(self._columns, columns, strict=True):
+            column[first:after] = values
+        self._count = after
+        names, starts = np.unique(owners[held], return_index=True)
+        edges = [*(starts + first).tolist(), after]
+        for owner, low, high in zip(names.tolist(), edges, edges[1:], strict=False):
+            self._rows_of.setdefault(owner, []).extend(range(low, high))
+        if first:
+            self._by_owner()
+
+    def _by_owner(self) -> None:
+        """Bring the rows into the order of their owners, each with its rows as they were."""
+        owner_of = np.full(self._count, OFF, dtype=np.int64)
+        for owner, rows in self._rows_of.items():
+            owner_of[rows] = owner
+        order = np.argsort(owner_of, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(self._count)
+        self._columns = [column[: self._count][order] for column in self._columns]
+        self._rows_of = {
+            owner: sorted(place[rows].tolist()) for owner, rows in self._rows_of.items()
+        }
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+
     def _make_room(self, count: int) -> None:
         while count > len(self._columns[0]):
             for index, column in enumerate(self._columns):
@@ -146,6 +183,24 @@ class RunningProfile(Profile):
         for alternative, allocation, whole_hosts in holds:
             self.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
         self.finish[job] = FOREVER if finish is None else finish
+
+    def enter_rows(
+        self,
+        index: int,
+        owners: IntArray,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amounts: FloatArray,
+        *,
+        pool: bool,
+    ) -> None:
+        """What many jobs, ascending by number, hold of a host resource or of a pool."""
+        usage = self._pool(index) if pool else self._usage(index)
+        assert isinstance(usage, RunningUsage)
+        usage.enter(owners, where, begin, end, amounts)
+        self._forget()
+        self._sorted = None
 
     def ended(self, job: int) -> None:
         """A job is gone."""

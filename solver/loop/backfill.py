@@ -28,7 +28,7 @@ def run(cycle: CycleState) -> None:
     failed: dict[int, int] = {}
     order = world.order
     order.begin(world.now, world.waiting())
-    while (offer := order.next()) is not None:
+    while (offer := order.next()) is not None and not cycle.budget.late():
         state = world.by_id[offer.job.id]
         number = cycle.shape(state).number
         lenders = _lenders(cycle, state, estimates)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..availability.arrays import BoolArray
 from ..availability.resources import SLOTS
+from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..methods.registry import METHODS
@@ -32,8 +33,11 @@ from . import backfill, preemption, resizing
 class Cycle:
     """The cycles of one simulation. `run` is one of them."""
 
-    def __init__(self, world: World, eligibility: Eligibility, settings: Settings) -> None:
-        self.state = CycleState(world, eligibility, settings)
+    def __init__(
+        self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
+    ) -> None:
+        self.state = CycleState(world, eligibility, settings, budget)
+        self.budget = budget
         self.world = world
         self.settings = settings
         self.method = METHODS[settings.reservation]
@@ -63,6 +67,9 @@ class Cycle:
         if self.backfills and state.reservations:
             backfill.run(state)
         for job, offer in self._later:
+            if self.budget.late():
+                break
+            state.looked_at.add(job.number)
             found = self.decide(job, offer)
             assert not isinstance(found, Start)
             if found is not None:
@@ -87,7 +94,7 @@ class Cycle:
         )
         self.method.before(state)
         by_id = self.world.by_id
-        while (offer := order.next()) is not None:
+        while (offer := order.next()) is not None and not self.budget.late():
             job = by_id[offer.job.id]
             self._lenders.discard(job.number)
             if job.status == RUNNING:
@@ -96,6 +103,8 @@ class Cycle:
             elif not self._consider(job, offer):
                 order.skipped(offer.job)
                 if self._nothing_left():
+                    state.nothing_left = True
+                    state.curtailed |= self.method.looks_ahead and self.budget.stopped()
                     break
         self._tell_newcomers()
 
@@ -104,7 +113,8 @@ class Cycle:
         state = self.state
         if not isinstance(self.world.order, FirstCome) or not state.recount:
             return False
-        if self.method.looks_ahead and state.room_at_the_top():
+        looking = self.method.looks_ahead and not self.budget.stopped()
+        if looking and state.room_at_the_top():
             return False
         state.recount = False
         view = state.beside(None)
@@ -113,6 +123,8 @@ class Cycle:
     def _tell_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
         for job in self.world.fresh:
+            if self.budget.late():
+                break
             if job.start is None and not job.reason:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
@@ -128,6 +140,7 @@ class Cycle:
             # It does not count for the others before its time has come.
             self._later.append((job, offer))
             return False
+        state.looked_at.add(job.number)
         found = self.decide(job, offer)
         if isinstance(found, Start):
             held = state.holds(job)

@@ -15,6 +15,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.arrays import Allocation
+from ..budget import Budget, OutOfTime
 from ..fairshare.admission import Admission, admissions
 from ..fairshare.priority_order import priority_order
 from ..fairshare.stages import Offer
@@ -22,7 +23,7 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
-from ..problem import PlanningProblem
+from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
 from ..shortage import counted
 from ..world.held import Held, takes_only_slots
@@ -30,15 +31,26 @@ from ..world.job_state import JobState
 from . import backfill
 from .simulation import Session
 
+#: Said of a job that got a greedy answer because the time for a better one was over.
+SHORTENED = "no place for it in the future was looked for: the limit came first"
 
-def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = None) -> Plan:
+
+def plan_next_cycle(
+    instance: Instance,
+    method: Method,
+    *,
+    jobs: int | None = None,
+    budget: Budget | None = None,
+) -> Plan:
     """The plan of "greedy" or "time-based".
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
-    of them where None, which is what a planner wants to see.
-    Raises InputError where the instance does not allow the method (TBR-15).
+    of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
+    no turn yet are reserved for greedily, and when its grace is over they are not looked at.
+    Raises InputError where the instance does not allow the method (TBR-15), OutOfTime where the
+    budget ends before the first job had its turn.
     """
-    cycle = NextCycle(instance, method, jobs=jobs)
+    cycle = NextCycle(instance, method, jobs=jobs, budget=budget)
     found = [cycle.says_of(job.id) for job in priority_order(cycle.instance)]
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
@@ -51,7 +63,11 @@ def plan_next_cycle(instance: Instance, method: Method, *, jobs: int | None = No
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
+        notes=(
+            *left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
+            *cycle.cut_short(),
+        ),
+        cut=cycle.cut,
     )
 
 
@@ -68,14 +84,34 @@ def _as_estimates_see_it(instance: Instance) -> Instance:
     )
 
 
+def _overtaken(reservations: Sequence[Held]) -> bool:
+    """Whether some reservation starts before an earlier one with which it shares a host."""
+    latest: dict[int, int] = {}
+    for held in reservations:
+        estimate = held.estimate or 0
+        if any(latest.get(host, estimate) > estimate for host in held.allocation):
+            return True
+        for host in held.allocation:
+            latest[host] = max(latest.get(host, 0), estimate)
+    return False
+
+
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
     instance: as estimates see it. held: reservations by job id.
     """
 
-    def __init__(self, instance: Instance, method: str, *, jobs: int | None = None) -> None:
-        """jobs: how many get a future allocation, all where None."""
+    def __init__(
+        self,
+        instance: Instance,
+        method: str,
+        *,
+        jobs: int | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
+        self.budget = budget or Budget()
         self.instance = _as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
@@ -83,17 +119,48 @@ class NextCycle:
         settings = settings_for(self.instance, reservation=method, top=top)
         if jobs == 0:
             settings = replace(settings, reservation=Greedy.name)
-        session = Session(self.instance, replace(settings, planning=True, every_queue=True))
+        settings = replace(settings, planning=True, every_queue=True)
+        session = Session(self.instance, settings, budget=self.budget)
         session.begin()
         session.settle()
         self.world = session.world
         self.cycle = session.cycle
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
+        self._unseen = self._not_looked_at()
+        state = self.cycle.state
+        #: Whether the budget kept some job from what the method would have said of it.
+        self.cut = self.budget.stopped() and bool(
+            self._unseen or state.curtailed or state.record.started or self.budget.late()
+        )
+        looks_ahead = METHODS[method].looks_ahead
+        self._shortened = set(state.shortened)
+        if self.cut and looks_ahead:
+            self._shortened |= set(self.world.pending) - state.looked_at - self._unseen
+
+    def _not_looked_at(self) -> set[int]:
+        """Jobs that the budget kept from having their turn."""
+        state = self.cycle.state
+        if state.nothing_left or not self.budget.late():
+            return set()
+        return set(self.world.pending) - state.looked_at
+
+    def cut_short(self) -> tuple[str, ...]:
+        """How far the cycle got, where the budget cut it short."""
+        if not self.cut:
+            return ()
+        said: list[str] = []
+        if self._shortened:
+            said.append(counted(len(self._shortened), "job", "reserved for greedily"))
+        if self._unseen:
+            said.append(counted(len(self._unseen), "job", "not looked at"))
+        if not said:
+            said.append("what started last may move the places of others")
+        return (f"cut short by the limit: {', '.join(said)}",)
 
     @cached_property
     def problem(self) -> PlanningProblem:
         """The instance resolved: to give reasons, and for those who look on."""
-        return PlanningProblem.of(self.instance)
+        return PlanningProblem.of(self.instance, budget=self.budget)
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
@@ -121,12 +188,7 @@ class NextCycle:
             for held in later
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
-        if any(
-            (before.estimate or 0) > (held.estimate or 0)
-            and set(before.allocation) & set(held.allocation)
-            for at, held in enumerate(later)
-            for before in later[:at]
-        ):
+        if _overtaken(later):
             found.append("that a job which will backfill holds nothing of its place until then")
         return found
 
@@ -167,6 +229,8 @@ class NextCycle:
 
     def _without_a_place(self, state: JobState, held: Held | None) -> PlannedJob | Unplaced:
         job, cycle = state.job, self.cycle.state
+        if state.number in self._unseen:
+            return not_looked_at(job, Greedy.name)
         withheld = cycle.withheld.get(state.number, "")
         if withheld and self._refused(job):
             return Unplaced(job.id, withheld)
@@ -186,7 +250,11 @@ class NextCycle:
             estimate=None if held is None else held.estimate,
             reserved=reserved,
             waits_for=waits_for,
-            fallback=self._why_never(job) if placeless else "",
+            fallback=self._why_never(job)
+            if placeless
+            else SHORTENED
+            if state.number in self._shortened
+            else "",
         )
 
     def _refused(self, job: Job) -> bool:
@@ -199,7 +267,11 @@ class NextCycle:
         return admissions(self.instance)
 
     def _why_never(self, job: Job) -> str:
-        return reason_unplaced(self.problem, self.problem.resolver.demand(job))
+        try:
+            return reason_unplaced(self.problem, self.problem.resolver.demand(job))
+        except OutOfTime:
+            shape = self.world.by_id[job.id].shape
+            return (shape.never if shape else "") or "no place for it was found"
 
     def _started(
         self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int

@@ -6,11 +6,12 @@ An estimate is what a cycle says; this is what becomes of it. It is the same as
 
 from __future__ import annotations
 
-import threading
+from contextlib import suppress
 from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ..budget import Budget, OutOfTime
 from ..methods.registry import settings_for
 from ..world.settings import EFFORT
 from .simulation import Session
@@ -22,13 +23,13 @@ def run_on(
     *,
     jobs: int | None = None,
     effort: float = EFFORT,
-    cancel: threading.Event | None = None,
+    budget: Budget | None = None,
 ) -> dict[str, int]:
     """Start (seconds) of each pending job in the loop; one that never starts is absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
-    method gives them; None: all. effort: solver units a cycle of "optimal". cancel: set it to end
-    the run; the starts so far are returned.
+    method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
+    is over, the starts so far are returned.
     """
     at_limits = replace(
         instance,
@@ -38,13 +39,15 @@ def run_on(
     )
     top = max(1, len(instance.pending)) if jobs is None else jobs
     settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
-    session = Session(at_limits, settings)
-    session.begin()
+    budget = budget or Budget()
+    session = Session(at_limits, settings, budget=budget)
     waiting = {job.id for job in instance.pending}
-    while waiting and not (cancel is not None and cancel.is_set()) and session.advance():
-        waiting.difference_update(session.cycle.record.started)
+    with suppress(OutOfTime):
+        session.begin()
+        while waiting and not budget.stopped() and session.advance():
+            waiting.difference_update(session.cycle.record.started)
     by_id = session.world.by_id
-    found = ((job.id, by_id[job.id].start) for job in instance.pending)
+    found = ((job.id, by_id[job.id].start) for job in instance.pending if job.id in by_id)
     return {name: start for name, start in found if start is not None}
 
 

@@ -16,6 +16,7 @@ from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.modules import with_loaded_modules
 from ..availability.profile import FOREVER
+from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.registry import settings_for
 from ..methods.reserving import expiries
@@ -46,8 +47,11 @@ class Session:
         until: int | None = None,
         keep_log: bool = False,
         recorder: Recorder | None = None,
+        budget: Budget | None = None,
     ) -> None:
+        """budget: limits the making of the world and the cycles, where they are a plan's."""
         self.source = instance
+        self.budget = budget or Budget()
         instance = with_loaded_modules(instance)
         self.settings = settings
         self.until = until
@@ -69,7 +73,7 @@ class Session:
         )
         states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
         self.eligibility = Eligibility(self.world, states)
-        self.cycle = Cycle(self.world, self.eligibility, settings)
+        self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
         self.last_progress = instance.now
         self._check_changes()
         self._check_jobs()
@@ -82,11 +86,19 @@ class Session:
             self.world.create(JobState(job, number))
 
     def begin(self) -> None:
-        """Enter the jobs and the changes: once, before the first `advance`."""
+        """Enter the jobs and the changes: once, before the first `advance`.
+
+        Raises OutOfTime where the budget does not last so long.
+        """
         self.create_jobs()
         world = self.world
-        for state, running in zip(world.states, self.instance.running, strict=False):
-            world.add_running(state, running)
+        pairs = zip(world.states, self.instance.running, strict=False)
+        if self.settings.planning:
+            world.add_all_running(pairs, self.budget.check)
+        else:
+            for state, running in pairs:
+                self.budget.check()
+                world.add_running(state, running)
         for state in world.states[len(self.instance.running) :]:
             world.expect(state, at_once=self.settings.planning)
         for number, change in enumerate(self.changes):
@@ -151,11 +163,11 @@ class Session:
         """The first cycle, and again at the same instant until no more job starts.
 
         A job that backfills late in a cycle moves what was reserved before it: the next cycle says
-        so, and here it is at once.
+        so, and here it is at once. Raises OutOfTime where the budget does not last to the first.
         """
         if not self.advance():
             return
-        while self.cycle.record.started:
+        while self.cycle.record.started and not self.budget.stopped():
             self.cycle.run()
 
     def _happen(self, time: int) -> bool:
@@ -171,6 +183,7 @@ class Session:
                 continue
             state = world.states[number]
             if kind == Event.SUBMIT:
+                self.budget.check()
                 world.submit(state)
                 any_event = True
             elif state.status == RUNNING and kind == Event.END:

@@ -218,7 +218,7 @@ def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
     warm = plan_first_fit(problem)
     plan = warm
     if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
-        from ..optimal.budget import Budget
+        from ..budget import Budget
         from ..optimal.lexicographic import plan_lexicographic
 
         plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))

@@ -7,6 +7,7 @@ they hold: only in a queue with BACKFILL, and only if it ends by their starts, m
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import replace
 
 from ...model.plan import PlannedJob
@@ -14,7 +15,7 @@ from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..pending_reasons import what_it_waits_for
-from ..placement.earliest import Start, earliest_start
+from ..placement.earliest import Start, earliest_start, still_free
 from ..world.cycle_state import CycleState
 from ..world.held import Held, hold_future
 from ..world.job_state import JobState
@@ -35,7 +36,13 @@ class TimeBased:
     def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
         """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
         fallback = ""
-        if cycle.room_at_the_top(state):
+        if cycle.budget.stopped():
+            cycle.curtailed = True
+            held = place_that_stood(cycle, state, closed)
+            if held is not None:
+                return held
+            cycle.shortened.add(state.number)
+        elif cycle.room_at_the_top(state):
             held = future_allocation(cycle, state, closed)
             if held is not None:
                 return held
@@ -63,9 +70,21 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
     if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
         return found
     held = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
-    if cycle.settings.planning:
+    if cycle.settings.planning and not cycle.record.started:
+        # After a start the cycle is run again, and what it says then is what counts.
         held.waits_for = _reason(cycle, state, demand, start)
     return held
+
+
+def place_that_stood(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    """The place that the cycle before this one gave, if it is still free: a search costs more."""
+    start = cycle.stood.get(state.number)
+    if start is None or start.time <= cycle.world.now:
+        return None
+    demand = open_part(cycle, state, closed)
+    if not still_free(cycle.future(state), demand, start):
+        return None
+    return hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
 
 
 def hold_now(
@@ -113,7 +132,8 @@ def earliest_beside(
         if binding <= heeded:
             return start
         heeded |= binding
-        profile = cycle.guarded([held for held in others if held.state.number in heeded], state)
+        heeding = [held for held in others if held.state.number in heeded]
+        profile = cycle.guarded(heeding, state, since=start.time)
         start = earliest_start(profile, demand, finishes_only=True, not_before=start.time)
     return None
 
@@ -127,7 +147,13 @@ def _binds(held: Held, time: int, limit: int | None) -> bool:
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
     """What the start waits for, with the jobs that end then."""
     others = cycle.others(state)
-    profile = cycle.guarded(others, state) if others else cycle.future(state)
+    profile = cycle.future(state)
+    if others and start.time > demand.earliest:
+        # The instant before the start is all that is asked about.
+        times = profile.candidate_times(demand.earliest, finishes_only=True)
+        last = times[bisect.bisect_left(times, start.time) - 1]
+        end = FOREVER if demand.duration is None else last + max(1, demand.duration)
+        profile = cycle.guarded(others, state, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
     for job, asked, place in cycle.places(others):

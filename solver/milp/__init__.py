@@ -13,7 +13,7 @@ from typing import Any
 
 from ...model.objective import Objective
 from ...model.plan import Plan
-from ..optimal.budget import Budget
+from ..budget import Budget
 from ..problem import PlanningProblem
 
 __all__ = ["plan_milp"]

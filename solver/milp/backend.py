@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pulp
 
 from ...model.errors import SlotwiseError
-from ..optimal.budget import Budget
+from ..budget import Budget
 
 #: Branch-and-bound nodes for each unit of a deterministic effort.
 NODES_PER_EFFORT = 200

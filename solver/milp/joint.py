@@ -10,7 +10,7 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
-from ..optimal.budget import Budget
+from ..budget import Budget, OutOfTime
 from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
@@ -108,9 +108,11 @@ def _solve(
         least = {demand.job.id: demand.earliest for demand in demands}
         costs = costs.within(least, total).beyond(least)
         own = _start_costs(problem, demands, costs, total)
-        model = PlacementModel(
-            problem.base, [(demand, sorted(own[demand.job.id])) for demand in demands]
-        )
+        asked = [(demand, sorted(own[demand.job.id])) for demand in demands]
+        try:
+            model = PlacementModel(problem.base, asked, check=budget.check_search)
+        except OutOfTime:
+            return best
         found = _minimise(model, budget, costs, own)
         if found is None:
             return best

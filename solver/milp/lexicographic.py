@@ -9,7 +9,7 @@ from typing import Any
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..optimal.budget import Budget
+from ..budget import Budget, OutOfTime
 from ..optimal.lexicographic import Progress
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
@@ -22,6 +22,7 @@ from .starts import instants
 PROBE_SECONDS = 10.0
 #: Above this many (job, host) pairs a placement problem is not built.
 MOST_PAIRS = 4000
+LIMIT = "the limit of the search was reached before it"
 
 
 @dataclass(slots=True)
@@ -82,11 +83,16 @@ def _settle(
     why = _too_large([*(item.demand for item in settled), demand])
     for time in instants(problem, demand, fixed):
         if why or budget.exhausted():
-            why = why or "the limit of the search was reached before it"
+            why = why or LIMIT
             bound = time if bound is None else bound
             break
-        asked = [(other, [start]) for other, start in fixed]
-        model = PlacementModel(problem.base, [*asked, (demand, [time])])
+        asked = [*((other, [start]) for other, start in fixed), (demand, [time])]
+        try:
+            model = PlacementModel(problem.base, asked, check=budget.check_search)
+        except OutOfTime:
+            why = LIMIT
+            bound = time if bound is None else bound
+            break
         outcome, placed = model.solve(budget, seconds=PROBE_SECONDS)
         if placed:
             for item in settled:

@@ -8,7 +8,7 @@ instant at which an advance reservation takes something away.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per, Use
-from ..optimal.budget import Budget
+from ..budget import Budget
 from ..placement.earliest import Start
 from .backend import Outcome, solve
 from .shape import Program, TermVariables, Variable, total
@@ -59,11 +59,19 @@ def alternatives(demand: Demand) -> list[int]:
 class PlacementModel:
     """All jobs of `starts` at one of their candidate instants each, beside what runs."""
 
-    def __init__(self, base: Availability, starts: Sequence[tuple[Demand, Sequence[int]]]) -> None:
+    def __init__(
+        self,
+        base: Availability,
+        starts: Sequence[tuple[Demand, Sequence[int]]],
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """check: called for each job; what it raises ends the building."""
         self.base = base
         self.program = Program()
         self.options: dict[str, list[Option]] = {}
         for demand, times in starts:
+            check()
             found = [
                 option
                 for time in times

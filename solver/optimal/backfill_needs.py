@@ -12,39 +12,47 @@ from dataclasses import replace
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
+from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.holding import free_part, hold_slots
-from ..problem import PlanningProblem
+from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
 #: A planned job: what it asks, and where it starts.
 Place = tuple[Demand, Start]
 
 
-def with_backfill_needs(problem: PlanningProblem, plan: Plan) -> Plan:
+#: Said where the limit came before it was known which jobs need BACKFILL.
+NOT_ALL_KNOWN = "the limit came before it was looked at which jobs need BACKFILL for their starts"
+
+
+def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
     """The plan with a note at each job that starts only where its queue has BACKFILL."""
     if all(demand.queue.backfill for demand in problem.demands):
         return plan
     places = _places(problem, plan)
-    needy = {
-        demand.job.id: demand.queue.name
-        for at, (demand, start) in enumerate(places)
-        if _needs_backfill(problem, demand, start, places[:at], places[at + 1 :])
-    }
+    needy: dict[str, str] = {}
+    notes = plan.notes
+    for at, (demand, start) in enumerate(places):
+        if budget.late():
+            notes = (*notes, NOT_ALL_KNOWN)
+            break
+        if _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
+            needy[demand.job.id] = demand.queue.name
     reservations = tuple(
         replace(item, needs_backfill=needy.get(item.job, "")) for item in plan.reservations
     )
-    return replace(plan, reservations=reservations)
+    return replace(plan, reservations=reservations, notes=notes)
 
 
-def without_backfill(problem: PlanningProblem, plan: Plan) -> Plan:
+def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
     """A plan that keeps held slots from queues without BACKFILL, as LSF does (--as-lsf).
 
     Up to the first job that would need it the joint plan stands, proofs included; from there on
     the jobs are placed one after the other, each as early as what is held lets it.
     """
-    plan = with_backfill_needs(problem, plan)
+    plan = with_backfill_needs(problem, plan, budget)
     if not any(item.needs_backfill for item in plan):
         return plan
     starts = warm_starts(problem, plan)
@@ -58,6 +66,9 @@ def without_backfill(problem: PlanningProblem, plan: Plan) -> Plan:
         if standing and item is not None:
             kept.append((demand, starts[demand.job.id]))
             found.append(item)
+            continue
+        if budget.late():
+            found.append(not_looked_at(demand.job, plan.method))
             continue
         profile = _beside(problem, kept)
         start = _earliest_beside_held(problem, profile, demand, kept)
@@ -88,6 +99,7 @@ def _as_plan(
         bound=float(sum(bounds)) if proved else None,
         notes=(*plan.notes, "jobs of queues without BACKFILL use no slots that are held"),
         left_out=(*plan.left_out, *(() if proved else ("joint placement beside what is held",))),
+        cut=plan.cut or any(item.start is None for item in found),
     )
 
 

@@ -12,8 +12,8 @@ from ...model.plan import Plan
 from ..availability.arrays import Allocation
 from ..availability.demand import Availability, Demand
 from ..availability.resources import SLOTS
+from ..budget import Budget
 from ..placement.earliest import Start
-from .budget import Budget
 from .completion import LIMIT
 
 #: Limits of one question: wall seconds and deterministic units.

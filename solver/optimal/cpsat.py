@@ -6,7 +6,7 @@ import threading
 
 from ortools.sat.python import cp_model
 
-from .budget import Budget
+from ..budget import Budget
 
 #: Memory that one model may take (MB, approximate in CP-SAT).
 MEMORY_MB = 900

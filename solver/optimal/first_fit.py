@@ -12,17 +12,23 @@ from collections.abc import Sequence
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
+from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
-from ..problem import PlanningProblem
+from ..problem import PlanningProblem, not_looked_at
 
 
-def plan_first_fit(problem: PlanningProblem) -> Plan:
-    """The plan of the pending jobs, one after the other."""
+def plan_first_fit(problem: PlanningProblem, budget: Budget | None = None) -> Plan:
+    """The plan of the pending jobs, one after the other, as far as the budget and its grace go."""
+    budget = budget or Budget()
     profile = problem.base.copy()
     reservations: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
+    unseen: list[PlannedJob] = []
     for demand in problem.demands:
+        if budget.late():
+            unseen.append(not_looked_at(demand.job, "time-based"))
+            continue
         planned = _place(problem, demand, profile, reservations)
         if planned is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
@@ -35,9 +41,11 @@ def plan_first_fit(problem: PlanningProblem) -> Plan:
         objective="lexicographic",
         status="heuristic",
         now=now,
-        reservations=tuple(reservations),
+        reservations=(*reservations, *unseen),
         unplaced=tuple(unplaced),
         value=float(sum(start - now for start in starts)),
+        notes=(f"cut short by the limit: {len(unseen)} jobs not looked at",) if unseen else (),
+        cut=bool(unseen),
     )
 
 

@@ -8,7 +8,7 @@ that is shared a cumulative with the running jobs as fixed blocks.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,10 +18,10 @@ from ortools.sat.python import cp_model
 from ..availability.demand import Demand
 from ..availability.resources import SLOTS
 from ..availability.uses import Per, Use
+from ..budget import Budget
 from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from .budget import Budget
 from .costs import Costs, UnitCost, coarser
 from .cpsat import run
 from .shape import TermShape
@@ -65,9 +65,11 @@ class IntervalModel:
         alone: Mapping[str, int],
         horizon: int,
         total: int,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         """alone: earliest start of each job by itself. horizon: no start lies after it. total: of
         a known plan in the units of the costs; only plans that are as good are looked for.
+        check: called for each job; what it raises ends the building.
 
         faithful: whether the objective keeps nine digits of every weight.
         """
@@ -83,7 +85,10 @@ class IntervalModel:
         self.model = cp_model.CpModel()
         self._hosts: dict[tuple[int, int], Blocks] = defaultdict(lambda: ([], []))
         self._pools: dict[int, Blocks] = defaultdict(lambda: ([], []))
-        self.jobs = [self._add_job(demand, alone[demand.job.id]) for demand in demands]
+        self.jobs: list[_JobModel] = []
+        for demand in demands:
+            check()
+            self.jobs.append(self._add_job(demand, alone[demand.job.id]))
         self._add_cumulatives()
         self._fixed = 0
         self._bits = 0

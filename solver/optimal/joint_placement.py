@@ -8,7 +8,7 @@ at starts, so each host resource needs one inequality per start of a job in the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ from ortools.sat.python import cp_model
 from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
 from ..availability.uses import Per
+from ..budget import Budget
 from ..placement.earliest import Start
-from .budget import Budget
 from .cpsat import run
 from .shape import TermShape
 from .whole_amounts import down, scale_of, up
@@ -42,13 +42,21 @@ class _Choice:
 class JointPlacement:
     """The model for one set of jobs with fixed starts."""
 
-    def __init__(self, base: Availability, starts: Sequence[tuple[Demand, int]]) -> None:
+    def __init__(
+        self,
+        base: Availability,
+        starts: Sequence[tuple[Demand, int]],
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """check: called for each job; what it raises ends the building."""
         self.base = base
         self.starts = list(starts)
         self.model = cp_model.CpModel()
         self.choices: list[list[_Choice]] = []
         self.hopeless = False
         for demand, time in self.starts:
+            check()
             self.choices.append(self._add_job(demand, time))
         if not self.hopeless:
             self._add_capacities()

@@ -18,11 +18,11 @@ from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
+from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
 from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
-from .budget import Budget
 
 #: Above this many (job, host) pairs a joint placement model frees only some of the jobs.
 MOST_PAIRS = 24_000
@@ -277,7 +277,10 @@ class _Search:
             for item in fixed:
                 hold_start(base, item.demand, item.start)
         asked = [(item.demand, item.start.time) for item in free] + [(demand, time)]
-        model = JointPlacement(base, asked)
+        try:
+            model = JointPlacement(base, asked, check=self.budget.check_search)
+        except OutOfTime:
+            return "UNKNOWN"
         status, placed = model.solve(
             self.budget,
             seconds=max(PROBE_SECONDS, PROBE_SHARE * self.budget.left()),

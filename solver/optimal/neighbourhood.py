@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
+from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from .budget import Budget
 from .costs import Costs
 
 Starts = dict[str, Start]

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
+from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from .budget import Budget
 from .costs import Costs
 
 Starts = dict[str, Start]

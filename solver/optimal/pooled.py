@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..availability.demand import Demand
+from ..budget import Budget
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .aggregate import is_whole_pool, pool_of
-from .budget import Budget
 from .costs import Costs
 
 #: Share of the time left that a bound may cost where placement matters, and at most these seconds.

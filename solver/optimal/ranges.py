@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...model.plan import Plan
+from ..budget import Budget
 from ..placement.earliest import hold_start
 from ..placement.filling import filled_now, may_grow
 from ..problem import PlanningProblem
 from .lexicographic import warm_starts
 
 
-def fill_ranges(problem: PlanningProblem, plan: Plan) -> Plan:
-    """The plan with its ranges filled."""
+def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = None) -> Plan:
+    """The plan with its ranges filled, as far as the budget and its grace go."""
+    budget = budget or Budget()
     now = problem.instance.now
     growing = [demand for demand in problem.demands if may_grow(demand)]
     if not any((item := plan.get(d.job.id)) is not None and item.start == now for d in growing):
@@ -26,6 +28,8 @@ def fill_ranges(problem: PlanningProblem, plan: Plan) -> Plan:
     filled: dict[str, dict[str, int]] = {}
     for demand in growing:
         name = demand.job.id
+        if budget.late():
+            break
         if name not in starts or starts[name].time > now:
             continue
         beside = problem.base.copy()

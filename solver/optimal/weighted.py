@@ -15,11 +15,11 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
+from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
 from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
-from .budget import Budget
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import Progress, warm_starts
@@ -209,7 +209,12 @@ def _prove(
     demands = [demand for demand in problem.demands if demand.job.id in found.starts]
     horizon = max(problem.base.changes()[-1], *(start.time for start in found.starts.values()))
     horizon += sum(demand.duration or 0 for demand in demands)
-    model = IntervalModel(problem, demands, costs, alone, horizon, found.total)
+    try:
+        model = IntervalModel(
+            problem, demands, costs, alone, horizon, found.total, budget.check_search
+        )
+    except OutOfTime:
+        return found
     answer = model.solve(budget, found.starts, seconds=PROOF_SHARE * budget.left())
     found = found.above(answer.bound)
     if answer.starts:

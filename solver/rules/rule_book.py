@@ -7,7 +7,7 @@ is used. What no demand can say is named instead, and nothing that it touches is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,12 +68,17 @@ class RuleBook:
         ]
         return any(host.load for host in hosts) or any(item.sched or item.stop for item in limits)
 
-    def apply(self, demands: Sequence[Demand]) -> tuple[Demand, ...]:
-        """The demands with everything that they have to heed."""
-        found = tuple(self._heed(demand) for demand in demands)
+    def apply(
+        self, demands: Sequence[Demand], check: Callable[[], None] = lambda: None
+    ) -> tuple[Demand, ...]:
+        """The demands with everything that they have to heed; check: called for each of them."""
+        found: list[Demand] = []
+        for demand in demands:
+            check()
+            found.append(self._heed(demand))
         for rule, jobs in self._always_left_out(found):
             self._leave_out(rule, jobs)
-        return found
+        return tuple(found)
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """What was left out, after :meth:`apply`."""

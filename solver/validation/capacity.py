@@ -18,6 +18,7 @@ from .violation import Violation, shown
 def slots(facts: Facts) -> Iterator[Violation]:
     """The slots in use on a host stay within its slots less those reserved in advance."""
     for time, jobs in instants(facts).items():
+        facts.poll()
         for host, blamed in _by_host(jobs).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
             used = sum(item.allocation[host] for item in active)
@@ -32,6 +33,7 @@ def slots(facts: Facts) -> Iterator[Violation]:
 def amounts(facts: Facts) -> Iterator[Violation]:
     """mem, swp, tmp and user-defined amounts of each host suffice, phase by phase (RSV-01)."""
     for time, jobs in facts.starts().items():
+        facts.poll()
         for host, blamed in _by_host([job for job in jobs if job.active(time)]).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
             for resource in _reserved_names(blamed):
@@ -49,6 +51,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
 def shared(facts: Facts) -> Iterator[Violation]:
     """Each location of a shared resource suffices (RSV-10)."""
     for time, jobs in facts.starts().items():
+        facts.poll()
         blamed = [job for job in jobs if job.active(time)]
         active = [item for item in facts.holdings() if item.active(time)]
         for resource in _reserved_names(blamed):
@@ -66,6 +69,7 @@ def shared(facts: Facts) -> Iterator[Violation]:
 def alone(facts: Facts) -> Iterator[Violation]:
     """Hosts of -x jobs and units of cu[excl] jobs never hold another job (PLC-11, PLC-13)."""
     for owner in facts.holdings():
+        facts.poll()
         blocked, rule = blocked_hosts(facts, owner)
         met: set[int] = set()
         for host in sorted(blocked):

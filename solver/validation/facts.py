@@ -70,10 +70,15 @@ def _end(holding: Holding) -> float:
 Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[TermShare, ...] | None]
 
 
+class Unfinished(Exception):
+    """The judge was told to stop before all checks were through."""
+
+
 @dataclass(slots=True)
 class Facts:
     """Everything the checks look up; built once for a plan.
 
+    stop: whether the judge has to give up, asked by :meth:`poll`.
     same_needs: resources in which hosts must agree, by what same[] names (filled by `shape`).
     """
 
@@ -84,6 +89,7 @@ class Facts:
     queues: dict[str, Queue]
     pending: dict[str, Job]
     names: Names
+    stop: Callable[[], bool] = lambda: False
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
@@ -96,8 +102,19 @@ class Facts:
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, instance: Instance, plan: Plan, *, as_lsf: bool, split: Splitter) -> Facts:
-        """Look-ups of one plan; entries that name no pending job or host are left to `book`."""
+    def of(
+        cls,
+        instance: Instance,
+        plan: Plan,
+        *,
+        as_lsf: bool,
+        split: Splitter,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Facts:
+        """Look-ups of one plan; entries that name no pending job or host are left to `book`.
+
+        Raises Unfinished once `stop` says yes, as all look-ups over jobs do.
+        """
         facts = cls(
             instance,
             plan,
@@ -106,8 +123,10 @@ class Facts:
             {queue.name: queue for queue in instance.queues},
             {job.id: job for job in instance.pending},
             Names.of(instance.cluster),
+            stop,
         )
         for running in instance.running:
+            facts.poll()
             finish = expected_finish(instance, running)
             holding = Holding(running.job, running.start, finish, running.allocation, planned=False)
             facts.running.append(facts._resolved(holding, running.alternative, split))
@@ -125,6 +144,11 @@ class Facts:
             facts.planned.append(facts._resolved(holding, entry.alternative, split, entry.terms))
         facts.by_host = _by_host(facts.holdings())
         return facts
+
+    def poll(self) -> None:
+        """Raise Unfinished where the judge has to give up."""
+        if self.stop():
+            raise Unfinished
 
     def with_allocation(self, job: str, allocation: Mapping[str, int]) -> Facts:
         """The same plan with one job of a simple requirement on other hosts."""
@@ -211,6 +235,7 @@ class Facts:
     def entries(self) -> Iterator[tuple[PlannedJob, Job]]:
         """Planned jobs of the plan that really are pending."""
         for entry in self.plan.reservations:
+            self.poll()
             if entry.job in self.pending:
                 yield entry, self.pending[entry.job]
 
@@ -222,6 +247,7 @@ class Facts:
     def starts(self) -> dict[int, list[Holding]]:
         """Planned jobs by the instant at which they start, in order of time."""
         found: dict[int, list[Holding]] = {}
+        self.poll()
         for holding in sorted(self.planned, key=lambda item: item.start):
             found.setdefault(holding.start, []).append(holding)
         return found

@@ -50,6 +50,7 @@ def limits(facts: Facts) -> Iterator[Violation]:
     """Every limit that covers a planned job holds at the instant at which it starts."""
     covered: dict[Rule, list[Holding]] = {}
     for time, jobs in facts.starts().items():
+        facts.poll()
         rules: dict[Rule, list[Holding]] = {}
         for job in jobs:
             for rule in rules_of(facts, job.job):

@@ -48,6 +48,7 @@ def _violation(check: str, holding: Holding, message: str, host: str = "") -> Vi
 
 def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
     for holding in facts.planned:
+        facts.poll()
         for part in holding.parts:
             if part.allocation:
                 yield holding, part

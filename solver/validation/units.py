@@ -8,7 +8,7 @@ the plan: so what is reported is true, though a place that is hard to find may g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice
@@ -88,6 +88,7 @@ def _in_fewer(
         kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))
         sets = chain.from_iterable(combinations(kept, count) for count in range(1, most + 1))
         for chosen in islice(sets, MOST_SETS):
+            facts.poll()
             found = _place(facts, holding, part, cu, chosen, wanted)
             if found is not None and _keeps_the_rules(facts, holding, found, before):
                 return found
@@ -127,10 +128,16 @@ def _room(facts: Facts, holding: Holding, part: TermShare, cu: Cu) -> dict[str, 
         if unit.type == shape.unit_type(facts, cu)
         for host in unit.hosts
     }
+    rules = [
+        rule
+        for rule in limits.rules_of(facts, holding.job)
+        if rule.each_host and rule.what == "slots"
+    ]
     found: dict[str, int] = {}
     for host in facts.hosts:
+        facts.poll()
         if host in inside:
-            slots = min(_free(facts, holding, part, host, time) for time in instants)
+            slots = min(_free(facts, holding, part, host, time, rules) for time in instants)
             if slots > 0 and not [
                 *hosts.host_faults(facts, holding.job, part.requirement, host),
                 *hosts.missing_resources(facts, part, host),
@@ -139,7 +146,15 @@ def _room(facts: Facts, holding: Holding, part: TermShare, cu: Cu) -> dict[str, 
     return found
 
 
-def _free(facts: Facts, holding: Holding, part: TermShare, host: str, time: int) -> int:
+def _free(
+    facts: Facts,
+    holding: Holding,
+    part: TermShare,
+    host: str,
+    time: int,
+    rules: Sequence[limits.Rule],
+) -> int:
+    """rules: those that count the job's slots on each host."""
     others = [
         other
         for other in facts.by_host.get(host, ())
@@ -160,8 +175,8 @@ def _free(facts: Facts, holding: Holding, part: TermShare, host: str, time: int)
             free = min(free, math.floor((left + SLACK) / held))
         elif left + SLACK < held:
             return 0
-    for rule in limits.rules_of(facts, holding.job):
-        if rule.each_host and rule.what == "slots" and rule.on(host):
+    for rule in rules:
+        if rule.on(host):
             most = limits.most_on(facts, rule, host)
             covered = sum(other.allocation[host] for other in others if rule.covers(other.job))
             free = min(free, math.floor(most - covered + SLACK))

@@ -16,7 +16,8 @@ from ...model.job import Job
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import Profile
+from ..availability.profile import FOREVER, Profile
+from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage
@@ -57,10 +58,21 @@ class CycleState:
     cycle would give other reservations although nothing happens. recount: whether the free slots
     have to be counted again before the rest of the queue is given up. withheld: why jobs, by
     number, were offered but not to be started. placeless: jobs without a place in the future.
+    looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
+    stood: places of the cycle before at the same instant, by number, for when the budget ends.
+    curtailed: whether the budget kept jobs from having a place in the future looked for;
+    shortened: those of them that have none now.
     """
 
-    def __init__(self, world: World, eligibility: Eligibility, settings: Settings) -> None:
+    def __init__(
+        self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
+    ) -> None:
         self.world = world
+        self.budget = budget
+        self.looked_at: set[int] = set()
+        self.nothing_left = self.curtailed = False
+        self.stood: dict[int, Start] = {}
+        self.shortened: set[int] = set()
         self.eligibility = eligibility
         self.settings = settings
         self.instance = world.instance
@@ -81,13 +93,22 @@ class CycleState:
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
         self._future: Profile | None = None
-        self._guarded: dict[tuple[int, ...], Profile] = {}
+        self._guarded: dict[tuple[object, ...], Profile] = {}
         self.loans = Loans()
         self._slots_held: dict[str, dict[str, int]] = {}
 
     def begin(self) -> None:
         """A new cycle: all reservations are dropped (GRD-06)."""
         world = self.world
+        again = self.record.time == world.now and self.settings.planning
+        self.stood = (
+            {held.state.number: held.start for held in self.reservations if held.start is not None}
+            if again
+            else {}
+        )
+        self.looked_at.clear()
+        self.shortened.clear()
+        self.nothing_left = self.curtailed = False
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
@@ -296,17 +317,20 @@ class CycleState:
             if held.start is not None and held.demand is not None:
                 yield held.state.job.id, held.demand, held.start
 
-    def guarded(self, reservations: list[Held], without: JobState) -> Profile:
+    def guarded(
+        self, reservations: list[Held], without: JobState, *, since: int, before: int = FOREVER
+    ) -> Profile:
         """The future, with what these reservations keep from other jobs until they start.
 
-        A job that may not backfill finds them held at every instant before their start.
+        A job that may not backfill finds them held at every instant before their start. since,
+        before: the instants that it is good for (seconds).
         """
-        key = tuple(held.state.number for held in reservations)
+        key = (since, before, *(held.state.number for held in reservations))
         if key not in self._guarded:
             plain = self.future(without)
             profile = plain.copy()
             for held in reservations:
-                hold_back(profile, held, plain, self.world.now)
+                hold_back(profile, held, plain, self.world.now, since=since, before=before)
             profile.look_only_at(plain)
             if self.holds(without):
                 return profile

@@ -123,14 +123,26 @@ def hold_future(
     return held
 
 
-def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
+def hold_back(
+    profile: Profile,
+    held: Held,
+    plain: Profile,
+    now: int,
+    *,
+    since: int | None = None,
+    before: int = FOREVER,
+) -> None:
     """Take out of a profile what a reservation keeps from others until its start.
 
     plain: what runs and is planned. Of a future allocation all is taken, since it holds at every
     instant what of it is free then; where limits or other resources decide how much that is, it is
-    reckoned from instant to instant.
+    reckoned from instant to instant. since, before: nobody will ask about other instants, so what
+    is held at those alone is left out.
     """
+    since = now if since is None else since
     until = held.estimate if held.estimate is not None else FOREVER
+    if until <= since:
+        return
     if held.start is None or held.demand is None:
         hold_slots(profile, held.alternative, held.slots, held.memory, now, until)
     elif takes_only_slots(held.demand, held.start):
@@ -141,7 +153,10 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
         memory = bool(held.memory) or held.alternative is None
         times = [t for t in plain.candidate_times(now) if t < until]
         times = times if len(times) <= MOST_STEPS else times[:: len(times) // MOST_STEPS + 1]
+        steps: list[tuple[int, int, Held]] = []
         for begin, end in zip(times, [*times[1:], until], strict=True):
+            if end <= since or begin >= before:
+                continue
             step = hold_future(
                 held.state,
                 held.demand,
@@ -151,6 +166,10 @@ def hold_back(profile: Profile, held: Held, plain: Profile, now: int) -> None:
                 method=held.method,
                 memory=memory,
             )
+            if steps and (step.slots, step.memory) == (steps[-1][2].slots, steps[-1][2].memory):
+                begin, _, step = steps.pop()
+            steps.append((begin, end, step))
+        for begin, end, step in steps:
             hold_slots(profile, step.alternative, step.slots, step.memory, begin, end)
 
 

@@ -6,7 +6,7 @@ present, the profile of running jobs, the order's accounts and the events to com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..pending_reasons import BEGIN_TIME
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
+from .entering import Entering
 from .events import EventQueue
 from .job_state import (
     DONE,
@@ -103,6 +104,15 @@ class World:
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
+        self._begun(state, running)
+        self._run(state, self.holds(state))
+        hosts = list(state.allocation)
+        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
+        if running.suspended:
+            self.suspend(state, "before", self.instance.now)
+
+    def _begun(self, state: JobState, running: RunningJob) -> None:
+        """Since when and where a job runs, and how long it will."""
         job = running.job
         self.learn(state)
         finish = expected_finish(self.instance, running)
@@ -113,11 +123,37 @@ class World:
         state.start = state.since = state.placed = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
-        self._run(state, self.holds(state))
-        hosts = list(state.allocation)
-        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
-        if running.suspended:
-            self.suspend(state, "before", self.instance.now)
+
+    def add_all_running(
+        self, pairs: Iterable[tuple[JobState, RunningJob]], check: Callable[[], None]
+    ) -> None:
+        """All jobs that run already, for a plan: what they give back one by one is not kept.
+
+        check: called for each job.
+        """
+        entering = Entering(self.requests.resolver)
+        for state, running in pairs:
+            check()
+            if running.suspended or not self._enter(entering, state, running):
+                self.add_running(state, running)
+        entering.close(self.free_now, self.running_profile, self.last_accepted)
+        self.changed = True
+
+    def _enter(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
+        """Enter a job that runs on beyond now, if it is of the plain kind."""
+        self._begun(state, running)
+        end = state.real_end()
+        if end is not None and end <= self.now:
+            return False
+        expected = state.expected_end(self.now, self.cycle)
+        if not entering.takes(state.number, running, state.terms[0], expected):
+            return False
+        state.status = RUNNING
+        self.running[state.number] = state
+        if state.job.resizable:
+            self.growing[state.number] = state
+        self._expect_end(state)
+        return True
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""

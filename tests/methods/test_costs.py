@@ -12,9 +12,9 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import Cost, objective_named, objectives, weight_of
+from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.aggregate import pool_of
-from slotwise.solver.optimal.budget import Budget
 from slotwise.solver.optimal.costs import DIGITS, Costs, UnitCost, coarser
 from slotwise.solver.optimal.interval_model import MOST_TOTAL, IntervalModel
 from slotwise.solver.optimal.pool.problem import MOST_COST

@@ -8,7 +8,7 @@ from brute_force import is_valid, lexicographic_starts
 from hypothesis import HealthCheck, assume, given, settings
 from random_instances import instances
 from slotwise.model.instance import Instance
-from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

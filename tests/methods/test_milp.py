@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from random_instances import instances
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
+from slotwise.solver.budget import Budget
 from slotwise.solver.milp import backend
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.milp.starts import TooMany, closure
-from slotwise.solver.optimal.budget import Budget
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate

@@ -6,7 +6,7 @@ import pytest
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
-from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts

@@ -18,7 +18,7 @@ from slotwise.model.job import HostRequest
 from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
-from slotwise.solver.optimal.budget import Budget
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.interval_model import IntervalModel
 from slotwise.solver.optimal.joint_placement import JointPlacement

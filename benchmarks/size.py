@@ -1,0 +1,135 @@
+"""How loading, checking, generating and time-based planning grow with the size of a cluster.
+
+    python benchmarks/size.py [--hosts 2500 5000 10000] [--limit 20 50000 200000 5000]
+
+For each number of hosts: four running jobs and a tenth of a pending one a host, seconds of CPU
+and the peak memory (MB) of a process of its own for each step, and the exponent of the growth in
+hosts times pending jobs from one size to the next. Then the growth in hosts alone and in pending
+jobs alone. With --limit SECONDS HOSTS RUNNING PENDING: one plan under a time limit, and how long
+it really took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+STEPS = ("generate", "load", "check", "time-based")
+
+
+def measure(step: str, path: Path, hosts: int, running: int, pending: int) -> tuple[float, float]:
+    """CPU seconds of a step and peak MB, in a process of its own."""
+    command = [sys.executable, __file__, "--step", step, str(path)]
+    sizes = [str(hosts), str(running), str(pending)]
+    done = subprocess.run([*command, *sizes], check=True, capture_output=True, text=True)
+    seconds, megabytes = done.stdout.split()
+    return float(seconds), float(megabytes)
+
+
+def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> None:
+    """Do a step and print its CPU seconds and the peak MB of this process."""
+    import slotwise as sw
+    from slotwise.cli.check import check
+    from slotwise.model.generate import generate
+
+    instance = None if step in ("generate", "load", "check") else sw.load(path)
+    begun = time.process_time()
+    if step == "generate":
+        made = generate(hosts=hosts, running=running, pending=pending)
+        taken = time.process_time() - begun
+        path.write_text(sw.dump(made), encoding="utf-8")
+    else:
+        if step == "load":
+            sw.load(path)
+        elif step == "check":
+            with contextlib.redirect_stdout(io.StringIO()):
+                check([path])
+        else:
+            assert instance is not None
+            sw.plan(instance, "time-based")
+        taken = time.process_time() - begun
+    print(taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def table(folder: Path, sizes: Sequence[tuple[int, int, int]], steps: Sequence[str]) -> None:
+    """One line a size; behind the seconds the exponent of the growth in hosts times pending."""
+    print("   hosts   running  pending  " + "  ".join(f"{step:>22}" for step in steps))
+    before: dict[str, tuple[float, int]] = {}
+    for hosts, running, pending in sizes:
+        path = folder / f"{hosts}-{pending}.yaml"
+        cells = []
+        for step in STEPS:
+            if step not in steps and (step != "generate" or path.exists()):
+                continue
+            seconds, megabytes = measure(step, path, hosts, running, pending)
+            grown = ""
+            if step in before:
+                last, size = before[step]
+                by = math.log(hosts * pending / size)
+                grown = f"^{math.log(max(seconds, 1e-3) / max(last, 1e-3)) / by:.2f}"
+            before[step] = seconds, hosts * pending
+            if step in steps:
+                cells.append(f"{seconds:7.2f} s{megabytes:5.0f} MB{grown:>6}")
+        print(f"{hosts:8,} {running:9,} {pending:8,}  " + "  ".join(f"{c:>22}" for c in cells))
+        sys.stdout.flush()
+
+
+def under_a_limit(folder: Path, limit: float, hosts: int, running: int, pending: int) -> None:
+    """One time-based plan of a large cluster under a time limit."""
+    import slotwise as sw
+    from slotwise.model.generate import generate
+
+    instance = generate(hosts=hosts, running=running, pending=pending)
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    begun = time.monotonic()
+    found = sw.plan(instance, "time-based", time_limit=limit)
+    taken = time.monotonic() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    ahead = sum(item.start is not None for item in found)
+    print(f"{hosts:,} hosts x {running:,} running x {pending:,} pending, --time-limit {limit:g}:")
+    print(f"  {taken:.1f} s, {peak:.0f} MB ({held:.0f} MB of them the instance)")
+    print(f"  {ahead} jobs with a start, {len(found.reservations) - ahead} not; cut: {found.cut}")
+    for note in found.notes:
+        print(f"  {note}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hosts", type=int, nargs="+", default=[2500, 5000, 10000])
+    parser.add_argument("--limit", type=float, nargs=4)
+    parser.add_argument("--step", nargs=5)
+    given = parser.parse_args()
+    if given.step:
+        step, path, *sizes = given.step
+        one_step(step, Path(path), *map(int, sizes))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if given.limit:
+            limit, *sizes = given.limit
+            under_a_limit(folder, limit, *map(int, sizes))
+            return
+        print("hosts, running and pending jobs together")
+        table(folder, [(n, 4 * n, n // 10) for n in given.hosts], STEPS)
+        first = given.hosts[0]
+        print("hosts and running jobs alone")
+        table(folder, [(n, 4 * n, first // 10 + 1) for n in given.hosts], ("time-based",))
+        print("pending jobs alone")
+        table(
+            folder,
+            [(first, 4 * first, n // 10 + 2) for n in given.hosts],
+            ("time-based",),
+        )
+
+
+if __name__ == "__main__":
+    main()

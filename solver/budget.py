@@ -1,0 +1,92 @@
+"""How long a method may work: wall clock, deterministic effort, cancellation.
+
+Loops ask :meth:`Budget.stopped`. From then on there is a grace for a lesser answer about what is
+left; when that is over too (:meth:`Budget.late`), what is left is named and not looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+#: Seconds for a lesser answer once work has to stop.
+GRACE = 2.0
+#: What is said of a job that the limit kept from being looked at.
+NOT_LOOKED_AT = "not looked at: the limit came first"
+
+
+class OutOfTime(Exception):
+    """The limit came before there was anything to show."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of a piece of work.
+
+    time_limit: wall seconds, None for none. effort: deterministic units (about one second of one
+    worker each), None for none; with it the answer does not depend on the machine. cancel: set it
+    from another thread or a signal handler to stop with the best so far. workers: solver
+    threads; processes: of the pool optimiser. grace: seconds for a lesser answer after the stop.
+    clock: seconds, monotonic.
+    """
+
+    time_limit: float | None = None
+    effort: float | None = None
+    workers: int = 1
+    processes: int = 1
+    cancel: threading.Event = field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
+    grace: float = GRACE
+    started: float = 0.0
+    effort_spent: float = 0.0
+    _stopped_at: float | None = None
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    def elapsed(self) -> float:
+        """Wall seconds since the start."""
+        return self.clock() - self.started
+
+    def left(self) -> float:
+        """Wall seconds left; infinite without a time limit."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.elapsed()
+
+    def keep_back(self, seconds: float) -> None:
+        """Leave so many of the seconds left, half of them at most, for writing up the result."""
+        if self.time_limit is not None:
+            self.time_limit -= min(seconds, max(0.0, self.left()) / 2)
+
+    def effort_left(self) -> float:
+        """Deterministic units left; infinite without an effort."""
+        return float("inf") if self.effort is None else self.effort - self.effort_spent
+
+    def exhausted(self) -> bool:
+        """Whether a search has to stop now."""
+        return self.stopped() or self.effort_left() <= 0
+
+    def stopped(self) -> bool:
+        """Whether the time is over or somebody has cancelled; once it is so it stays so."""
+        if self._stopped_at is None and (self.cancel.is_set() or self.left() <= 0):
+            self._stopped_at = self.clock()
+        return self._stopped_at is not None
+
+    def late(self, graces: float = 1.0) -> bool:
+        """Whether the grace after the stop, or so many of them, are over too."""
+        return (
+            self.stopped()
+            and self._stopped_at is not None
+            and self.clock() - self._stopped_at >= graces * self.grace
+        )
+
+    def check(self) -> None:
+        """Raise OutOfTime when it is late: for work without which there is nothing to show."""
+        if self.late():
+            raise OutOfTime
+
+    def check_search(self) -> None:
+        """Raise OutOfTime when the time is over: for work that may as well be left undone."""
+        if self.stopped():
+            raise OutOfTime

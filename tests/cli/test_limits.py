@@ -1,0 +1,123 @@
+"""Ctrl-C, SIGTERM and --time-limit at the command line: a marked plan and exit code 3."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.model.generate import generate
+from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.solver.validate import validate
+
+#: Runs the command and sends itself a signal when it is asked for the n-th time whether to stop.
+SIGNALLED = """
+import os, sys
+from slotwise.cli.main import main
+from slotwise.solver.budget import Budget
+
+number, left = int(sys.argv[1]), [int(sys.argv[2])]
+asked = Budget.stopped
+
+def stopped(self):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), number)
+    return asked(self)
+
+Budget.stopped = stopped
+sys.argv[:] = ["slotwise", *sys.argv[3:]]
+main()
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(
+        sw.dump(generate(hosts=8, per_enclosure=4, running=14, pending=6, load=0.95, seed=3))
+    )
+    return path
+
+
+def made_anew(record: dict[str, object]) -> Plan:
+    names = set(PlannedJob.__dataclass_fields__)
+    entries = [
+        PlannedJob(**{key: value for key, value in item.items() if key in names})
+        for item in record["reservations"]  # type: ignore[attr-defined]
+    ]
+    return Plan(
+        method=record["method"],  # type: ignore[arg-type]
+        objective=record["objective"],  # type: ignore[arg-type]
+        status=record["status"],  # type: ignore[arg-type]
+        now=record["now"],  # type: ignore[arg-type]
+        reservations=tuple(entries),
+        unplaced=tuple(Unplaced(**item) for item in record["unplaced"]),  # type: ignore[attr-defined]
+        value=record["value"],  # type: ignore[arg-type]
+        bound=record["bound"],  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+@pytest.mark.parametrize("poll", [1, 20])
+def test_a_signal_leaves_a_plan_of_all_jobs(
+    cluster: Path, how: signal.Signals, method: str, poll: int
+) -> None:
+    arguments = ["solve", str(cluster), "--method", method, "--format", "json"]
+    command = [sys.executable, "-c", SIGNALLED, str(int(how)), str(poll), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr == "slotwise: stopping with what there is so far (once more: at once)\n"
+    found = made_anew(json.loads(done.stdout))
+    instance = sw.load(cluster)
+    assert validate(instance, found, as_lsf=method != "optimal") == []
+    named = [item.job for item in found] + [item.job for item in found.unplaced]
+    assert sorted(named) == sorted(job.id for job in instance.pending)
+
+
+@pytest.mark.parametrize("command", ["explain", "ask"])
+def test_a_signal_ends_a_question(cluster: Path, command: str) -> None:
+    what = "p1" if command == "explain" else "bsub -n 2 -W 1:00 -q normal"
+    arguments = [command, str(cluster), what, "--format", "json"]
+    line = [sys.executable, "-c", SIGNALLED, str(int(signal.SIGINT)), "3", *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    json.loads(done.stdout)
+
+
+#: Runs the command by a clock that a look at takes so many seconds.
+SLOW = """
+import sys
+from slotwise.cli.main import main
+from slotwise.solver.budget import Budget
+
+step, now = float(sys.argv[1]), [0.0]
+made = Budget.__init__
+
+def clock():
+    now[0] += step
+    return now[0]
+
+def __init__(self, *given, **named):
+    made(self, *given, **{**named, "clock": clock})
+
+Budget.__init__ = __init__
+sys.argv[:] = ["slotwise", *sys.argv[2:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("step", [0.05, 5.0])
+def test_a_limit_that_keeps_jobs_from_their_turn_is_said(cluster: Path, step: float) -> None:
+    arguments = ["solve", str(cluster), "--method", "time-based", "--time-limit", "2"]
+    command = [sys.executable, "-c", SLOW, str(step), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr == ""
+    assert "cut short by the limit" in done.stdout

@@ -1,0 +1,115 @@
+"""Running jobs entered all at once come to what they come to one by one."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import slotwise as sw
+from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+from slotwise.solver.budget import OutOfTime
+from slotwise.solver.loop.simulation import Session
+from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.world.world import World
+
+EXAMPLES = (
+    "headline",
+    "memory-phases",
+    "slot-limits",
+    "exclusive-hosts",
+    "cu-exclusive",
+    "theta-queue-50",
+)
+
+
+def worlds(instance: Instance) -> tuple[World, World]:
+    """One filled job by job, one at once."""
+    sessions = [Session(instance, settings_for(instance)) for _ in range(2)]
+    one, other = (session.world for session in sessions)
+    for session in sessions:
+        session.create_jobs()
+    for state, running in zip(one.states, instance.running, strict=False):
+        one.add_running(state, running)
+    other.add_all_running(zip(other.states, instance.running, strict=False), lambda: None)
+    return one, other
+
+
+def are_the_same(instance: Instance) -> None:
+    one, other = worlds(instance)
+    table = one.table
+    assert len(table.host_resources) == len(other.table.host_resources)
+    assert [pool.name for pool in table.pools] == [pool.name for pool in other.table.pools]
+    profiles = [world.running_profile.copy() for world in (one, other)]
+    first, second = profiles
+    assert first.candidate_times(one.now) == second.candidate_times(one.now)
+    ends = [profile.candidate_times(one.now, finishes_only=True) for profile in profiles]
+    assert ends[0] == ends[1]
+    times = [one.now, *first.changes()]
+    for index in range(len(table.host_resources)):
+        assert np.allclose(one.free_now.host(index), other.free_now.host(index), atol=1e-9)
+        for time in times:
+            assert np.allclose(first.free(index, time), second.free(index, time), atol=1e-9)
+    for index in range(len(table.pools)):
+        assert one.free_now.pool(index) == pytest.approx(other.free_now.pool(index))
+        for time in times:
+            assert first.free_in_pool(index, time) == pytest.approx(
+                second.free_in_pool(index, time)
+            )
+    for mine, its in zip(
+        one.running_profile.slots_by_finish(), other.running_profile.slots_by_finish(), strict=True
+    ):
+        assert mine.tolist() == its.tolist()
+    assert one.running_profile.finish == other.running_profile.finish
+    assert one.last_accepted.tolist() == other.last_accepted.tolist()
+    assert list(one.running) == list(other.running)
+    assert [s.status for s in one.states] == [s.status for s in other.states]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_of_the_examples(name: str) -> None:
+    are_the_same(sw.load(sw.example(name)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_random_clusters(seed: int) -> None:
+    """Jobs of every kind: exclusive, in phases, suspended, overdue, without an end."""
+    rng = random.Random(seed)
+    instance = generate(hosts=12, per_enclosure=4, running=40, pending=2, load=0.9, seed=seed)
+
+    def changed(number: int) -> object:
+        run = instance.running[number]
+        kind = rng.randrange(7)
+        if kind == 0:
+            return replace(run, suspended=True)
+        if kind == 1:
+            return replace(run, job=replace(run.job, run_limit=None, queue="short"))
+        if kind == 2:
+            phases = "rusage[mem=(900 300):duration=(60):decay=(1)]"
+            return replace(run, job=replace(run.job, res_req=(phases,)))
+        if kind == 3:
+            return replace(run, start=run.start - 10**6)
+        if kind == 4:
+            return replace(run, job=replace(run.job, exclusive=True))
+        if kind == 5:
+            return replace(run, finish=instance.now + rng.randrange(1, 9999))
+        return run
+
+    running = tuple(changed(number) for number in range(len(instance.running)))
+    are_the_same(replace(instance, running=running))  # type: ignore[arg-type]
+
+
+def test_the_check_ends_it() -> None:
+    instance = generate(hosts=4, per_enclosure=2, running=6, pending=1)
+    session = Session(instance, settings_for(instance))
+    session.create_jobs()
+
+    def refuse() -> None:
+        raise OutOfTime
+
+    with pytest.raises(OutOfTime):
+        session.world.add_all_running(
+            zip(session.world.states, instance.running, strict=False), refuse
+        )
