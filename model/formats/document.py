@@ -298,6 +298,7 @@ class JobEntry(Section):
     exclusive: f.YesNo = False
     resizable: f.YesNo = False
     from_host: f.Name = ""
+    queued_as: f.Standing | None = None
 
 
 class RunningEntry(JobEntry):

@@ -126,6 +126,13 @@ def _max_slots(value: object) -> int | str:
     )
 
 
+def _standing(value: object) -> tuple[int, int]:
+    whole = isinstance(value, (list, tuple)) and all(type(item) is int for item in value)
+    if not whole or len(value) != 2 or any(abs(item) > MOST for item in value):  # type: ignore[arg-type]
+        raise ValueError(f"must be a second and a place such as [120, -1], not {value!r}")
+    return tuple(value)  # type: ignore[arg-type]
+
+
 def _elapsed(value: object) -> int:
     seconds = units.parse_duration(value)
     if seconds < 0:
@@ -225,6 +232,12 @@ Places: TypeAlias = Annotated[
     float | tuple[tuple[float, tuple[str, ...]], ...],
     PlainValidator(_places),
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
+]
+#: When and where among those of that time a job stands in its queue.
+Standing: TypeAlias = Annotated[
+    tuple[int, int],
+    PlainValidator(_standing),
+    WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
 ]
 Allocation: TypeAlias = Annotated[
     dict[str, int],

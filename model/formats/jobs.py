@@ -130,6 +130,7 @@ class JobBuilder:
             exclusive=entry.exclusive,
             resizable=entry.resizable,
             from_host=entry.from_host,
+            queued_as=entry.queued_as,
         )
         return replace(job, **submitted) if submitted else job
 

@@ -17,7 +17,7 @@ from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.series import ShareSeries
-from slotwise.solver.loop.changes import Change, HostStatus, Resize
+from slotwise.model.changes import Change, HostStatus, Resize
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.snapshot import snapshot_of

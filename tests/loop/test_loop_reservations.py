@@ -14,7 +14,7 @@ from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition
-from slotwise.solver.loop.changes import Resize
+from slotwise.model.changes import Resize
 
 RESERVE = Queue("q", 40, slot_reserve=1000)
 
