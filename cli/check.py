@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,13 @@ def check(
             help="Instance files, YAML or JSON; - for standard input.", show_default=False
         ),
     ],
+    changes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also a file of changes over time, against each of them (docs/changes.md).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
@@ -37,6 +44,7 @@ def check(
     for file in files:
         try:
             instance = read_source(file)
+            happens = _changes(changes, instance)
         except InputError as error:
             wrong = True
             for line in report(error.problems):
@@ -50,10 +58,20 @@ def check(
         waiting = counted(len(instance.pending), "pending job")
         typer.echo(
             f"{printable(str(file))}: ok ({hosts}, {counted(slots, 'slot')}, "
-            f"{len(instance.running)} running, {waiting})"
+            f"{len(instance.running)} running, {waiting}{happens})"
         )
     if wrong:
         sys.exit(Exit.BAD_INPUT)
+
+
+def _changes(path: Path | None, instance: Instance) -> str:
+    """How many changes a file has; InputError with everything that is wrong with it."""
+    if path is None:
+        return ""
+    from ..model.formats.changes import load_changes
+    from ..solver.shortage import counted
+
+    return f", {counted(len(load_changes(path, instance)), 'change')}"
 
 
 def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
@@ -65,11 +83,17 @@ def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
             yield job, found.refused
 
 
-def schema() -> None:
-    """Print the JSON Schema of instance files."""
-    from ..model.formats import json_schema
+def schema(
+    of: Annotated[
+        Literal["instance", "changes"],
+        typer.Argument(help="Instance files, or files of changes over time."),
+    ] = "instance",
+) -> None:
+    """Print the JSON Schema of instance files, or of files of changes."""
+    from ..model.formats import changes_schema, json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2))
+    found = json_schema() if of == "instance" else changes_schema()
+    typer.echo(json.dumps(found, indent=2))
 
 
 def examples(

@@ -170,6 +170,7 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         hosts=tuple(draw(st.lists(host, max_size=2))),
         exclusive=draw(st.booleans()),
         from_host=draw(st.sampled_from(["", *names])),
+        queued_as=draw(st.none() | st.tuples(st.integers(-99, 99), st.integers(-9, 9))),
     )
 
 

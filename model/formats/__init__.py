@@ -3,7 +3,8 @@
     instance = load("headline.yaml")
     text = dump(instance)              # loads(text) == instance; equal instances, equal bytes
 
-The other readers of this folder (bsub lines, traces, snapshots, changes over time) are modules of their own.
+The other readers of this folder (bsub lines, traces, snapshots, changes over time) are modules of
+their own.
 """
 
 from __future__ import annotations

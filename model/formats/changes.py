@@ -1,7 +1,7 @@
 """Files of changes over time (docs/changes.md): read against an instance, and written.
 
-    changes = load_changes("changes.yaml", instance)
-    text = dump_changes(changes, instance)      # loads_changes(text, instance) == changes
+changes = load_changes("changes.yaml", instance)
+text = dump_changes(changes, instance)      # loads_changes(text, instance) == changes
 """
 
 from __future__ import annotations
@@ -290,14 +290,16 @@ class _ChangeReader:
         # Each under a name of its own: a job may be changed several times.
         jobs = tuple(replace(job, id=f"job{n}") for n, (job, _) in enumerate(self._asked))
         alone = replace(self._instance, running=(), pending=(), future=jobs)
-        found = []
+        found: dict[tuple[str, str], Finding] = {}
         for finding in check(alone) if jobs else ():
             match finding.place:
                 case ("future", int(index), *rest) if not finding.warning:
                     job, place = self._asked[index]
                     message = finding.message.replace(f"job{index}", f"job {job.id}")
-                    found.append(replace(finding, place=(*place, *rest), message=message))
-        return found
+                    told = replace(finding, place=(*place, *rest), message=message)
+                    # What a later change of the same job leaves wrong is said once.
+                    found.setdefault((job.id, message), told)
+        return list(found.values())
 
 
 # --- writing ----------------------------------------------------------------------------------

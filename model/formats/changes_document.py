@@ -108,7 +108,7 @@ class ChangesDocument(Section):
 
     format: Literal["slotwise-changes/1"]
     description: f.Text = ""
-    changes: Annotated[list[ChangeEntry], Field()] = []
+    changes: Annotated[list[ChangeEntry], Field(default_factory=list)]
 
 
 def schema() -> dict[str, Any]:

@@ -123,13 +123,31 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True)
+class DaemonStarted:
+    """MBD_START: the daemon has read its configuration, which has so many hosts."""
+
+    time: int
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A record that changes nothing here."""
 
     time: int
 
 
-Record = Submitted | Started | Changed | Switched | Modified | Resized | Controlled | Other
+Record = (
+    Submitted
+    | Started
+    | Changed
+    | Switched
+    | Modified
+    | Resized
+    | Controlled
+    | DaemonStarted
+    | Other
+)
 
 
 class BadRecords:
@@ -386,6 +404,12 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     return read
 
 
+def _daemon(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("master", "cluster")
+    return DaemonStarted(time, fields.whole("numHosts"))
+
+
 _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_NEW": _new,
     "JOB_START": _start,
@@ -395,6 +419,7 @@ _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_REQUEUE": _requeued,
     "JOB_RESIZE_NOTIFY_START": _resize(1),
     "JOB_RESIZE_RELEASE": _resize(-1),
+    "MBD_START": _daemon,
     "HOST_CTRL": _control("host"),
     "QUEUE_CTRL": _control("queue"),
 }

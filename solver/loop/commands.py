@@ -122,8 +122,7 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
     others = [
         other.job.standing
         for other in world.pending.values()
-        if other is not state
-        and (other.job.queue, other.job.priority) == (job.queue, job.priority)
+        if other is not state and (other.job.queue, other.job.priority) == (job.queue, job.priority)
     ]
     if others:
         time, place = min(others) if to == "top" else max(others)

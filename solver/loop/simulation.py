@@ -362,7 +362,8 @@ def simulate(
     :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
     or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between
     cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: what happens to hosts and
-    jobs on the way (:mod:`slotwise.model.changes`). keep_log: keep every cycle in the result. recorder: called after each cycle.
+    jobs on the way (:mod:`slotwise.model.changes`). keep_log: keep every cycle in the result.
+    recorder: called after each cycle.
     Raises InputError for settings or changes that make no sense.
     """
     settings = settings_for(
