@@ -127,10 +127,10 @@ def _max_slots(value: object) -> int | str:
 
 
 def _standing(value: object) -> tuple[int, int]:
-    whole = isinstance(value, (list, tuple)) and all(type(item) is int for item in value)
-    if not whole or len(value) != 2 or any(abs(item) > MOST for item in value):  # type: ignore[arg-type]
-        raise ValueError(f"must be a second and a place such as [120, -1], not {value!r}")
-    return tuple(value)  # type: ignore[arg-type]
+    match value:
+        case (int(time), int(place)) if max(abs(time), abs(place)) <= MOST:
+            return time, place
+    raise ValueError(f"must be a second and a place such as [120, -1], not {value!r}")
 
 
 def _elapsed(value: object) -> int:

@@ -106,9 +106,9 @@ def _described(job: Job, session: Session) -> list[Any]:
 
 
 def _job(described: Sequence[Any], session: Session) -> Job:
-    number, plain = described
+    plain: dict[str, Any] | None = described[1]
     if plain is None:
-        return session.given[number]
+        return session.given[described[0]]
     hosts = tuple(HostRequest(**host) for host in plain["hosts"])
     standing = plain["queued_as"]
     texts = tuple(plain["res_req"])
