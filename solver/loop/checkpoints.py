@@ -106,9 +106,10 @@ def _described(job: Job, session: Session) -> list[Any]:
 
 
 def _job(described: Sequence[Any], session: Session) -> Job:
+    number: int = described[0]
     plain: dict[str, Any] | None = described[1]
     if plain is None:
-        return session.given[described[0]]
+        return session.given[number]
     hosts = tuple(HostRequest(**host) for host in plain["hosts"])
     standing = plain["queued_as"]
     texts = tuple(plain["res_req"])

@@ -291,8 +291,10 @@ def test_the_shipped_changes_drive_a_simulation(tmp_path: Path) -> None:
     file, jobs = sw.example("headline"), tmp_path / "jobs.json"
     done = runner.invoke(
         app,
-        ["simulate", str(file), "--changes", str(EXAMPLE), "--jobs", str(jobs)]
-        + ["--format", "json"],
+        [
+            *("simulate", str(file), "--changes", str(EXAMPLE)),
+            *("--jobs", str(jobs), "--format", "json"),
+        ],
     )
     assert done.exit_code == 0, done.output
     records = {record["job"]: record for record in json.loads(jobs.read_text())}

@@ -62,7 +62,6 @@ def _imported(tmp_path: Path, *arguments: object) -> Instance:
     [
         ("lsf", site(), "--cluster", "harbour"),
         ("lsf", site(), "--cluster", "quay"),
-        ("lsf", DATA / "lsf"),
         *(("events", EVENTS, "--at", at) for at in (1643910040, 1643911763, 1643921400, "end")),
         ("events", EVENTS, "--at", 1643911100, "--with-future"),
         ("acct", DATA / "acct" / "lsb.acct.small-cluster", "--at", "1h"),
@@ -95,7 +94,7 @@ def _logs() -> Iterator[tuple[str, Callable[[], Instance]]]:
         )
 
 
-@pytest.mark.parametrize(("name", "make"), _logs(), ids=lambda value: str(value)[:14])
+@pytest.mark.parametrize(("name", "make"), list(_logs()), ids=lambda value: str(value)[:14])
 def test_what_logs_become(name: str, make: Callable[[], Instance]) -> None:
     instance = make()
     agree(instance)
@@ -111,6 +110,14 @@ REFUSED = (
 )
 
 
+def _refusals(instance: Instance) -> list[str]:
+    try:
+        loads(dump(instance))
+    except InputError as error:
+        return [str(problem) for problem in error.problems]
+    return []
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_drawn_instances_of_every_kind(block: int) -> None:
     accepted = 0
@@ -119,11 +126,11 @@ def test_drawn_instances_of_every_kind(block: int) -> None:
             enumerated_instances.instance(Random(seed)),
             agreement_cases.case(seed)[0],
         ):
-            try:
+            refused = _refusals(instance)
+            assert [text for text in refused if not any(word in text for word in REFUSED)] == []
+            if not refused:
                 agree(instance)
                 accepted += 1
-            except InputError as error:
-                assert all(any(word in str(p) for word in REFUSED) for p in error.problems)
     assert accepted >= 18
 
 
@@ -138,11 +145,10 @@ def test_several_r_options_say_what_one_of_them_needs_beside_it() -> None:
     both = ["span[ptile='!',any:2]", "same[type]"]
     for asks in (both, both[::-1]):
         agree(from_document({**base, "pending": [{"id": "1", "slots": 4, "res_req": asks}]}))
-    with pytest.raises(InputError, match=r"needs same\[type\]"):
-        from_document({**base, "pending": [{"id": "1", "slots": 4, "res_req": [both[0]] * 1}]})
-    with pytest.raises(InputError, match=r"needs same\[type\]"):
-        asks = [both[0], "order[ut]"]
-        from_document({**base, "pending": [{"id": "1", "slots": 4, "res_req": asks}]})
+    for asks in ([both[0]], [both[0], "order[ut]"]):
+        job = {"id": "1", "slots": 4, "res_req": asks}
+        with pytest.raises(InputError, match=r"needs same\[type\]"):
+            from_document({**base, "pending": [job]})
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -167,7 +173,7 @@ def test_several_places_of_one_shared_resource(count: int) -> None:
 @pytest.mark.parametrize("method", ["greedy", "time-based"])
 def test_a_plan_survives_saving(tmp_path: Path, method: str) -> None:
     """Import, save, load: the same plan."""
-    before = _imported(tmp_path, "events", EVENTS, "--at", 1643911763, "--with-future")
+    before = _imported(tmp_path, "events", EVENTS, "--at", 1643923500, "--with-future")
     after = loads(dump_json(loads(dump(before))))
     assert before.pending
     assert sw.plan(after, method=method) == sw.plan(before, method=method)

@@ -159,6 +159,30 @@ def test_hosts_that_come_and_go_explain_the_long_waits() -> None:
     assert with_lives["close"] > plain["recorded"][0]["close"]
 
 
+@pytest.mark.behaviour("CFG-04", "LOP-05")
+def test_a_moment_of_a_real_log_planned_and_replayed_beside_what_was_recorded(
+    tmp_path: Path,
+) -> None:
+    """lsb.events cut while jobs waited: a plan of them, and the loop from there to the log's end."""
+    file, at = tmp_path / "then.yaml", 1643923500
+    code, _, said = run("import", "events", EVENTS, "--at", at, "--with-future", "-o", file)
+    assert code == 0, said
+    then = sw.load(file)
+    zero = at - then.now
+    real = {item.id: item.start - zero for item in read_acct(ACCT).jobs}
+    waiting = [item.id for item in then.pending]
+    assert waiting
+    assert all(real[name] > then.now for name in waiting)
+    plan = sw.plan(then, method="time-based")
+    assert sw.validate(then, plan) == []
+    result = simulate(then, reservation="time-based", cycle=1)
+    whole = compare_waits(result.jobs, real)[0]
+    assert (whole.jobs, whole.not_started) == (7, 0)
+    for name in waiting:
+        assert plan[name].start == result[name].start
+    assert whole.mean_absolute_error is not None
+
+
 def start(number: int, time: int, *hosts: str) -> str:
     names = " ".join(f'"{name}"' for name in hosts)
     return f'"JOB_START" "10.1" {time} {number} 4 0 0 1.0 {len(hosts)} {names} "" "" 0 "" 0 ""'
@@ -188,8 +212,11 @@ LOG = (
         (2, [(0, "c", "closed"), (200, "c", "open"), (400, "c", "closed")]),
         (
             1,
-            [(0, "b", "closed"), (0, "c", "closed"), (200, "b", "open"), (200, "c", "open")]
-            + [(400, "c", "closed")],
+            [
+                *((0, name, "closed") for name in "bc"),
+                *((200, name, "open") for name in "bc"),
+                (400, "c", "closed"),
+            ],
         ),
     ],
 )
