@@ -281,6 +281,55 @@ def test_what_is_written_reads_back(some: tuple[Change, ...]) -> None:
     jsonschema.Draft202012Validator(changes_schema()).validate(document)
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 1200),
+            st.integers(0, 12),
+            st.text("[]{}:,-*\"'\\n 0a@~%é\x00", max_size=6),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_a_mutated_file_is_read_or_reported(edits: list[tuple[int, int, str]]) -> None:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for at, length, other in edits:
+        text = text[:at] + other + text[at + length :]
+    instance = sw.load(sw.example("headline"))
+    try:
+        found = loads_changes(text, instance, "changes.yaml")
+    except InputError:
+        return
+    assert loads_changes(dump_changes(found, instance), instance) == found
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{at: 10m, down: 'h[1-999999999]'}",
+        "{at: 10m, down: 'h[1-199999] g[1-199999]'}",
+        "{at: 10m, down: 'host[A'}",
+        "{at: 99999999999999999999, up: hostA}",
+        "{at: 10m, load: {host: hostA, values: {r1m: 1e400}}}",
+        "{at: 10m, submit: {id: x, bsub: '-n 99999999999'}}",
+        "{at: 10m, bmod: {job: p1, bsub: '-b 25:61'}}",
+        "{at: 10m, resize: {job: r1, allocation: '9999999999*hostA'}}",
+        "{at: 10m, bmod: {job: p1, slots: null}}",
+        "{at: 10m, end: null}",
+        "{at: 10m, submit: null}",
+        "{at: [1], up: hostA}",
+        "[]",
+        "null",
+    ],
+)
+def test_odd_values_are_reported(entry: str) -> None:
+    with pytest.raises(InputError) as caught:
+        loads_changes(f"format: slotwise-changes/1\nchanges:\n  - {entry}\n", INSTANCE, "c.yaml")
+    assert all(str(problem).startswith("c.yaml") for problem in caught.value.problems)
+
+
 # --- the command line -----------------------------------------------------------------------------
 
 

@@ -163,7 +163,7 @@ def test_hosts_that_come_and_go_explain_the_long_waits() -> None:
 def test_a_moment_of_a_real_log_planned_and_replayed_beside_what_was_recorded(
     tmp_path: Path,
 ) -> None:
-    """lsb.events cut while jobs waited: a plan of them, and the loop from there to the log's end."""
+    """lsb.events cut while jobs waited: a plan of them, and the loop from there to its end."""
     file, at = tmp_path / "then.yaml", 1643923500
     code, _, said = run("import", "events", EVENTS, "--at", at, "--with-future", "-o", file)
     assert code == 0, said
