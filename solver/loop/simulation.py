@@ -200,7 +200,9 @@ class Session:
                 continue
             state = world.states[number]
             if kind == Event.SUBMIT:
-                if state.status == FUTURE and (state.job.begin or 0) <= max(at, state.job.submit):
+                # bmod may have put its begin off; a plan looks at all jobs at once.
+                begins = self.settings.planning or (state.job.begin or at) <= at
+                if state.status == FUTURE and begins:
                     world.submit(state)
                 any_event = True
             elif state.status == RUNNING and kind == Event.END:
