@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .instances import example, examples
     from .model.errors import InputError, Problem, SlotwiseError
     from .model.formats import dump, load
+    from .model.formats.changes import dump_changes, load_changes
     from .model.instance import Instance
     from .model.plan import Plan, PlannedJob
     from .solver.advice.ask import Answer, Choices, ask
@@ -44,10 +45,12 @@ _HOMES = {
     "ask": "solver.advice.ask",
     "compare": "solver.advice.compare",
     "dump": "model.formats",
+    "dump_changes": "model.formats.changes",
     "example": "instances",
     "examples": "instances",
     "explain": "solver.advice.explain",
     "load": "model.formats",
+    "load_changes": "model.formats.changes",
     "plan": "solver.planning",
     "simulate": "solver.loop.simulation",
     "validate": "solver.validate",
@@ -69,10 +72,12 @@ __all__ = [
     "ask",
     "compare",
     "dump",
+    "dump_changes",
     "example",
     "examples",
     "explain",
     "load",
+    "load_changes",
     "plan",
     "simulate",
     "validate",

@@ -31,13 +31,20 @@ def check(
             help="Instance files, YAML or JSON; - for standard input.", show_default=False
         ),
     ],
+    changes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also a file of changes over time, against each of them (docs/changes.md).",
+            show_default=False,
+        ),
+    ] = None,
     format: Format = "text",
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
     Exit codes: 0 all are right, 2 some are not.
     """
-    found = [_checked(file) for file in files]
+    found = [_checked(file, changes) for file in files]
     if format == "json":
         typer.echo(json.dumps([item.to_dict() for item in found], indent=2))
     else:
@@ -55,6 +62,7 @@ class Checked:
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    changes: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -76,10 +84,11 @@ class Checked:
         if self.problems:
             return
         counts = self._counts()
+        changes = f", {counted(counts['changes'], 'change')}" if "changes" in counts else ""
         typer.echo(
             f"{printable(str(self.file))}: ok ({counted(counts['hosts'], 'host')}, "
             f"{counted(counts['slots'], 'slot')}, {counts['running']} running, "
-            f"{counted(counts['pending'], 'pending job')})"
+            f"{counted(counts['pending'], 'pending job')}{changes})"
         )
 
     def _counts(self) -> dict[str, int]:
@@ -91,18 +100,29 @@ class Checked:
             "slots": sum(host.slots for host in hosts),
             "running": len(self.instance.running),
             "pending": len(self.instance.pending),
+            **({} if self.changes is None else {"changes": self.changes}),
         }
 
 
-def _checked(file: Path) -> Checked:
+def _checked(file: Path, changes: Path | None) -> Checked:
     from ..model.errors import InputError, Problem
 
     try:
         instance, warnings = read_with_warnings(file)
+        happens = _changes(changes, instance)
     except InputError as error:
         return Checked(file, None, tuple(error.problems))
     refused = [Problem(f"job {job}: {why}", str(file)) for job, why in _without_a_share(instance)]
-    return Checked(file, instance, warnings=(*warnings, *refused))
+    return Checked(file, instance, warnings=(*warnings, *refused), changes=happens)
+
+
+def _changes(path: Path | None, instance: Instance) -> int | None:
+    """How many changes a file has; InputError with everything that is wrong with it."""
+    if path is None:
+        return None
+    from ..model.formats.changes import load_changes
+
+    return len(load_changes(path, instance))
 
 
 def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
@@ -114,11 +134,17 @@ def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
             yield job, found.refused
 
 
-def schema() -> None:
-    """Print the JSON Schema of instance files."""
-    from ..model.formats import json_schema
+def schema(
+    of: Annotated[
+        Literal["instance", "changes"],
+        typer.Argument(help="Instance files, or files of changes over time."),
+    ] = "instance",
+) -> None:
+    """Print the JSON Schema of instance files, or of files of changes."""
+    from ..model.formats import changes_schema, json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2))
+    found = json_schema() if of == "instance" else changes_schema()
+    typer.echo(json.dumps(found, indent=2))
 
 
 def examples(

@@ -38,7 +38,12 @@ Reservation = Annotated[
 ]
 Top = Annotated[int | None, typer.Option(min=1, help="Jobs that get a future allocation.")]
 CycleLength = Annotated[
-    int | None, typer.Option(min=0, help="Seconds between cycles, 0 for one at every event.")
+    int | None,
+    typer.Option(
+        min=0,
+        help="Seconds between cycles, 0 for one at every event. Default: MBD_SLEEP_TIME; of "
+        "lsb.acct what fits its starts best.",
+    ),
 ]
 Until = Annotated[
     str | None,
@@ -47,6 +52,21 @@ Until = Annotated[
 ClusterFile = Annotated[
     Path | None,
     typer.Option(help="Instance whose hosts and queues run a log.", show_default=False),
+]
+Events = Annotated[
+    Path | None,
+    typer.Option(
+        help="lsb.events of the same cluster: when hosts came, closed and opened.",
+        show_default=False,
+    ),
+]
+Changes = Annotated[
+    Path | None,
+    typer.Option(
+        help="Changes over time: hosts, loads, sizes, new jobs, bkill and the like "
+        "(docs/changes.md).",
+        show_default=False,
+    ),
 ]
 HostCount = Annotated[
     int | None, typer.Option(min=1, help="Spread the processors of an SWF log over N hosts.")
@@ -75,6 +95,8 @@ def simulate(
     until: Until = None,
     cluster: ClusterFile = None,
     hosts: HostCount = None,
+    events: Events = None,
+    changes: Changes = None,
     jobs: JobsFile = None,
     cycle_log: CycleLog = None,
     shares: Shares = None,
@@ -102,6 +124,8 @@ def simulate(
         until=until,
         cluster=cluster,
         hosts=hosts,
+        events=events,
+        changes=changes,
         log=cycle_log,
         shares=shares,
         jobs=jobs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from .atomic import check_output, whole_file
-from .cells import csv_cell
 from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
-from .options import read_instance, tell
+from .options import tell
 from .replay_progress import progress_bar
+from .simulate_input import Simulated, Sources, read
+from .simulate_output import fit_text, render
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.fairshare.series import ShareSeries
+    from ..solver.loop.cycle_fit import CycleFit
     from ..solver.loop.records import Simulation
     from ..solver.loop.simulation import Session
+    from ..solver.world.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class LoopOptions:
     hosts: int | None = None
     log: Path | None = None
     shares: Path | None = None
+    events: Path | None = None
+    changes: Path | None = None
     jobs: Path | None = None
     format: str = "text"
     keep_going: bool = False
@@ -52,7 +57,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     Raises InputError for input or options that make no sense.
     """
     from ..solver.loop.checkpoints import save
-    from ..solver.loop.metrics import measure
+    from ..solver.loop.recorded import compare_waits
     from .stopping import stop_on_signal
 
     if options.jobs is not None:
@@ -62,10 +67,11 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
     with stop_on_signal() as stopped:
-        instance = _instance(source, options)
-        session = _session(instance, options)
+        given = _read(source, options)
+        fit = _fit(given, options)
+        session = _session(given, options, fit)
         if series is not None:
-            _only_with_policies(instance)
+            _only_with_policies(given.instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
         with _progress(session) as show:
             while not stopped() and session.advance():
@@ -77,21 +83,54 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     for note in result.notes:
         tell(note)
     if options.jobs is not None:
-        origin = result.instance.origin
-        write_records([record.to_dict(origin) for record in result.jobs], options.jobs)
+        write_records(_records(result, given.recorded), options.jobs)
     if options.log is not None:
         with whole_file(options.log) as file:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
     if series is not None and options.shares is not None:
         write_records(series.records(), options.shares)
-    metrics = {
-        "reservation": result.settings.reservation,
-        "now": result.instance.now,
-        "origin": result.instance.origin,
-        **measure(result).to_dict(),
-    }
-    typer.echo(_render(name or str(source), result, metrics, options.format))
+    waits = compare_waits(result.jobs, given.recorded) if given.recorded else ()
+    typer.echo(render(name or str(source), result, waits, fit, options.format))
+
+
+def _read(source: Path, options: LoopOptions) -> Simulated:
+    sources = Sources(
+        source,
+        cluster=options.cluster,
+        hosts=options.hosts,
+        keep_going=options.keep_going,
+        events=options.events,
+        changes=options.changes,
+    )
+    return read(sources)
+
+
+def _fit(given: Simulated, options: LoopOptions) -> CycleFit | None:
+    """The cycle length of a log, where nobody says it; it is told."""
+    from ..solver.loop.cycle_fit import fit_cycle
+
+    if not given.of_lsf or options.cycle is not None or options.resume is not None:
+        return None
+    fit = fit_cycle(given.instance, given.recorded, given.changes)
+    if fit is not None:
+        tell(fit_text(fit))
+    return fit
+
+
+def _records(result: Simulation, recorded: Mapping[str, int]) -> list[dict[str, Any]]:
+    """One record a job; of a log with what was recorded."""
+    records = []
+    for job in result.jobs:
+        record = job.to_dict(result.instance.origin)
+        if recorded:
+            real = recorded.get(job.job)
+            known = real is not None and job.start is not None
+            record["recorded_start"] = real
+            record["recorded_wait"] = None if real is None else real - job.submit
+            record["recorded_error"] = job.start - real if known else None  # type: ignore[operator]
+        records.append(record)
+    return records
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:
@@ -115,48 +154,47 @@ def _only_with_policies(instance: Instance) -> None:
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
 
 
-def _instance(path: Path, options: LoopOptions) -> Instance:
-    from ..model.errors import InputError
-    from ..model.formats.file_format import ReadOptions
-    from ..model.formats.registry import format_of
-
-    found = format_of(path)
-    asked = {"hosts": options.hosts, "cluster": options.cluster, "keep_going": options.keep_going}
-    idle = [name for name, value in asked.items() if value and name not in found.takes]
-    if idle:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
-        raise InputError(f"{names}: means nothing for {found.kind}, which {path} is")
-    cluster = None if options.cluster is None else read_instance(options.cluster, None)
-    reading = found.read(path, ReadOptions(options.hosts, cluster, options.keep_going))
-    for remark in reading.remarks:
-        tell(remark)
-    return reading.instance
-
-
-def _session(instance: Instance, options: LoopOptions) -> Session:
+def _session(given: Simulated, options: LoopOptions, fit: CycleFit | None) -> Session:
     from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon
     from ..solver.methods.registry import settings_for
 
+    instance = given.instance
     if options.resume is not None:
-        session = load(read_checkpoint(options.resume), instance, source=str(options.resume))
+        saved = read_checkpoint(options.resume)
+        session = load(saved, instance, changes=given.changes, source=str(options.resume))
         _no_contradiction(session, options)
         return session
     settings = settings_for(
         instance,
         reservation=options.reservation or "configured",
         top=options.top,
-        cycle=options.cycle,
+        cycle=options.cycle if fit is None else fit.cycle,
     )
+    _only_with_a_future(settings, options)
     session = Session(
         instance,
         settings,
+        changes=given.changes,
         until=horizon(instance, options.until),
         keep_log=options.log is not None,
     )
     session.begin()
     return session
+
+
+def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
+    """InputError for --top where no job gets a future allocation."""
+    from ..model.errors import InputError
+    from ..solver.methods.registry import METHODS
+
+    if options.top is not None and not METHODS[settings.reservation].looks_ahead:
+        ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
+        raise InputError(
+            f"--top: means nothing for {settings.reservation} reservation, which gives no future "
+            f"allocation: --reservation {ahead} does"
+        )
 
 
 def _no_contradiction(session: Session, options: LoopOptions) -> None:
@@ -201,38 +239,3 @@ def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
     return progress_bar(title, total, lambda: (session.started, session.world.now))
-
-
-def _render(name: str, result: Simulation, metrics: dict[str, Any], format: str) -> str:
-    if format == "json":
-        return json.dumps({"input": name, "complete": result.complete, **metrics}, indent=2)
-    flat = {"input": name, **_flat(metrics)}
-    if format == "csv":
-        return ",".join(flat) + "\n" + ",".join(_cell(value) for value in flat.values())
-    width = max(map(len, flat))
-    return "\n".join(f"{name:<{width}}  {_plain(name, value)}" for name, value in flat.items())
-
-
-def _flat(metrics: dict[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in metrics.items():
-        if name.startswith("predictions"):
-            when = name.removeprefix("predictions")
-            for method, numbers in value.items():
-                flat |= {f"{method}{when}_{key}": number for key, number in numbers.items()}
-        else:
-            flat[name] = value
-    return flat
-
-
-def _cell(value: object) -> str:
-    text = "" if value is None else str(csv_cell(value))
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
-def _plain(name: str, value: object) -> str:
-    if value is None:
-        return "-"
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:.3f} s" if name.endswith(("wait", "error")) else f"{value:.4f}"

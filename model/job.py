@@ -33,6 +33,8 @@ class Job:
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
     gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
+    queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
+    time the lower place comes first. None: as it was submitted.
     """
 
     id: str
@@ -59,6 +61,12 @@ class Job:
     from_host: str = ""
     gpu: str = ""
     extsched: str = ""
+    queued_as: tuple[int, int] | None = None
+
+    @property
+    def standing(self) -> tuple[int, int]:
+        """Time and place that count in the order of its queue and priority."""
+        return (self.submit, 0) if self.queued_as is None else self.queued_as
 
     @property
     def most_slots(self) -> int:

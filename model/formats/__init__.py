@@ -3,7 +3,8 @@
     instance = load("headline.yaml")
     text = dump(instance)              # loads(text) == instance; equal instances, equal bytes
 
-The other readers of this folder (bsub lines, traces, snapshots) are modules of their own.
+The other readers of this folder (bsub lines, traces, snapshots, changes over time) are modules of
+their own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from .reader import from_document, load, load_with_warnings, loads, loads_with_w
 from .writer import dump, dump_json
 
 __all__ = [
+    "changes_schema",
     "dump",
     "dump_json",
     "from_document",
@@ -28,5 +30,12 @@ __all__ = [
 def json_schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of an instance file."""
     from .document import schema
+
+    return schema()
+
+
+def changes_schema() -> dict[str, object]:
+    """The JSON Schema (draft 2020-12) of a file of changes."""
+    from .changes_document import schema
 
     return schema()

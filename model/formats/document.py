@@ -309,6 +309,7 @@ class JobEntry(Section):
     from_host: f.Name = ""
     gpu: f.Line = ""
     extsched: f.Line = ""
+    queued_as: f.Standing | None = None
 
 
 class RunningEntry(JobEntry):

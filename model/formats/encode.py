@@ -50,8 +50,8 @@ def to_document(instance: Instance) -> Plain:
         "share_usage": [_share_usage(item, instance.now) for item in instance.share_usage],
         "pool_usage": [_pool_usage(item, instance.now) for item in instance.pool_usage],
         "running": [_running(item, params) for item in instance.running],
-        "pending": [_job(job, params) for job in instance.pending],
-        "future": [_job(job, params) for job in instance.future],
+        "pending": [plain_job(job, params) for job in instance.pending],
+        "future": [plain_job(job, params) for job in instance.future],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
     return {name: value for name, value in sections.items() if value not in empty}
@@ -396,7 +396,7 @@ def _reservation(item: AdvanceReservation) -> Plain:
         "name": item.name,
         "start": item.start,
         "end": item.end,
-        "allocation": _allocation(item.slots),
+        "allocation": allocation_text(item.slots),
     }
 
 
@@ -426,7 +426,7 @@ def _pool_usage(item: PoolUsage, now: int) -> Plain:
 # --- jobs ---------------------------------------------------------------------------------------
 
 
-def _allocation(slots: Mapping[str, int]) -> str:
+def allocation_text(slots: Mapping[str, int]) -> str:
     """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
     words: list[str] = []
     names = list(slots)
@@ -439,7 +439,8 @@ def _allocation(slots: Mapping[str, int]) -> str:
     return " ".join(words)
 
 
-def _job(job: Job, params: Params, held: int | None = None) -> Plain:
+def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
+    """One job; held: slots that it has, which it asked for if nothing else is said."""
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
     return _kept(
         {
@@ -466,6 +467,7 @@ def _job(job: Job, params: Params, held: int | None = None) -> Plain:
             "from_host": _some(job.from_host),
             "gpu": _some(job.gpu),
             "extsched": _some(job.extsched),
+            "queued_as": None if job.queued_as is None else list(job.queued_as),
         }
     )
 
@@ -476,11 +478,11 @@ def _requirements(texts: tuple[str, ...]) -> str | list[str] | None:
 
 
 def _running(item: RunningJob, params: Params) -> Plain:
-    entry = _job(item.job, params, held=item.slots)
+    entry = plain_job(item.job, params, held=item.slots)
     entry |= {
         "start": item.start,
         "finish": item.finish,
-        "allocation": _allocation(item.allocation),
+        "allocation": allocation_text(item.allocation),
         "alternative": item.alternative or None,
         "suspended": item.suspended or None,
     }

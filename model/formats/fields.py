@@ -127,6 +127,13 @@ def _max_slots(value: object) -> int | str:
     )
 
 
+def _standing(value: object) -> tuple[int, int]:
+    match value:
+        case (int(time), int(place)) if max(abs(time), abs(place)) <= MOST:
+            return time, place
+    raise ValueError(f"must be a second and a place such as [120, -1], not {value!r}")
+
+
 def _elapsed(value: object) -> int:
     seconds = units.parse_duration(value)
     if seconds < 0:
@@ -236,6 +243,12 @@ Places: TypeAlias = Annotated[
     float | tuple[tuple[float, tuple[str, ...]], ...],
     PlainValidator(_places),
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
+]
+#: When and where among those of that time a job stands in its queue.
+Standing: TypeAlias = Annotated[
+    tuple[int, int],
+    PlainValidator(_standing),
+    WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
 ]
 Allocation: TypeAlias = Annotated[
     dict[str, int],

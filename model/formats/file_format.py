@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -25,10 +26,17 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An instance, and what was odd in the file or left out of it, a line each."""
+    """An instance, and what was odd in the file or left out of it, a line each.
+
+    recorded: of a log, when its jobs really started, by id (seconds from second 0). of_lsf:
+    whether it is a log of LSF's, beside which lsb.events may be laid, and whose starts show how
+    often the scheduler ran.
+    """
 
     instance: Instance
     remarks: tuple[str, ...] = ()
+    recorded: Mapping[str, int] = field(default_factory=dict)
+    of_lsf: bool = False
 
 
 class FileFormat(Protocol):

@@ -132,6 +132,7 @@ class JobBuilder:
             from_host=entry.from_host,
             gpu=entry.gpu,
             extsched=entry.extsched,
+            queued_as=entry.queued_as,
         )
         return replace(job, **submitted) if submitted else job
 

@@ -28,12 +28,15 @@ _NEEDED = frozenset(
 _DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
 
 
-def explain(error: ValidationError) -> list[Finding]:
-    """One finding for each error, with the nearest valid key for an unknown one."""
+def explain(error: ValidationError, root: type[BaseModel] = Document) -> list[Finding]:
+    """One finding for each error, with the nearest valid key for an unknown one.
+
+    root: what the document is an instance of.
+    """
     found: list[Finding] = []
     for detail in error.errors(include_url=False):
         place = _place(detail)
-        found.append(Finding(place, _message(detail, place)))
+        found.append(Finding(place, _message(detail, place, root)))
     return found
 
 
@@ -44,12 +47,12 @@ def _place(detail: ErrorDetails) -> Location:
     return loc[:-1] if marked else loc
 
 
-def _message(detail: ErrorDetails, place: Location) -> str:
+def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     given = reprlib.repr(detail["input"])
     match kind:
         case "extra_forbidden":
-            return f"unknown key {place[-1]!r}{nearest(str(place[-1]), _keys(place[:-1]))}"
+            return f"unknown key {place[-1]!r}{nearest(str(place[-1]), _keys(place[:-1], root))}"
         case "missing":
             return f"the key {place[-1]!r} is missing"
         case "value_error":
@@ -74,9 +77,9 @@ def _message(detail: ErrorDetails, place: Location) -> str:
     return f"must be {wanted}, not {given}" if wanted else f"{detail['msg']}, not {given}"
 
 
-def _keys(place: Location) -> list[str]:
+def _keys(place: Location, root: type[BaseModel]) -> list[str]:
     """The keys that are valid at a place of the document."""
-    model: type[BaseModel] = Document
+    model = root
     for part in place:
         if isinstance(part, str):
             info = next((i for n, i in model.model_fields.items() if (i.alias or n) == part), None)

@@ -16,6 +16,7 @@ from .examine import examine
 from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
 from .sniff import kind_of, refuse_other
+from .source_text import file_content, plain_data
 
 #: Suffixes of instance files.
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -62,15 +63,7 @@ def from_document(document: dict[str, Any], source: str = "") -> Instance:
 def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...]]:
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
     path = Path(source)
-    try:
-        with path.open("rb") as file:
-            data = file.read(limits().text + 1)
-    except OSError as error:
-        raise InputError([Problem(error.strerror or str(error), str(source))]) from None
-    except ValueError as error:
-        raise InputError([Problem(str(error), str(source))]) from None
-    suffix = path.suffix.lower()
-    kind = "json" if suffix == ".json" else "yaml" if suffix in (".yaml", ".yml") else None
+    data, kind = file_content(path)
     try:
         return loads_with_warnings(data, str(source), format=kind)
     except InputError:
@@ -82,34 +75,11 @@ def loads_with_warnings(
     text: str | bytes, source: str = "", *, format: str | None = None
 ) -> tuple[Instance, tuple[Problem, ...]]:
     """As :func:`loads`, with what is odd but no error; bytes are taken for UTF-8."""
-    from . import raw
     from .positions import compose, lines
 
-    if len(text) > limits().text:
-        message = f"has more than {limits().text:,} bytes (--max-text)"
-        raise InputError([Problem(message, source)])
-    if isinstance(text, bytes):
-        text = _decoded(text, source)
-    elif not text.isascii():
-        _decoded(text.encode("utf-8", "surrogatepass"), source)
-    json_text = raw.is_json(text) if format is None else format == "json"
     with _no_collection():
-        try:
-            data = raw.parse(text, source, json_text=json_text)
-        except InputError:
-            copied = text if json_text else raw.as_copied(text)
-            if copied == text:
-                raise
-            data, text = raw.parse(copied, source, json_text=False), copied
-        return _interpret(data, source, lambda places: lines(compose(text), places))
-
-
-def _decoded(data: bytes, source: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problem = Problem(f"is not UTF-8 text (byte {error.start})", source)
-        raise InputError([problem]) from None
+        data, content = plain_data(text, source, format)
+        return _interpret(data, source, lambda places: lines(compose(content), places))
 
 
 @contextmanager

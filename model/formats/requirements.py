@@ -11,6 +11,7 @@ from ..job import Job
 from ..queue import Queue
 from ..resreq import (
     Compound,
+    Options,
     Requirement,
     Vocabulary,
     effective_requirement,
@@ -49,26 +50,32 @@ class _RequirementReader:
         self._profiles = {profile.name for profile in instance.applications}
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
-        self._read: dict[str, Finding | None] = {}
+        self._read: dict[tuple[str, bool], Finding | None] = {}
         self._accepted: dict[tuple[object, ...], list[Finding]] = {}
 
-    def read(self, place: Location, text: str) -> list[Finding]:
-        """What is wrong with one string; what LSF would ignore is a warning."""
-        if text not in self._read:
-            self._read[text] = self._judge(text)
-        found = self._read[text]
+    def read(self, place: Location, text: str, *, alone: bool = True) -> list[Finding]:
+        """What is wrong with one string; what LSF would ignore is a warning.
+
+        alone: False for one of several -R options, where another may have what it needs beside it.
+        """
+        key = (text, alone)
+        if key not in self._read:
+            self._read[key] = self._judge(text, replace(self._options, together=alone))
+        found = self._read[key]
         return [] if found is None else [replace(found, place=place)]
 
-    def _judge(self, text: str) -> Finding | None:
+    def _judge(self, text: str, options: Options) -> Finding | None:
         try:
-            notes = parse_with_notes(text, self._options).notes
+            notes = parse_with_notes(text, options).notes
         except InputError as error:
             return _refusal(error.problems[0])
         return Finding((), "; ".join(notes), warning=True) if notes else None
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
         """What is wrong with the strings of a job."""
-        return [finding for text in job.res_req for finding in self.read((*place, "res_req"), text)]
+        alone = len(job.res_req) == 1
+        where = (*place, "res_req")
+        return [found for text in job.res_req for found in self.read(where, text, alone=alone)]
 
     def submitted(self, place: Location, job: Job) -> list[Finding]:
         """Why bsub would refuse the job, its queue's and application's requirements considered."""

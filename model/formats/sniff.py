@@ -28,6 +28,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("instance", "an instance file", "slotwise check"),
+        Kind("changes", "a file of changes over time", "slotwise simulate … --changes"),
         Kind("pool", "a snapshot of a pool of processors", f"{_IMPORT} pool"),
         Kind("events", "LSF's event log (lsb.events)", f"{_IMPORT} events"),
         Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
@@ -67,6 +68,7 @@ _TEXT = (
     (re.compile(r"^\s*LS[BF]_\w+[ \t]*=", re.M), "lsf.conf"),
     (re.compile(r"^\s*Begin\s+(?!.*[:{])\w+\s*$", re.M), "configuration"),
     (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise/", re.M), "instance"),
+    (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise-changes/", re.M), "changes"),
 )
 
 
@@ -90,8 +92,8 @@ def kind_of_text(text: str) -> str:
 def _kind_of_json(start: str) -> str:
     if found := _JSON.search(start):
         return found[1]
-    if re.search(r'"format"\s*:\s*"slotwise/', start):
-        return "instance"
+    if found := re.search(r'"format"\s*:\s*"slotwise(-changes)?/', start):
+        return "changes" if found[1] else "instance"
     if '"NUM_PLANS"' in start or '"PLANS"' in start:
         return "plan"
     return "pool" if re.search(r'"procs"\s*:', start) and '"format"' not in start else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timezone, tzinfo
 from pathlib import Path
 
 from ..cluster import Cluster, Host
@@ -12,6 +14,7 @@ from ..instance import Instance
 from ..job import Job
 from ..params import Params
 from ..queue import Queue
+from ..resreq.hostless import hostless
 from ..workload import Workload, canonical
 from .acct import read_acct
 from .file_format import Contents, ReadOptions
@@ -42,10 +45,19 @@ class SwfLogFile:
         refuse_other(path, "swf")
         if options.hosts is None and options.cluster is None:
             raise InputError(NO_HOSTS)
+        if options.hosts is not None and options.cluster is not None:
+            raise InputError("give --hosts N or --cluster FILE, not both: either says the hosts")
         log = read_swf(path, keep_going=options.keep_going)
         instance = from_swf(log.workload, hosts=options.hosts, cluster=options.cluster)
         remarks = [f"warning: {line}" for line in report(log.problems)]
-        return Contents(instance, (*remarks, *_left_out(left_out_of_swf(log.workload, instance))))
+        remarks += _left_out(left_out_of_swf(log.workload, instance))
+        waits = log.waits
+        recorded = {
+            job.id: job.submit + waits[int(job.id)]
+            for job in instance.future
+            if int(job.id) in waits
+        }
+        return Contents(instance, tuple(remarks), recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +75,13 @@ class AcctLogFile:
     def read(self, path: Path, options: ReadOptions) -> Contents:
         """The finished jobs as jobs to come, on the cluster given or on the hosts they ran on."""
         log = read_acct(path, keep_going=options.keep_going)
-        instance, left_out = from_acct(log.jobs, cluster=options.cluster)
+        found = from_acct(log.jobs, cluster=options.cluster)
         remarks = [f"warning: {line}" for line in report(log.problems)]
         remarks += [
             f"passed over {count} {kind} records" for kind, count in log.passed_over.items()
         ]
-        return Contents(instance, (*remarks, *_left_out(left_out)))
+        remarks += _left_out(found.left_out)
+        return Contents(found.instance, tuple(remarks), found.recorded, of_lsf=True)
 
 
 def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
@@ -145,53 +158,83 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
 
 
-def from_acct(
-    jobs: Iterable[FinishedJob], *, cluster: Instance | None = None
-) -> tuple[Instance, dict[str, int]]:
+@dataclass(frozen=True, slots=True)
+class AcctReplay:
+    """Finished jobs as jobs to come. recorded: their real starts. left_out: by reason, how many."""
+
+    instance: Instance
+    recorded: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def from_acct(jobs: Iterable[FinishedJob], *, cluster: Instance | None = None) -> AcctReplay:
     """Finished jobs of lsb.acct as jobs to come; second 0 is the first submission.
 
     cluster: an instance whose hosts, queues and parameters to take. Without it the hosts are those
-    on which the jobs ran, each with as many slots as were ever in use there at once; requirements
-    are then left out, since such hosts have no resources. Second: what was left out, by reason.
+    on which the jobs ran, each with as many slots as were ever in use there at once; of
+    requirements that part is kept which such hosts can meet (:mod:`..resreq.hostless`).
+    Raises InputError where no job ever started.
     """
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     kept: list[FinishedJob] = []
     for job in jobs:
         if job.start and job.hosts:
             kept.append(job)
         else:
-            left_out["job that never started"] = left_out.get("job that never started", 0) + 1
+            left_out["job that never started"] += 1
+    if not kept:
+        raise InputError("no job of these records ever started: there is nothing to replay")
     kept.sort(key=lambda job: job.submit)
     base = cluster or _seen(kept)
-    zero = kept[0].submit if kept else 0
+    zero = kept[0].submit
     queues = {queue.name for queue in base.queues}
     unknown = sorted({job.queue for job in kept} - queues)
     if unknown:
         base = replace(base, queues=(*base.queues, *(Queue(name) for name in unknown)))
     if not queues and unknown:
         base = replace(base, params=replace(base.params, default_queue=unknown[0]))
-    future = tuple(_job(job, zero, asks=cluster is not None) for job in kept)
-    if cluster is None and any(job.res_req for job in kept):
-        count = sum(bool(job.res_req) for job in kept)
-        left_out["requirement string (no --cluster gives the hosts' resources)"] = count
-    return replace(base, running=(), pending=(), future=future, now=0), left_out
+    future = []
+    for job in kept:
+        asks: tuple[str, ...] = (job.res_req,) if job.res_req else ()
+        if cluster is None and asks:
+            asks, gone = _asks_of_plain_hosts(job)
+            left_out.update(f"{name} (no --cluster gives the hosts' resources)" for name in gone)
+        future.append(_job(job, zero, asks, "" if cluster is None else job.application))
+    origin = datetime.fromtimestamp(zero, _zone(cluster)).isoformat()
+    instance = replace(base, running=(), pending=(), future=tuple(future), now=0, origin=origin)
+    recorded = {job.id: job.start - zero for job in kept}
+    return AcctReplay(instance, recorded, dict(left_out))
 
 
-def _job(job: FinishedJob, zero: int, *, asks: bool) -> Job:
-    slots = sum(job.hosts.values())
+def _zone(cluster: Instance | None) -> tzinfo:
+    """The zone of the cluster's own stamps, whose windows open by it; UTC where it has none."""
+    if cluster is None or cluster.origin is None:
+        return UTC
+    offset = datetime.fromisoformat(cluster.origin).utcoffset()
+    return UTC if offset is None else timezone(offset)
+
+
+def _asks_of_plain_hosts(job: FinishedJob) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The requirement without what hosts of a log do not have, and the sections that go."""
+    text, gone = hostless(job.res_req, sum(job.hosts.values()))
+    names = tuple("unreadable requirement" if n == "unreadable" else f"{n}[]" for n in gone)
+    return (text,) if text else (), names
+
+
+def _job(job: FinishedJob, zero: int, asks: tuple[str, ...], application: str) -> Job:
     return Job(
         id=job.id,
-        slots=max(1, slots),
+        slots=max(1, sum(job.hosts.values())),
         user=job.user,
         queue=job.queue,
         project=job.project,
-        res_req=(job.res_req,) if asks and job.res_req else (),
+        res_req=asks,
         run_limit=job.run_limit,
         run_time=job.end - job.start,
         cpu_time=job.cpu_time,
         submit=job.submit - zero,
         begin=job.begin - zero if job.begin else None,
-        application=job.application if asks else "",
+        application=application,
     )
 
 
@@ -209,6 +252,4 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
             most = max(most, used)
         largest = max(slots for _, slots in changes[name])
         hosts.append(Host(name, max(most, largest)))
-    if not hosts:
-        raise InputError("no job of these records ever started: there is nothing to replay")
     return Instance(Cluster(tuple(hosts)), queues=())

@@ -1,8 +1,9 @@
 """Records of lsb.events, one at a time, in the order of the file.
 
 A record is a type and fields parted by blanks; lists are preceded by their length. What is known of
-the fields comes from LSF's manual (lsb.events.5) and from real files; fields that nobody needs are
-not looked at beyond their quotes.
+the fields comes from LSF's manual (lsb.events.5), from real files, and where neither says enough
+(JOB_MODIFY2, JOB_SWITCH, the control records) from the order in which volclava, of LSF's family,
+writes them (lsbatch/lib/lsb.log.c). Fields that nobody needs are not looked at beyond their quotes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ..input_limits import limits
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
 #: Bits of the options of a submission.
-_HAS_QUEUE, _EXCLUSIVE, _HAS_RES_REQ, _INTERACTIVE = 0x02, 0x40, 0x40000, 0x4000000
+_HAS_JOB_NAME, _HAS_QUEUE, _HAS_HOSTS, _EXCLUSIVE = 0x01, 0x02, 0x04, 0x40
+_HAS_RES_REQ, _INTERACTIVE = 0x40000, 0x4000000
 #: Elements that one job array may have.
 MOST_ELEMENTS = 100_000
 #: A bmod that says nothing about -n has a number like this, or 0.
@@ -121,13 +123,31 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True)
+class DaemonStarted:
+    """MBD_START: the daemon has read its configuration, which has so many hosts."""
+
+    time: int
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """A record that changes nothing here."""
 
     time: int
 
 
-Record = Submitted | Started | Changed | Switched | Modified | Resized | Controlled | Other
+Record = (
+    Submitted
+    | Started
+    | Changed
+    | Switched
+    | Modified
+    | Resized
+    | Controlled
+    | DaemonStarted
+    | Other
+)
 
 
 class BadRecords:
@@ -340,20 +360,23 @@ def _modify(name: str, fields: Fields) -> Record:
     options = fields.whole("options")
     fields.skip("options2")
     removed = fields.whole("delOptions")
-    fields.skip("delOptions2", "userId", "userName", "submitTime", "umask")
+    fields.skip("userId", "userName", "submitTime", "umask")
     slots = fields.whole("numProcessors")
-    fields.skip("beginTime", "termTime", "sigValue", "restartPid", "jobName")
-    queue = fields.text("queue")
-    for _ in range(fields.count("numAskedHosts")):
+    fields.skip("beginTime", "termTime", "sigValue", "restartPid")
+    # What was not modified is not written: the options say which of these fields there are.
+    if options & _HAS_JOB_NAME:
+        fields.skip("jobName")
+    queue = fields.text("queue") if options & _HAS_QUEUE else ""
+    for _ in range(fields.count("numAskedHosts") if options & _HAS_HOSTS else 0):
         fields.skip("askedHosts")
-    res_req = fields.text("resReq")
+    res_req = fields.text("resReq") if options & _HAS_RES_REQ else ""
     limits = [fields.whole("rLimits") for _ in range(11)]
     asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
     return Modified(
         time,
         int(found[1]),
         _elements(found[2] or ""),
-        queue if options & _HAS_QUEUE and queue else None,
+        queue or None,
         slots if 0 < slots < _ANY_NUMBER else None,
         asks,
         limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
@@ -381,6 +404,12 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     return read
 
 
+def _daemon(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("master", "cluster")
+    return DaemonStarted(time, fields.whole("numHosts"))
+
+
 _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_NEW": _new,
     "JOB_START": _start,
@@ -390,6 +419,7 @@ _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_REQUEUE": _requeued,
     "JOB_RESIZE_NOTIFY_START": _resize(1),
     "JOB_RESIZE_RELEASE": _resize(-1),
+    "MBD_START": _daemon,
     "HOST_CTRL": _control("host"),
     "QUEUE_CTRL": _control("queue"),
 }

@@ -23,9 +23,9 @@ class FirstCome:
 
     def __init__(self, instance: Instance) -> None:
         self._priority = {queue.name: queue.priority for queue in instance.queues}
-        self._keys: list[tuple[int, int, int, int, int]] = []
+        self._keys: list[tuple[int, int, int, int, int, int]] = []
         self._offers: dict[int, Offer] = {}
-        self._key_of: dict[str, tuple[int, int, int, int, int]] = {}
+        self._key_of: dict[str, tuple[int, int, int, int, int, int]] = {}
         self._at = 0
 
     def submitted(self, job: Job, number: int) -> None:
@@ -53,6 +53,10 @@ class FirstCome:
         self, job: Job, allocation: Mapping[str, int], now: int, memory: float = 0.0
     ) -> None:
         """The job leaves the list."""
+        self.withdrawn(job)
+
+    def withdrawn(self, job: Job) -> None:
+        """The job waits no more, or not where it did."""
         key = self._key_of.pop(job.id, None)
         if key is None:
             return

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from ...model.changes import Change
 from ...model.errors import InputError, Problem
 from ...model.formats.checkpoint import seal, taking_over, unseal
 from ...model.instance import Instance
-from ...model.job import RunningJob
+from ...model.job import HostRequest, Job, RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..world.events import EventQueue
 from ..world.job_state import FUTURE, JobState
 from ..world.settings import Settings
 from ..world.world import World
-from .changes import Change
 from .simulation import Recorder, Session
 
 _PLAIN = (
@@ -75,7 +75,12 @@ def save(session: Session) -> str:
         "started": session.started,
         "last_progress": session.last_progress,
         "events": world.events.state(),
-        "shapes": [world.by_id[shape.job.id].number for shape in session.requests.shapes()],
+        "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
+        "modified": [
+            _described(state.job, session)
+            for state in world.states
+            if state.job is not session.given[state.number]
+        ],
         "states": [_state(state) for state in world.states if state.status != FUTURE],
         "pending": list(world.pending),
         "running": list(world.running),
@@ -92,6 +97,24 @@ def save(session: Session) -> str:
         "notes": session.notes,
     }
     return seal("loop", record)
+
+
+def _described(job: Job, session: Session) -> list[Any]:
+    """A job by its number, and where bmod and the like have changed it, in full."""
+    number = session.world.by_id[job.id].number
+    return [number, None if job is session.given[number] else dataclasses.asdict(job)]
+
+
+def _job(described: Sequence[Any], session: Session) -> Job:
+    number: int = described[0]
+    plain: dict[str, Any] | None = described[1]
+    if plain is None:
+        return session.given[number]
+    hosts = tuple(HostRequest(**host) for host in plain["hosts"])
+    standing = plain["queued_as"]
+    texts = tuple(plain["res_req"])
+    standing = None if standing is None else tuple(standing)
+    return Job(**{**plain, "res_req": texts, "hosts": hosts, "queued_as": standing})
 
 
 def _state(state: JobState) -> dict[str, Any]:
@@ -150,8 +173,10 @@ def _session(
     session.log, session.notes = saved["log"], saved["notes"]
     # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
     world.enter_limits_of_running()
-    for number in saved["shapes"]:
-        session.requests.shape(world.states[number].job)
+    for described in saved["shapes"]:
+        session.requests.shape(_job(described, session))
+    for described in saved["modified"]:
+        world.states[described[0]].job = _job(described, session)
     _restore_jobs(world, saved)
     _restore_amounts(world, saved)
     session.eligibility.load_state(saved["eligibility"])

@@ -99,7 +99,7 @@ def measure(result: Simulation) -> LoopMetrics:
         started=len(started),
         done=sum(record.status == "done" for record in records),
         killed=sum(record.status == "killed" for record in records),
-        pending=sum(record.start is None for record in records),
+        pending=sum(record.start is None and record.end is None for record in records),
         cycles=result.cycles,
         first_submit=use.begin,
         last_end=use.end,
@@ -179,10 +179,12 @@ def _use(result: Simulation) -> _Use:
     for record in result.jobs:
         if record.status == FUTURE:
             continue
-        if record.start is None or record.submit < record.start:
+        # One that is killed before it starts waits until then.
+        waits_until = record.end if record.start is None else record.start
+        if waits_until is None or record.submit < waits_until:
             events.append((max(begin, record.submit), 1, 0, {}))
-        if record.start is not None and record.submit < record.start:
-            events.append((record.start, -1, 0, {}))
+        if waits_until is not None and record.submit < waits_until:
+            events.append((waits_until, -1, 0, {}))
         for since, until, where in record.held:
             events.append((max(begin, since), 0, 1, where))
             if until is not None:

@@ -11,9 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...model.changes import (
+    DOWN,
+    OK,
+    STATUSES,
+    Change,
+    HostStatus,
+    LoadReport,
+    NewJob,
+    QueueSwitch,
+    Release,
+    Resize,
+    status_after,
+)
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
+from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ..availability.profile import FOREVER
 from ..budget import Budget
@@ -22,17 +36,27 @@ from ..methods.registry import settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
 from ..world.cycle_state import CycleRecord
-from ..world.job_state import RUNNING, Event, JobState
+from ..world.job_state import FUTURE, RUNNING, Event, JobState
 from ..world.requests import Requests
 from ..world.settings import EFFORT, Settings
 from ..world.world import World
-from .changes import DOWN, OK, STATUSES, Change, HostStatus, LoadReport, Resize
+from .commands import carry_out, resize
 from .cycle import Cycle
 from .records import JobRecord, Simulation, log_entry, record_of
 
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
 FALL_STEP = 60
+#: How notes call changes of jobs.
+_WORDS = {
+    "Resize": "resize",
+    "Release": "release",
+    "EarlyEnd": "end",
+    "Kill": "bkill",
+    "Moved": "btop or bbot",
+    "QueueSwitch": "bswitch",
+    "Modification": "bmod",
+}
 
 
 class Session:
@@ -53,6 +77,8 @@ class Session:
         self.source = instance
         self.budget = budget or Budget()
         instance = with_loaded_modules(instance)
+        come = tuple(change.job for change in changes if isinstance(change, NewJob))
+        instance = replace(instance, future=(*instance.future, *come))
         self.settings = settings
         self.until = until
         self.changes = sorted(changes, key=lambda change: change.time)
@@ -66,6 +92,9 @@ class Session:
         cluster = instance.cluster
         up = replace(cluster, hosts=tuple(replace(host, status=OK) for host in cluster.hosts))
         self.instance = replace(instance, cluster=up)
+        running = (item.job for item in instance.running)
+        #: The jobs as they were given, by number.
+        self.given: tuple[Job, ...] = (*running, *instance.pending, *instance.future)
         self.requests = Requests(self.instance)
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
@@ -80,9 +109,7 @@ class Session:
 
     def create_jobs(self) -> None:
         """All jobs by number, none of them entered yet."""
-        instance = self.instance
-        jobs = [running.job for running in instance.running]
-        for number, job in enumerate((*jobs, *instance.pending, *instance.future)):
+        for number, job in enumerate(self.given):
             self.world.create(JobState(job, number))
 
     def begin(self) -> None:
@@ -102,17 +129,15 @@ class Session:
         for state in world.states[len(self.instance.running) :]:
             world.expect(state, at_once=self.settings.planning)
         for number, change in enumerate(self.changes):
-            world.events.push(max(change.time, self.instance.now), Event.CHANGE, number)
+            of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
+            kind = Event.CHANGE if of_cluster else Event.COMMAND
+            if not isinstance(change, NewJob):
+                world.events.push(max(change.time, self.instance.now), kind, number)
 
     def _check_jobs(self) -> None:
         queues = {queue.name for queue in self.instance.queues}
-        jobs = [
-            *(running.job for running in self.instance.running),
-            *self.instance.pending,
-            *self.instance.future,
-        ]
         seen: set[str] = set()
-        for job in jobs:
+        for job in self.given:
             if job.queue not in queues:
                 raise InputError(f"job {job.id}: there is no queue {job.queue}")
             if job.id in seen:
@@ -121,16 +146,20 @@ class Session:
 
     def _check_changes(self) -> None:
         hosts = set(self.instance.cluster.host_index())
+        queues = {queue.name for queue in self.instance.queues}
         problems = []
         for change in self.changes:
             where = f"change at {change.time} s"
-            named = [change.host] if not isinstance(change, Resize) else list(change.allocation)
             problems += [
-                Problem(f"{where}: there is no host {host}") for host in named if host not in hosts
+                Problem(f"{where}: there is no host {host}")
+                for host in _hosts_of(change)
+                if host not in hosts
             ]
             if isinstance(change, HostStatus) and change.status not in STATUSES:
                 known = ", ".join(STATUSES)
                 problems.append(Problem(f"{where}: status {change.status!r}: use one of {known}"))
+            if isinstance(change, QueueSwitch) and change.queue not in queues:
+                problems.append(Problem(f"{where}: there is no queue {change.queue}"))
         if problems:
             raise InputError(problems)
 
@@ -177,14 +206,17 @@ class Session:
         while world.events and world.events.peek()[0] <= time:
             at, kind, _, number = world.events.pop()
             world.advance_clock(at)
-            if kind == Event.CHANGE:
+            if kind in (Event.CHANGE, Event.COMMAND):
                 self._change(self.changes[number])
                 any_event = True
                 continue
             state = world.states[number]
             if kind == Event.SUBMIT:
-                self.budget.check()
-                world.submit(state)
+                # bmod may have put its begin off; a plan looks at all jobs at once.
+                begins = self.settings.planning or (state.job.begin or at) <= at
+                if state.status == FUTURE and begins:
+                    self.budget.check()
+                    world.submit(state)
                 any_event = True
             elif state.status == RUNNING and kind == Event.END:
                 if state.real_end() is not None and max(state.real_end() or 0, 0) <= at:
@@ -208,29 +240,23 @@ class Session:
         world.changed = True
         if isinstance(change, HostStatus):
             host = world.index[change.host]
-            self.eligibility.set_status(host, change.status)
+            status = status_after(self.eligibility.status[host], change.status)
+            self.eligibility.set_status(host, status)
             if change.status == DOWN:
                 for state in [s for s in world.running.values() if host in s.allocation]:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
             world.enter_reported()
-        else:
-            self._resize(change)
+        elif isinstance(change, (Resize, Release)):
+            self._note(change.job, change, resize(self.cycle.state, change))
+        elif not isinstance(change, NewJob):
+            self._note(change.job, change, carry_out(self.cycle.state, change))
 
-    def _resize(self, change: Resize) -> None:
-        state = self.world.by_id.get(change.job)
-        where = f"resize of job {change.job} at {change.time} s"
-        if state is None or state.status != RUNNING or len(state.terms) != 1:
-            self.notes.append(f"{where}: left out, it does not run then")
-            return
-        wanted = {self.world.index[name]: n for name, n in change.allocation.items() if n > 0}
-        free = self.world.free_now.host(0)
-        own = state.allocation
-        if not wanted or any(n - own.get(host, 0) > free[host] for host, n in wanted.items()):
-            self.notes.append(f"{where}: left out, its hosts have not so many slots free")
-            return
-        self.world.resize(state, wanted)
+    def _note(self, job: str, change: Change, why: str) -> None:
+        if why:
+            what = _WORDS[type(change).__name__]
+            self.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
 
     # --- time -----------------------------------------------------------------------------------
 
@@ -300,6 +326,18 @@ class Session:
         )
 
 
+def _hosts_of(change: Change) -> list[str]:
+    """The hosts that a change names."""
+    match change:
+        case HostStatus() | LoadReport():
+            return [change.host]
+        case Resize():
+            return list(change.allocation)
+        case Release():
+            return list(change.slots)
+    return []
+
+
 def horizon(instance: Instance, until: int | str | None) -> int | None:
     """The last second of a simulation: `until` as it is, or a text: a second, or "7d" from now on.
 
@@ -338,8 +376,9 @@ def simulate(
     reservation: "configured", "none", "greedy", "time-based" or "optimal" (see
     :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
     or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between
-    cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: hosts, loads and sizes
-    that change. keep_log: keep every cycle in the result. recorder: called after each cycle.
+    cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: what happens to hosts and
+    jobs on the way (:mod:`slotwise.model.changes`). keep_log: keep every cycle in the result.
+    recorder: called after each cycle.
     Raises InputError for settings or changes that make no sense.
     """
     settings = settings_for(

@@ -280,6 +280,11 @@ class CycleState:
         self.held = self._sum_held(self.reservations)
         self.drop_future()
 
+    def let_go(self, state: JobState) -> None:
+        """Between cycles: a job that waits no more, or for something else, holds nothing."""
+        self._tell_order(state, {})
+        state.held, state.held_since, state.rest_until = (), None, None
+
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
         self.reservations = self.others(state)

@@ -18,6 +18,7 @@ class Event(IntEnum):
     CHANGE = 1
     SUBMIT = 2
     OVERDUE = 3
+    COMMAND = 4
 
 
 #: Where a job stands.

@@ -157,13 +157,23 @@ class World:
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
-        state.shape = self.requests.shape(state.job)
-        self.learn(state)
         state.status = PENDING
         self.pending[state.number] = state
         self.fresh.append(state)
+        self.enter(state)
+
+    def enter(self, state: JobState) -> None:
+        """A pending job stands in the queue as its description says now."""
+        state.shape = self.requests.shape(state.job)
+        self.learn(state)
         self._queue(state)
         self.changed = True
+
+    def withdraw(self, state: JobState) -> None:
+        """A pending job does not stand any more where it stood in the queue."""
+        if isinstance(self.order, FirstCome):
+            self.order.withdrawn(state.job)
+        self.fresh = [other for other in self.fresh if other is not state]
 
     def _queue(self, state: JobState) -> None:
         if isinstance(self.order, FirstCome):
@@ -228,10 +238,13 @@ class World:
         if expected is not None and (end is None or expected < end):
             self.events.push(expected, Event.OVERDUE, state.number)
 
-    def end(self, state: JobState, time: int) -> None:
-        """A running job ends, or its run limit ends it (LOP-02)."""
+    def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
+        """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
+        if state.status == PREEMPTED:
+            state.placed = time  # its slots went to others before
         self._release(state)
-        state.status = KILLED if state.killed_by_limit else DONE
+        killed = state.killed_by_limit if killed is None else killed
+        state.status = KILLED if killed else DONE
         state.end = time
         self.order.ended(state.job.id, time)
 
@@ -338,6 +351,15 @@ class World:
         assert state.start is not None
         finish = state.expected_end(self.now, self.cycle) if known else None
         self.running_profile.started(state.number, self.holds(state), state.start, finish)
+
+    def new_limits(self, state: JobState) -> None:
+        """A running job has another run limit."""
+        self.learn(state)
+        if state.status == RUNNING:
+            self.running_profile.ended(state.number)
+            self._relive(state)
+            self._expect_end(state)
+        self.changed = True
 
     def overdue(self, state: JobState) -> None:
         """A job runs longer than expected: it is now expected to end a cycle from now."""

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
+from slotwise.model.changes import Change, HostStatus, Resize
 from slotwise.model.fairshare import partition_hosts, queue_sets
 from slotwise.model.instance import Instance
 from slotwise.model.limits import Limit, Scope
@@ -17,7 +18,6 @@ from slotwise.model.share_rules import share_problems
 from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.series import ShareSeries
-from slotwise.solver.loop.changes import Change, HostStatus, Resize
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.snapshot import snapshot_of

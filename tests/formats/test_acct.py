@@ -114,9 +114,9 @@ def test_gzip_and_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.behaviour("LOP-07")
 def test_records_drive_the_loop_on_the_hosts_they_name() -> None:
     log = read_acct(ACCT / "lsb.acct.small-cluster")
-    instance, left_out = from_acct(log.jobs)
-    assert left_out == {}
-    result = simulate(instance, reservation="time-based")
+    found = from_acct(log.jobs)
+    assert found.left_out == {}
+    result = simulate(found.instance, reservation="time-based")
     assert len(result.starts) == 82
     by_id = {job.id: job for job in log.jobs}
     for record in result.jobs:

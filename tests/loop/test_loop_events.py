@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
+from slotwise.model.changes import HostStatus, LoadReport, Resize
 from slotwise.model.cluster import ResourceDefinition, SharedResource, Thresholds
 from slotwise.model.errors import InputError
 from slotwise.model.instance import AdvanceReservation
 from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.changes import HostStatus, LoadReport, Resize
 
 
 @pytest.mark.behaviour("LOP-01", "LOP-04")
@@ -467,5 +467,5 @@ def test_changes_that_make_no_sense_are_named_together() -> None:
         run(instance(host("A", 1)), changes=changes)
     assert [str(problem) for problem in caught.value.problems] == [
         "change at 5 s: there is no host Z",
-        "change at 9 s: status 'broken': use one of ok, closed, down",
+        "change at 9 s: status 'broken': use one of ok, closed, down, open, up",
     ]

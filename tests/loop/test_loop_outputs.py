@@ -16,9 +16,9 @@ import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run
 from slotwise.cli.main import app
+from slotwise.model.changes import HostStatus, Resize
 from slotwise.model.errors import InputError
 from slotwise.model.queue import Queue
-from slotwise.solver.loop.changes import HostStatus, Resize
 from slotwise.solver.loop.checkpoints import save
 from slotwise.solver.loop.metrics import measure
 from slotwise.solver.loop.simulation import Session, simulate

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, estimates, held, host, instance, job, run, running
+from slotwise.model.changes import Resize
 from slotwise.model.cluster import ComputeUnit, HostGroup
 from slotwise.model.errors import InputError
 from slotwise.model.job import Application
@@ -14,7 +15,6 @@ from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition
-from slotwise.solver.loop.changes import Resize
 
 RESERVE = Queue("q", 40, slot_reserve=1000)
 

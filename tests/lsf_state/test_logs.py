@@ -134,8 +134,8 @@ def test_what_happens_to_jobs() -> None:
         _new(1, 100, limit=600), _start(1, 110, "a", "a", "b"),
         _new(2, 120), _new(3, 130, name="x[1-2]"),
         '"JOB_SWITCH" "10.108" 140 1501 2 "night" 0 "ann"',
-        '"JOB_MODIFY2" "10.108" 141 "2" 262144 0 0 0 1501 "ann" 120 0 6 0 0 -65535 0 "" "" 0 '
-        '"span[hosts=1]" -1 -1 -1 -1 -1 -1 -1 -1 -1 7200 -1 "" ""',
+        '"JOB_MODIFY2" "10.108" 141 "2" 262144 0 0 1501 "ann" 120 18 6 0 0 -65535 0 '
+        '"span[hosts=1]" -1 -1 -1 -1 -1 -1 -1 -1 -1 7200 -1 "/home/ann"',
         _start(3, 150, "4*b", idx=2), _status(3, 155, 2, idx=1),
         _status(1, 160, 16), _status(1, 190, 4),
         '"JOB_RESIZE_NOTIFY_START" "10.108" 191 1 0 5 1 "2*c"',
@@ -162,6 +162,42 @@ def test_what_happens_to_jobs() -> None:
     assert {j.id: j.status for j in suspended.jobs}["1"] == "USUSP"
     end = _moment(*lines)
     assert {job.id for job in end.jobs} == {"2", "3[1]", "3[2]"}
+
+
+ANY_SLOTS = 2**31 - 2
+NO_LIMITS = " ".join(["-1"] * 11)
+
+
+@pytest.mark.parametrize(
+    ("record", "is_now"),
+    [
+        (f'"1" 0 0 0 0 "ann" 1 18 {ANY_SLOTS} 0 0 -65535 0 {NO_LIMITS}', ()),
+        (f'"1" 2 0 0 0 "ann" 1 18 {ANY_SLOTS} 0 0 -65535 0 "night" {NO_LIMITS}', ("queue",)),
+        (f'"1" 3 0 0 0 "ann" 1 18 8 0 0 0 0 "name" "night" {NO_LIMITS}', ("queue", "slots")),
+        (f'"1" 4 0 0 0 "ann" 1 18 {ANY_SLOTS} 0 0 0 0 2 "a" "b" {NO_LIMITS}', ()),
+        (
+            f'"1" 262151 0 0 0 "ann" 1 18 8 0 0 0 0 "n" "night" 1 "a" "span[hosts=1]" {NO_LIMITS}',
+            ("queue", "slots", "res_req"),
+        ),
+        (f'"1" 0 0 262144 0 "ann" 1 18 {ANY_SLOTS} 0 0 0 0 {NO_LIMITS}', ("no res_req",)),
+        (
+            f'"1" 0 0 0 0 "ann" 1 18 {ANY_SLOTS} 0 0 0 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 900 -1',
+            ("run_limit",),
+        ),
+    ],
+)
+def test_a_modification_has_the_fields_that_its_options_name(
+    record: str, is_now: tuple[str, ...]
+) -> None:
+    """As volclava writes them: jobName, queue, hosts and resReq stand there only if modified."""
+    new = _new(1, 100, limit=600, res_req="span[ptile=2]")
+    (job,) = _moment(new, f'"JOB_MODIFY2" "10.108" 141 {record} "/home/ann"', at=150).jobs
+    (before,) = _moment(new, at=150).jobs
+    changed = {"queue": "night", "slots": 8, "res_req": "span[hosts=1]", "run_limit": 900}
+    if "no res_req" in is_now:
+        changed["res_req"], is_now = "", ("res_req",)
+    for name, value in changed.items():
+        assert getattr(job, name) == (value if name in is_now else getattr(before, name))
 
 
 def test_a_requeued_job_waits_again() -> None:

@@ -1,0 +1,56 @@
+"""Files of YAML or JSON as plain data, with nothing lost on the way and within the limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, Problem
+from ..input_limits import limits
+from . import raw
+
+
+def file_content(path: Path) -> tuple[bytes, str | None]:
+    """What is in a file, and its format by its suffix: "json", "yaml" or None for unknown.
+
+    Raises InputError where it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(limits().text + 1)
+    except OSError as error:
+        raise InputError([Problem(error.strerror or str(error), str(path))]) from None
+    except ValueError as error:
+        raise InputError([Problem(str(error), str(path))]) from None
+    suffix = path.suffix.lower()
+    return data, {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(suffix)
+
+
+def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any, str]:
+    """The data of a text, and the text; bytes are taken for UTF-8; format: None for "look at it".
+
+    Raises InputError for what is no YAML or JSON, or beyond the limits.
+    """
+    if len(text) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, source)])
+    if isinstance(text, bytes):
+        text = _decoded(text, source)
+    elif not text.isascii():
+        _decoded(text.encode("utf-8", "surrogatepass"), source)
+    json_text = raw.is_json(text) if format is None else format == "json"
+    try:
+        return raw.parse(text, source, json_text=json_text), text
+    except InputError:
+        copied = text if json_text else raw.as_copied(text)
+        if copied == text:
+            raise
+        return raw.parse(copied, source, json_text=False), copied
+
+
+def _decoded(data: bytes, source: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = Problem(f"is not UTF-8 text (byte {error.start})", source)
+        raise InputError([problem]) from None

@@ -1,0 +1,104 @@
+"""The administrator's tutorial: its commands run in order and print what the page shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from slotwise.model.formats import load
+from slotwise.model.formats.changes import loads_changes
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "tutorial-administrator.md").read_text(encoding="utf-8")
+#: Each command with what is shown below it.
+BLOCKS = re.findall(r"```console\n\$ (slotwise .*)\n((?:.*\n)*?)```", PAGE)
+SLOTWISE = Path(sys.executable).with_name("slotwise")
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = line.split()
+    assert words[0] == "slotwise"
+    return subprocess.run(
+        [SLOTWISE, *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the tutorial, and what its commands have made of them."""
+    place = tmp_path_factory.mktemp("tutorial") / "mill"
+    shutil.copytree(ROOT / "instances" / "tutorial", place)
+    for line, shown in BLOCKS:
+        done = run(line, place)
+        assert done.returncode == 0, done.stderr
+        printed = (done.stdout + done.stderr).strip("\n")
+        assert printed == shown.strip("\n"), line
+    return place
+
+
+@pytest.mark.behaviour("CFG-01", "CFG-04", "TBR-02")
+def test_three_commands_print_what_is_shown(folder: Path) -> None:
+    assert len(BLOCKS) == 3
+    made = load(folder / "now.yaml")
+    assert (len(made.running), len(made.pending)) == (8, 7)
+    big = next(job for job in made.pending if job.id == "110")
+    assert (big.slots, made.now - big.submit) == (12, 90 * 60)
+
+
+@pytest.mark.parametrize("line", re.findall(r"\| `(slotwise [^`]*now\.yaml[^`]*)` \|", PAGE))
+def test_the_commands_behind_it_run(folder: Path, line: str) -> None:
+    words = line.replace('"bsub -n 8 -W 1:00"', "BSUB").split()
+    arguments = [word.replace("BSUB", "bsub -n 8 -W 1:00") for word in words[1:]]
+    done = subprocess.run(
+        [SLOTWISE, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_links_lead_somewhere() -> None:
+    for page in ("tutorial-administrator.md", "changes.md"):
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(([^)#]+)", text):
+            assert (ROOT / "docs" / link).exists(), link
+
+
+def test_the_changes_of_their_page_are_right() -> None:
+    text = (ROOT / "docs" / "changes.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+    instance = load(ROOT / "instances" / "headline.yaml")
+    assert len(loads_changes(shown, instance)) == len(yaml.safe_load(shown)["changes"])
+    keys = re.findall(r"^\| (`[^|]*`) \|", text, flags=re.MULTILINE)
+    from slotwise.model.formats.changes_document import ACTIONS
+
+    assert set(re.findall(r"`(\w+)`", " ".join(keys))) == set(ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("slotwise import lsf config -o site.yaml", "config"),
+        ("slotwise import snapshot --bjobs job.json -o now.yaml", "job.json"),
+        ("slotwise compare nwo.yaml", "nwo.yaml"),
+        ("slotwise compare jobs.json", "slotwise import snapshot --bjobs"),
+        ("slotwise import snapshot --bjobs hosts.json -o now2.yaml", "bhosts"),
+        ("slotwise simulate now.yaml --changes jobs.json", "jobs.json"),
+        ("slotwise explain now.yaml 101x", "101x"),
+    ],
+)
+def test_slips_of_a_newcomer_end_in_a_message(folder: Path, line: str, says: str) -> None:
+    done = run(line, folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 3
