@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,8 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
             *(_row(instance, item.job, _status(item), item) for item in running),
             *(_row(instance, job, "PEND", None) for job in pending),
         ]
-        return plain_table(COLUMNS, rows, "<" * len(COLUMNS))
+        table = plain_table(COLUMNS, rows, "<" * len(COLUMNS))
+        return _with_reasons(table, moment, pending) if asked.pending else table
     text = FORMATTERS[asked.alloc]
     return ("\n" + "-" * 78 + "\n\n").join(
         [
@@ -55,6 +56,16 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
             *(_pending_text(instance, job, moment.waiting[job.id], text) for job in pending),
         ]
     )
+
+
+def _with_reasons(table: str, moment: Snapshot, pending: Sequence[Job]) -> str:
+    """The short table with the reasons of each job below its line, as ``bjobs -p`` has them."""
+    header, *lines = table.splitlines()
+    shown = [header]
+    for line, job in zip(lines, pending, strict=True):
+        reasons = moment.waiting[job.id].reasons
+        shown += [line, *(f" {reason.text(counted=True)};" for reason in reasons)]
+    return "".join(f"{line}\n" for line in shown)
 
 
 def _status(item: RunningJob) -> str:
@@ -93,10 +104,17 @@ def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
         "estimate": waiting.estimate,
         "allocation": dict(waiting.allocation),
         "reason": waiting.reason,
+        "reasons": [reason.to_dict() for reason in waiting.reasons],
     }
 
 
+def _reason_text(reason: Mapping[str, Any]) -> str:
+    return f"{reason['reason']}{': ' if reason['hosts'] else ''}{', '.join(reason['hosts'])}"
+
+
 def _flat(value: object) -> object:
+    if isinstance(value, list):
+        return "; ".join(_reason_text(item) for item in value)
     if isinstance(value, dict):
         return " ".join(f"{amount:g}*{host}" for host, amount in value.items())
     return value
@@ -146,8 +164,8 @@ def _pending_text(
             else "Job will start no sooner than indicated time stamp;"
         )
         lines.append(f"{_stamp(instance, waiting.estimate)}: {says}")
-    if waiting.reason:
-        lines += ["", " PENDING REASONS:", f" {waiting.reason};"]
+    if waiting.reasons:
+        lines += ["", " PENDING REASONS:", *(f" {item.text()};" for item in waiting.reasons)]
     text = "".join(f"{line}\n" for line in lines)
     table = thresholds_table(instance.queue(job.queue))
     return f"{text}\n SCHEDULING PARAMETERS\n" + "".join(

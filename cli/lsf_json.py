@@ -150,7 +150,7 @@ def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
 def _pending(instance: Instance, job: Job, waiting: PendingJob | None) -> dict[str, str]:
     record = _job(instance, job, "PEND")
     if waiting is not None:
-        record["PEND_REASON"] = waiting.reason
+        record["PEND_REASON"] = " ".join(f"{reason.text()};" for reason in waiting.reasons)
         if waiting.estimate is not None:
             record["ESTIMATED_START_TIME"] = stamp(instance, waiting.estimate)
     return record

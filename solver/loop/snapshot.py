@@ -15,12 +15,14 @@ import numpy as np
 from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES
 from ...model.instance import Instance
 from ...model.job import RunningJob
+from ...model.pending import PendingReason
 from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.registry import settings_for
 from ..world.held import Held
 from ..world.job_state import RUNNING
 from .simulation import Session
+from .why_pending import PendingReasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class PendingJob:
     """A pending job: what it holds and may expect; times in seconds, hosts by name.
 
     slots: reserved since `since`. memory: MB reserved. estimate: expected start; a promise where
-    `allocation` says on what, else no more than a lower bound. reason: why it does not start now.
+    `allocation` says on what, else no more than a lower bound. reason: why it does not start now,
+    in a sentence with its numbers; reasons: all of it in LSF's words, with the hosts.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -37,6 +40,7 @@ class PendingJob:
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    reasons: tuple[PendingReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,11 @@ def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) ->
         instance = _after(session, instance)
     order = session.world.order
     reservations = session.cycle.reservations
+    why = PendingReasons(session.cycle.state, considered=session.cycles > 0)
     return Snapshot(
         instance,
         order if isinstance(order, DispatchOrder) else order_policy(instance),
-        {job.id: _waiting(session, job.id, reservations) for job in instance.pending},
+        {job.id: _waiting(session, job.id, reservations, why) for job in instance.pending},
         dict(_loads(session, reservations)),
         tuple(_shared(session)),
     )
@@ -120,13 +125,16 @@ def _after(session: Session, before: Instance) -> Instance:
     return replace(before, running=tuple(running), pending=waiting)
 
 
-def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> PendingJob:
+def _waiting(
+    session: Session, job: str, reservations: Iterable[Held], why: PendingReasons
+) -> PendingJob:
     world = session.world
     state = world.by_id[job]
     reason = state.now_waits_for or world.why_not_at_once(state)
+    reasons = why.of(state)
     held = next((item for item in reservations if item.state is state), None)
     if held is None:
-        return PendingJob(reason=reason)
+        return PendingJob(reason=reason, reasons=reasons)
     return PendingJob(
         world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
@@ -134,6 +142,7 @@ def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> Pendin
         held.estimate,
         world.named(held.allocation),
         reason,
+        reasons,
     )
 
 
