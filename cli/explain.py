@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.explain import Explanation
     from ..solver.advice.what_if import Outlook
+
+#: Hosts of a pending reason that are named; of more, their number.
+MOST_HOSTS = 8
 
 MethodOption = Annotated[
     Literal["time-based", "optimal"],
@@ -77,7 +81,21 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
 
 
 def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = [{"part": "obstacle", **item} for item in record["obstacles"]]
+    rows = [
+        {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
+        for item in record["pending_reasons"]
+    ]
+    rows += [
+        {
+            "part": "contest",
+            "from": item["ahead_from"],
+            "from_time": item.get("ahead_from_time"),
+            "reason": f"{item['level']}: {item['account']} {item['priority']:.3f} behind "
+            f"{item['rival']} {item['rival_priority']:.3f}",
+        }
+        for item in record["contests"]
+    ]
+    rows += [{"part": "obstacle", **item} for item in record["obstacles"]]
     return rows + [{"part": "suggestion", **item} for item in record["suggestions"]]
 
 
@@ -89,6 +107,7 @@ def _text(instance: Instance, found: Explanation) -> str:
     lines = [printable(placed_text(instance, found.outlook.job.id, found.outlook, found.method))]
     if found.outlook.start is None:
         lines.append(printable(found.outlook.waits_for))
+    lines += _said(instance, found)
     if found.obstacles:
         shown = new_table("FROM", "UNTIL", "WHY NOT")
         for item in found.obstacles:
@@ -105,6 +124,27 @@ def _text(instance: Instance, found: Explanation) -> str:
     elif found.outlook.start != instance.now:
         lines.append(f"nothing that was tried starts it sooner ({counted(found.tried, 'change')})")
     return "\n".join(line.rstrip("\n") for line in lines) + "\n"
+
+
+def _said(instance: Instance, found: Explanation) -> Iterator[str]:
+    """What bjobs says of the job, and which accounts come before its own."""
+    from ..model.time_text import clock_text
+    from ..solver.advice.contests import ASSUMED
+
+    if found.reasons:
+        said = (reason.text(counted=len(reason.hosts) > MOST_HOSTS) for reason in found.reasons)
+        yield printable(f"bjobs says: {'; '.join(said)}")
+    for item in found.contests:
+        time = item.ahead_from
+        ahead = (
+            "not ahead within 30d" if time is None else f"ahead from {clock_text(instance, time)}"
+        )
+        yield printable(
+            f"{item.path}: {item.account} {item.priority:.3f} behind {item.rival} "
+            f"{item.rival_priority:.3f}; {ahead}"
+        )
+    if found.contests:
+        yield f"({ASSUMED})"
 
 
 def placed_text(instance: Instance, who: str, outlook: Outlook, method: str) -> str:

@@ -47,13 +47,13 @@ def with_stamps(
 
 
 def clock_text(instance: Instance, time: int | None) -> str:
-    """A time as ``now``, ``+3h`` or, where the instance has an origin, its wall-clock time."""
+    """A time as ``now``, ``+3h``, ``-2h`` or, where the instance has an origin, its wall clock."""
     if time is None:
         return "unknown"
     if time == instance.now:
         return "now"
     if instance.origin is None:
-        return "+" + duration_text(time - instance.now)
+        return "+" * (time > instance.now) + duration_text(time - instance.now)
     moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 

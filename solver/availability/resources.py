@@ -54,6 +54,22 @@ class Pool:
     subject: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """One counter of a Limit section: `index` of a host resource (on_hosts), else of a pool.
+
+    user, queue, project: whose it is, "" where the section counts all of them together.
+    """
+
+    limit: Limit
+    resource: str
+    index: int
+    on_hosts: bool
+    user: str = ""
+    queue: str = ""
+    project: str = ""
+
+
 def flat(resource: str, amount: float) -> Reservation:
     """`amount` for the whole life of a job."""
     return Reservation(resource, (Phase(amount),))
@@ -63,12 +79,14 @@ def flat(resource: str, amount: float) -> Reservation:
 class ResourceTable:
     """The host resources and pools of one instance; limits join as jobs that they cover turn up.
 
-    `host_resources[SLOTS]` are the job slots.
+    `host_resources[SLOTS]` are the job slots. limit_rows: counters of Limit sections that have
+    joined.
     """
 
     instance: Instance
     host_resources: list[HostResource] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
+    limit_rows: list[LimitRow] = field(default_factory=list)
     _host_index: dict[str, int] = field(default_factory=dict)
     _pool_index: dict[str, list[int]] = field(default_factory=dict)
     _methods: dict[str, Per] = field(default_factory=dict)
@@ -213,7 +231,7 @@ class ResourceTable:
                     continue
                 elif each and per is Per.JOB and resource in self._pool_index:
                     per = Per.HOST  # what is shared is in use on every host of the job
-                index = self._limit_index(limit, resource, amount, key)
+                index = self._limit_index(limit, resource, amount, key, job)
                 (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools
 
@@ -224,7 +242,7 @@ class ResourceTable:
             amounts.append(("slots", -limit.slots_per_processor))
         return amounts
 
-    def _limit_index(self, limit: Limit, resource: str, amount: float, key: str) -> int:
+    def _limit_index(self, limit: Limit, resource: str, amount: float, key: str, job: Job) -> int:
         """Index of the host resource or pool of one row of a Limit section."""
         name = f"limit {limit.name}:{resource}:{amount}:{key}"
         if name in self._host_index:
@@ -234,12 +252,19 @@ class ResourceTable:
         label = f"limit {limit.name} ({resource}{' of ' + key if key else ''})"
         mask = self._scope_hosts(limit.hosts)
         short = _short_of(limit, resource)
-        if limit.hosts is not None and limit.hosts.each:
+        each = limit.hosts is not None and limit.hosts.each
+        if each:
             by_processor = np.ceil(-amount * self._processors - 1e-9)
             values = by_processor if amount < 0 else np.full(len(mask), amount)
-            return self._add_host(name, np.where(mask, values, np.inf), label, short, resource)
-        self._pool_index[name] = [self._add_pool(name, amount, mask, label, short, resource)]
-        return self._pool_index[name][0]
+            capacity = np.where(mask, values, np.inf)
+            index = self._add_host(name, capacity, label, short, resource)
+        else:
+            index = self._add_pool(name, amount, mask, label, short, resource)
+            self._pool_index[name] = [index]
+        scopes = (limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)
+        whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
+        self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
+        return index
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
         """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
