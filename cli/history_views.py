@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..model.allocation import allocation_text
 from ..model.time_text import with_stamps
-from .job_views import head_lines, reserved_lines, stamp
+from .job_views import head_lines, places, reserved_lines, stamp
 from .plain_tables import csv_rows, json_records, plain_table
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ def _event(instance: Instance, item: JobHistory, event: JobEvent) -> Iterator[st
 
 def _words(item: JobHistory, event: JobEvent) -> str:
     cpu = item.job.cpu_time
-    places = "> <".join(allocation_text(event.slots).split())
+    where = "> <".join(places(event.slots))
     number = sum(event.slots.values())
     return {
-        "dispatched": f"Dispatched to {f'{number} Hosts/Processors ' * (number > 1)}<{places}>",
-        "resized": f"Resized to {number} Hosts/Processors <{places}>",
+        "dispatched": f"Dispatched to {f'{number} Hosts/Processors ' * (number > 1)}<{where}>",
+        "resized": f"Resized to {number} Hosts/Processors <{where}>",
         "suspended": "Suspended",
         "resumed": "Running",
         "requeued": "Pending: Requeued job is waiting for rescheduling",

@@ -117,7 +117,7 @@ def _row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
     """An instance has no job names."""
-    hosts = ":".join(allocation_text(where).split()) or None
+    hosts = ":".join(places(where)) or None
     time = stamp(instance, job.submit)
     return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
 
@@ -174,7 +174,7 @@ def _flat(value: object) -> object:
 
 def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
     yield from head_lines(instance, item.job, _status(item))
-    yield f"{stamp(instance, item.start)}: Started on <{'> <'.join(_places(item.allocation))}>;"
+    yield f"{stamp(instance, item.start)}: Started on <{'> <'.join(places(item.allocation))}>;"
 
 
 def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
@@ -182,12 +182,20 @@ def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
     yield from head_lines(instance, moment.jobs[item.job], _ending(item))
     assert item.start is not None
     assert item.end is not None
-    yield f"{stamp(instance, item.start)}: Started on <{'> <'.join(_places(item.hosts))}>;"
-    words = "Done successfully" if item.status == "done" else "Exited; TERM_RUNLIMIT"
-    yield f"{stamp(instance, item.end)}: {words};"
+    yield f"{stamp(instance, item.start)}: Started on <{'> <'.join(places(item.hosts))}>;"
+    if item.status != "done":
+        words = "Exited; TERM_RUNLIMIT: job killed after reaching LSF run time limit."
+    elif (cpu := moment.jobs[item.job].cpu_time) is None:
+        words = "Done successfully."
+    else:
+        words = f"Done successfully. The CPU time used is {cpu:.1f} seconds."
+    yield f"{stamp(instance, item.end)}: {words}"
 
 
-def _places(allocation: Mapping[str, int]) -> list[str]:
+def places(allocation: Mapping[str, int]) -> list[str]:
+    """``2*hostA``, ``1*hostB``; of a job with one slot the host alone."""
+    if sum(allocation.values()) == 1:
+        return list(allocation)
     return allocation_text(allocation).split()
 
 
@@ -232,7 +240,7 @@ def _pending_text(
     if waiting.reasons:
         lines += ["", " PENDING REASONS:", *(f" {item.text()};" for item in waiting.reasons)]
     text = "".join(f"{line}\n" for line in lines)
-    table = thresholds_table(instance.queue(job.queue))
+    table = thresholds_table(instance, instance.queue(job.queue))
     return f"{text}\n SCHEDULING PARAMETERS\n" + "".join(
         f" {line}\n" for line in table.splitlines()
     )

@@ -149,7 +149,7 @@ def test_levels_of_a_tree_and_partitions() -> None:
 
 def test_explain_says_so(tmp_path: Any) -> None:
     usage = (ShareUsage("q", "u1", cpu_time=200 * HOUR),)
-    problem = site(slots={"u1": 0, "u2": 4}, usage=usage)
+    problem = site(slots={"u1": 0, "u2": 4}, usage=usage, default_queue="q")
     file = tmp_path / "site.yaml"
     file.write_text(sw.dump(problem))
     result = CliRunner().invoke(app, ["explain", str(file), "pu1"], env={"COLUMNS": "200"})
