@@ -81,11 +81,13 @@ def explanation_output(instance: Instance, found: Explanation, format: str) -> s
 
 
 def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = [
+    rows = [{"part": "obstacle", **item} for item in record["obstacles"]]
+    rows += [{"part": "suggestion", **item} for item in record["suggestions"]]
+    rows += [
         {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
         for item in record["pending_reasons"]
     ]
-    rows += [
+    return rows + [
         {
             "part": "contest",
             "from": item["ahead_from"],
@@ -95,8 +97,6 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for item in record["contests"]
     ]
-    rows += [{"part": "obstacle", **item} for item in record["obstacles"]]
-    return rows + [{"part": "suggestion", **item} for item in record["suggestions"]]
 
 
 def _text(instance: Instance, found: Explanation) -> str:

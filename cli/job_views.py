@@ -30,7 +30,7 @@ COLUMNS = (
 def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
     instance = moment.instance
-    running, pending, ended = _selected(moment, asked)
+    running, pending, ended = selected(moment, asked)
     if format != "text":
         records = [
             *(_running_record(item) for item in running),
@@ -47,7 +47,7 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
         rows = [
             *(_row(instance, item.job, _status(item), item.allocation) for item in running),
             *(_row(instance, job, "PEND", {}) for job in pending),
-            *(_row(instance, moment.jobs[r.job], _ending(r), r.hosts) for r in ended),
+            *(_row(instance, moment.jobs[r.job], ending(r), r.hosts) for r in ended),
         ]
         table = plain_table(COLUMNS, rows, "<" * len(COLUMNS))
         return _with_reasons(table, moment, running, pending) if asked.pending else table
@@ -61,7 +61,7 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _selected(
+def selected(
     moment: Snapshot, asked: ViewOptions
 ) -> tuple[list[RunningJob], list[Job], list[JobRecord]]:
     """The jobs that run (or are suspended), wait and have ended, of those asked for."""
@@ -122,7 +122,8 @@ def _row(
     return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
 
 
-def _ending(record: JobRecord) -> str:
+def ending(record: JobRecord) -> str:
+    """The state of a job that has ended."""
     return "DONE" if record.status == "done" else "EXIT"
 
 
@@ -133,7 +134,7 @@ def _running_record(item: RunningJob) -> dict[str, Any]:
 
 
 def _ended_record(moment: Snapshot, item: JobRecord) -> dict[str, Any]:
-    record = _record(moment.jobs[item.job], _ending(item), PendingJob())
+    record = _record(moment.jobs[item.job], ending(item), PendingJob())
     hosts = dict(item.hosts)
     return record | {"slots": item.procs, "start": item.start, "end": item.end, "hosts": hosts}
 
@@ -179,7 +180,7 @@ def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
 
 def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
     instance = moment.instance
-    yield from head_lines(instance, moment.jobs[item.job], _ending(item))
+    yield from head_lines(instance, moment.jobs[item.job], ending(item))
     assert item.start is not None
     assert item.end is not None
     yield f"{stamp(instance, item.start)}: Started on <{'> <'.join(places(item.hosts))}>;"

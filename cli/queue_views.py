@@ -33,7 +33,7 @@ LONG_COLUMNS = (
 def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Queues: one line each, or everything about each."""
     instance = moment.instance
-    queues = [queue for queue in instance.queues if _asked_for(instance, queue, asked)]
+    queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
     levels = {
         queue.name: queue_levels(
             instance, moment.order, queue.name, instance.now, recursive=asked.recursive
@@ -60,7 +60,7 @@ def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     )
 
 
-def _asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
+def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
     """By name, by the users it is open to (-u) and by the hosts it uses (-m)."""
     open_to = {user for name in queue.users for user in members_of(instance, name)}
     return (

@@ -107,7 +107,7 @@ AllocOption = Annotated[
 ]
 FormatOf = Annotated[
     ViewFormat,
-    typer.Option("--format", help="lsf-json: as bjobs, bhosts and bqueues print -json."),
+    typer.Option("--format", help="lsf-json: as bjobs, bhosts, bqueues and busers print -json."),
 ]
 
 
@@ -222,7 +222,9 @@ def _bhist(
     from .history_views import bhist
 
     if format == "lsf-json":
-        raise InputError("LSF has no JSON of bhist: bjobs, bhosts and bqueues take lsf-json")
+        raise InputError(
+            "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
+        )
     time = None if at is None else _second(instance, at)
     followed, until = follow(instance, asked.names, time=time, **run)
     chosen = [

@@ -31,14 +31,18 @@ def known_users(instance: Instance) -> list[str]:
 
 def busers(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Users, and user groups, with their slot limits and the slots of their jobs."""
-    instance = moment.instance
-    rows = [_user_row(moment, name) for name in known_users(instance) if asked.wants(name)]
+    rows = user_rows(moment, asked)
     if format == "json":
         return json_records(rows)
     cells = [[row[name] for name in COLUMNS] for row in rows]
     if format == "csv":
         return csv_rows([column.lower() for column in COLUMNS], cells)
     return plain_table(COLUMNS, cells, "<" + ">" * 8) if rows else "No user has a job.\n"
+
+
+def user_rows(moment: Snapshot, asked: ViewOptions) -> list[dict[str, Any]]:
+    """A row for each user and group that is asked for."""
+    return [_user_row(moment, name) for name in known_users(moment.instance) if asked.wants(name)]
 
 
 def _user_row(moment: Snapshot, name: str) -> dict[str, Any]:
