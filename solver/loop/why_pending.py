@@ -8,6 +8,7 @@ said what they lack together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -98,7 +99,8 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[PendingRe
     if any(not order.trees[name].accounts(job.job.user, job.job.group) for name in masters):
         yield PendingReason(Pending.NO_SHARE)
     elif queue.slot_pool:
-        yield PendingReason(Pending.QUEUE_SLOTS)
+        some = 0 < order.pools[queue.slot_pool].free < job.job.slots
+        yield PendingReason(Pending.QUEUE_SLOTS_PARALLEL if some else Pending.QUEUE_SLOTS)
 
 
 class _Hosts:
@@ -165,16 +167,28 @@ class _Hosts:
 
     def _cluster_wide(self) -> Iterator[PendingReason]:
         """Limits of the queue, the user and Limit sections that leave too little everywhere."""
+        slots: Counter[int] = Counter()
         for term in self.demand.terms:
-            for use in term.alternatives[0].pool_uses:
-                pool = self.view.table.pools[use.index]
-                if pool.short in _OF_HOSTS or not pool.mask[term.candidates].all():
-                    continue
-                left, wanted = self._left(use, term)
-                if left < wanted:
-                    started = left >= 1 and use.per is Per.SLOT
-                    kind = _PARALLEL.get(pool.short, pool.short) if started else pool.short
-                    yield PendingReason(kind, resource=pool.subject)
+            uses = term.alternatives[0].pool_uses
+            slots.update({use.index: term.slots for use in uses if use.per is Per.SLOT})
+        for term in self.demand.terms:
+            short = [list(self._short_pools(item, term, slots)) for item in term.alternatives]
+            if all(short):
+                yield from short[0]
+
+    def _short_pools(
+        self, alternative: Alternative, term: TermDemand, slots: Counter[int]
+    ) -> Iterator[PendingReason]:
+        """slots: that all terms together take of each pool that counts slots."""
+        for use in alternative.pool_uses:
+            pool = self.view.table.pools[use.index]
+            if pool.short in _OF_HOSTS or not pool.mask[term.candidates].all():
+                continue
+            left, wanted = self._left(use, term)
+            if left < max(wanted, slots[use.index]):
+                started = left >= 1 and use.per is Per.SLOT
+                kind = _PARALLEL.get(pool.short, pool.short) if started else pool.short
+                yield PendingReason(kind, resource=pool.subject)
 
     def _left(self, use: Use, term: TermDemand) -> tuple[int, int]:
         """How often a pool can give what one count takes, and how often the term takes it."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from random import Random
 from typing import Any
 
-import enumerated_instances
 import pytest
-from enumerator import Asked, terms_of
 from loop_lab import HOUR, cluster, host, instance, job, running
 from slotwise.model.cluster import ComputeUnit, SharedResource, Thresholds
 from slotwise.model.instance import AdvanceReservation, Instance
@@ -18,7 +14,7 @@ from slotwise.model.params import Params
 from slotwise.model.pending import LOAD_WORDS, Pending
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, User, UserGroup
-from slotwise.solver.loop.snapshot import Snapshot, snapshot_of
+from slotwise.solver.loop.snapshot import snapshot_of
 
 LONG = 600  # minutes
 
@@ -101,6 +97,14 @@ CASES: list[tuple[str, Instance, list[str]]] = [
     (
         "QUEUE_SLOTS_PARALLEL",
         waits(running=(full(slots=2),), pending=job("j", 2), queues=queue(queue_slots=3)),
+        ["The queue has not enough job slots for the parallel job"],
+    ),
+    (
+        "QUEUE_SLOTS_PARALLEL over the terms of a compound requirement",
+        waits(
+            pending=job("j", 4, "2*{select[ncpus>0]}+2*{select[ncpus>0]}"),
+            queues=queue(queue_slots=3),
+        ),
         ["The queue has not enough job slots for the parallel job"],
     ),
     (
@@ -521,6 +525,17 @@ def test_slots_held_for_another_job_are_not_there() -> None:
     assert texts(problem, "j") == ["Not enough job slot(s): A"]
 
 
+def test_slot_pools_say_that_the_queue_has_its_part() -> None:
+    """Four of eight slots are a queue's half; another queue waits for the other half."""
+    parts = (Queue("q", 9, slot_pool="P", slot_share=50.0),)
+    parts += (Queue("low", 1, slot_pool="P", slot_share=50.0),)
+    jobs = tuple(job(f"l{n}", queue="low") for n in range(9))
+    one = instance(host("A"), host("B"), running=(full(),), pending=(job("j"), *jobs), queues=parts)
+    assert texts(one) == ["The queue has reached its job slot limit"]
+    two = instance(host("A"), running=(full("A", 3),), pending=(job("j", 2),), queues=parts)
+    assert texts(two) == ["The queue has not enough job slots for the parallel job"]
+
+
 def test_every_reason_has_a_case() -> None:
     """A word of the table that no state shows would be dead."""
     said = {text.split(": ")[0] for _, _, expected in CASES for text in expected}
@@ -534,94 +549,3 @@ def _says(kind: Pending, text: str) -> bool:
         return text == kind.words or text in LOAD_WORDS.values()
     head, _, tail = kind.words.partition("{}")
     return text.startswith(head) and text.endswith(tail)
-
-
-# --- random instances -----------------------------------------------------------------------------
-
-
-def _hosts_named(moment: Snapshot, name: str, kind: Pending) -> set[str]:
-    reasons = moment.waiting[name].reasons
-    return {host for reason in reasons if reason.kind is kind for host in reason.hosts}
-
-
-def _block(problem: Instance, name: str, asked: Asked, slots: int) -> int:
-    """Slots that a job would take on a host had it the host alone, by its span."""
-    size = next(h.slots for h in problem.cluster.hosts if h.name == name)
-    if asked.one_host:
-        return slots
-    if asked.ptile:
-        return min(size if asked.ptile == "'!'" else int(asked.ptile), slots)
-    return min(size, slots)
-
-
-@pytest.mark.parametrize("seed", range(150))
-def test_hosts_under_a_reason_lack_what_it_says(seed: int) -> None:
-    """Counted anew from the plain data of the moment, by the rules as they are written."""
-    problem = enumerated_instances.instance(Random(seed))
-    queues = tuple(replace(q, slot_reserve=10) for q in problem.queues)
-    moment = snapshot_of(replace(problem, queues=queues), after_cycle=True)
-    hosts = {item.name: item for item in problem.cluster.hosts}
-    used = dict.fromkeys(hosts, 0)
-    for item in moment.instance.running:
-        for name, slots in item.allocation.items():
-            used[name] += slots
-    for waiting in moment.instance.pending:
-        reasons = moment.waiting[waiting.id].reasons
-        assert reasons
-        listed = [name for reason in reasons for name in reason.hosts]
-        assert set(listed) <= set(hosts)
-        if len(terms_of("".join(waiting.res_req))) > 1:
-            continue
-        (asked,) = terms_of("".join(waiting.res_req))
-        held = dict.fromkeys(hosts, 0)
-        for other in moment.instance.pending:
-            if other is not waiting:
-                for name, slots in moment.holds(other.id).items():
-                    held[name] += slots
-        free = {name: hosts[name].slots - used[name] - held[name] for name in hosts}
-        owned = _owned(moment)
-        for name in _hosts_named(moment, waiting.id, Pending.HOST_FULL):
-            assert used[name] >= hosts[name].slots
-        few = _hosts_named(moment, waiting.id, Pending.FEW_SLOTS)
-        together = sum(free[name] for name in few) < waiting.slots
-        for name in few:
-            assert free[name] < _block(problem, name, asked, waiting.slots) or together
-        for name in _hosts_named(moment, waiting.id, Pending.UNIT_EXCLUSIVE):
-            assert name in owned
-        for name in _hosts_named(moment, waiting.id, Pending.EXCLUSIVE):
-            assert any(r.job.exclusive and name in r.allocation for r in moment.instance.running)
-        for name in _hosts_named(moment, waiting.id, Pending.NOT_ALONE):
-            assert waiting.exclusive
-            assert used[name] + held[name] > 0 or name in owned
-        for reason in reasons:
-            if reason.kind is Pending.RUSAGE and reason.resource in ("mem", "gpu"):
-                _amounts_are_short(moment, waiting, asked, reason.resource, reason.hosts)
-
-
-def _owned(moment: Snapshot) -> set[str]:
-    """Hosts of the units that running cu[excl] jobs have."""
-    found: set[str] = set()
-    for item in moment.instance.running:
-        if any("excl" in text for text in item.job.res_req):
-            for unit in moment.instance.cluster.units:
-                if set(unit.hosts) & set(item.allocation):
-                    found |= set(unit.hosts)
-    return found
-
-
-def _amounts_are_short(
-    moment: Snapshot, waiting: Job, asked: Asked, resource: str, names: tuple[str, ...]
-) -> None:
-    """A host listed for an amount has less left than one host's worth of every alternative."""
-    method = {u.resource: u.method for u in moment.instance.reservation_usage}.get(resource)
-    by_slot = method == "PER_SLOT" or moment.instance.params.reserve_per_slot
-    for name in names:
-        left = moment.hosts[name].total.get(resource)
-        block = _block(moment.instance, name, asked, waiting.slots)
-        wanted = [
-            usage.at(0) * (block if by_slot else 1)
-            for usages in asked.alternatives
-            for usage in usages
-            if usage.resource == resource
-        ]
-        assert left is None or any(left < amount for amount in wanted), (name, left, wanted)
