@@ -21,7 +21,7 @@ Alloc = Literal["lsf", "rms"]
 ViewFormat = Literal["text", "json", "csv", "lsf-json"]
 #: The views, and the switches that mean something to each.
 VIEWS = {
-    "bhist": "lauqm",
+    "bhist": "luqm",
     "bhosts": "ls",
     "bhpart": "r",
     "bjobs": "lparsduqm",
@@ -63,7 +63,7 @@ Shared = Annotated[
 ]
 Ended = Annotated[bool, typer.Option("-d", help="bjobs: jobs that have ended (with --at).")]
 Everything = Annotated[
-    bool, typer.Option("-a", help="bjobs, bhist: ended jobs too. blimits: limits not in use too.")
+    bool, typer.Option("-a", help="bjobs: ended jobs too. blimits: limits not in use too.")
 ]
 Configured = Annotated[bool, typer.Option("-c", help="blimits: as configured.")]
 Wide = Annotated[bool, typer.Option("-w", help="Understood: no table cuts a name short.")]
@@ -226,7 +226,8 @@ def _bhist(
             "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
         )
     time = None if at is None else _second(instance, at)
-    followed, until = follow(instance, asked.names, time=time, **run)
+    told = asked.long or format == "json"
+    followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
     chosen = [
         item
         for item in followed

@@ -58,9 +58,10 @@ class JobHistory:
 class Historian:
     """Watches a simulation; call :meth:`watch` after every cycle, then :meth:`histories`."""
 
-    def __init__(self, session: Session, jobs: Iterable[str] = ()) -> None:
-        """jobs: those to watch, all where none is named."""
+    def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
+        """jobs: those to watch, all where none is named. reasons: whether to ask why they wait."""
         self.session = session
+        self._ask = reasons
         self._names = frozenset(jobs)
         self._events: dict[int, list[JobEvent]] = {}
         self._states: dict[int, list[tuple[int, str]]] = {}
@@ -87,8 +88,8 @@ class Historian:
             if self._held.get(state.number, ({}, {})) != (slots, memory):
                 self._held[state.number] = (slots, memory)
                 self._add(state, JobEvent(world.now, "reserved", slots, memory))
-            reasons = why.of(state)
-            if self._said.get(state.number) != reasons:
+            reasons = why.of(state) if self._ask else ()
+            if self._ask and self._said.get(state.number) != reasons:
                 self._said[state.number] = reasons
                 self._add(state, JobEvent(world.now, "pending", reasons=reasons))
 
@@ -172,18 +173,20 @@ def follow(
     jobs: Iterable[str] = (),
     *,
     time: int | None = None,
+    reasons: bool = True,
     reservation: str = "configured",
     top: int | None = None,
     cycle: int | None = None,
 ) -> tuple[list[JobHistory], int]:
     """Histories of jobs over a simulation, and the second at which it stands then.
 
-    jobs: ids, () for all. time: until when, None for its end. reservation, top, cycle: as of
-    :func:`.simulate`. Raises InputError for bad settings and a time that the simulation has not.
+    jobs: ids, () for all. time: until when, None for its end. reasons: why they waited, too, which
+    takes longer. reservation, top, cycle: as of :func:`.simulate`.
+    Raises InputError for bad settings and a time that the simulation has not.
     """
     settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
     session = Session(instance, settings, until=time)
-    historian = Historian(session, jobs)
+    historian = Historian(session, jobs, reasons=reasons)
     if time is not None:
         run_to(session, time, historian.watch)
     else:
