@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from ..solver.advice.obstacles import Obstacle
     from ..solver.advice.suggestions import Suggestion
     from ..solver.advice.what_if import Outlook
+
+#: Hosts of a pending reason that are named; of more, their number.
+MOST_HOSTS = 8
 
 MethodOption = Annotated[
     Literal["time-based", "optimal"],
@@ -94,7 +98,21 @@ def explanation_output(
 
 def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
     rows = [{"part": "obstacle", **item} for item in record["obstacles"]]
-    return rows + [{"part": "suggestion", **item} for item in record["suggestions"]]
+    rows += [{"part": "suggestion", **item} for item in record["suggestions"]]
+    rows += [
+        {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
+        for item in record["pending_reasons"]
+    ]
+    return rows + [
+        {
+            "part": "contest",
+            "from": item["ahead_from"],
+            "from_time": item.get("ahead_from_time"),
+            "reason": f"{item['level']}: {item['account']} {item['priority']:.3f} behind "
+            f"{item['rival']} {item['rival_priority']:.3f}",
+        }
+        for item in record["contests"]
+    ]
 
 
 def _text(instance: Instance, found: Explanation, wide: bool) -> str:
@@ -104,6 +122,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told = [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
+    told += _said(instance, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
         text += listing_text(_OBSTACLES, [_obstacle(instance, item) for item in found.obstacles])
@@ -134,6 +153,27 @@ def _suggestion(instance: Instance, item: Suggestion, wide: bool) -> ListingRow:
     return ListingRow(
         (start, gain, item.change, where), "now" if item.start == instance.now else "later"
     )
+
+
+def _said(instance: Instance, found: Explanation) -> Iterator[str]:
+    """What bjobs says of the job, and which accounts come before its own."""
+    from ..model.time_text import clock_text
+    from ..solver.advice.contests import ASSUMED
+
+    if found.reasons:
+        said = (reason.text(counted=len(reason.hosts) > MOST_HOSTS) for reason in found.reasons)
+        yield f"bjobs says: {'; '.join(said)}"
+    for item in found.contests:
+        time = item.ahead_from
+        ahead = (
+            "not ahead within 30d" if time is None else f"ahead from {clock_text(instance, time)}"
+        )
+        yield (
+            f"{item.path}: {item.account} {item.priority:.3f} behind {item.rival} "
+            f"{item.rival_priority:.3f}; {ahead}"
+        )
+    if found.contests:
+        yield f"({ASSUMED})"
 
 
 def placed_text(

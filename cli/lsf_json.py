@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from .host_views import COLUMNS as HOST_COLUMNS
 from .host_views import numbers as host_numbers
+from .job_views import ending, selected
 from .plain_tables import dashed
 from .queue_views import COLUMNS as QUEUE_COLUMNS
+from .queue_views import asked_for
 from .queue_views import numbers as queue_numbers
+from .user_views import COLUMNS as USER_COLUMNS
+from .user_views import user_rows
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job, RunningJob
     from ..model.plan import Plan
+    from ..solver.loop.records import JobRecord
     from ..solver.loop.snapshot import PendingJob, Snapshot
     from .view_options import ViewOptions
 
@@ -96,14 +101,11 @@ def lsf_json(view: str, moment: Snapshot, asked: ViewOptions) -> str:
 
     instance = moment.instance
     if view == "bjobs":
-        running = [] if asked.pending else [
-            item for item in instance.running if asked.wants(item.job.id)
-        ]  # fmt: skip
-        records = [_running(instance, item) for item in running]
-        records += [
-            _pending(instance, job, moment.waiting.get(job.id))
-            for job in instance.pending
-            if asked.wants(job.id)
+        running, pending, ended = selected(moment, asked)
+        records = [
+            *(_running(instance, item) for item in running),
+            *(_pending(instance, job, moment.waiting.get(job.id)) for job in pending),
+            *(_ended(moment, item) for item in ended),
         ]
         return _envelope("bjobs", "JOBS", records)
     if view == "bhosts":
@@ -111,10 +113,15 @@ def lsf_json(view: str, moment: Snapshot, asked: ViewOptions) -> str:
         rows = [host_numbers(moment, host) for host in hosts]
         return _envelope("bhosts", "HOSTS", [_texts(row, (*HOST_COLUMNS, "CPUF")) for row in rows])
     if view == "bqueues":
-        queues = [queue for queue in instance.queues if asked.wants(queue.name)]
+        queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
         rows = [queue_numbers(moment, queue) for queue in queues]
         return _envelope("bqueues", "QUEUES", [_texts(row, QUEUE_COLUMNS) for row in rows])
-    raise InputError(f"LSF has no JSON of {view}: bjobs, bhosts and bqueues take --format lsf-json")
+    if view == "busers":
+        users = user_rows(moment, asked)
+        return _envelope("busers", "USERS", [_texts(row, USER_COLUMNS) for row in users])
+    raise InputError(
+        f"LSF has no JSON of {view}: bjobs, bhosts, bqueues and busers take --format lsf-json"
+    )
 
 
 def _envelope(command: str, count: str, records: list[dict[str, str]]) -> str:
@@ -147,10 +154,26 @@ def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
     }
 
 
+def _ended(moment: Snapshot, item: JobRecord) -> dict[str, str]:
+    instance, job = moment.instance, moment.jobs[item.job]
+    hosts = ":".join(f"{slots}*{host}" for host, slots in item.hosts.items())
+    assert item.start is not None
+    assert item.end is not None
+    return _job(instance, job, ending(item)) | {
+        "START_TIME": stamp(instance, item.start),
+        "FINISH_TIME": stamp(instance, item.end),
+        "RUN_TIME": f"{item.run_time} second(s)",
+        "CPU_USED": "" if job.cpu_time is None else f"{job.cpu_time:g} second(s)",
+        "ALLOC_SLOT": hosts,
+        "NALLOC_SLOT": str(item.procs),
+        "EXEC_HOST": hosts,
+    }
+
+
 def _pending(instance: Instance, job: Job, waiting: PendingJob | None) -> dict[str, str]:
     record = _job(instance, job, "PEND")
     if waiting is not None:
-        record["PEND_REASON"] = waiting.reason
+        record["PEND_REASON"] = " ".join(f"{reason.text()};" for reason in waiting.reasons)
         if waiting.estimate is not None:
             record["ESTIMATED_START_TIME"] = stamp(instance, waiting.estimate)
     return record

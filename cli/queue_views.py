@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..model.cluster import BUILTIN_INDICES
-from ..model.fairshare import QueueSet, queue_sets
+from ..model.fairshare import QueueSet, queue_hosts, queue_sets
 from ..model.windows import open_periods
 from ..solver.fairshare.reports import ShareLevel, queue_levels
 from .plain_tables import csv_rows, dashed, json_records, plain_table
 from .share_views import share_csv, share_table, shares_text
+from .user_views import members_of
 from .view_options import ViewOptions
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ LONG_COLUMNS = (
 def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Queues: one line each, or everything about each."""
     instance = moment.instance
-    queues = [queue for queue in instance.queues if asked.wants(queue.name)]
+    queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
     levels = {
         queue.name: queue_levels(
             instance, moment.order, queue.name, instance.now, recursive=asked.recursive
@@ -56,6 +57,16 @@ def bqueues(moment: Snapshot, asked: ViewOptions, format: str) -> str:
         return plain_table(COLUMNS, rows, "<><>>>>>>>>")
     return ("\n" + "-" * 78 + "\n\n").join(
         _text(moment, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
+    )
+
+
+def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
+    """By name, by the users it is open to (-u) and by the hosts it uses (-m)."""
+    open_to = {user for name in queue.users for user in members_of(instance, name)}
+    return (
+        asked.wants(queue.name)
+        and (not asked.users or not queue.users or bool(open_to & asked.users))
+        and (not asked.hosts or bool(asked.hosts & {*queue_hosts(instance.cluster, queue)}))
     )
 
 
@@ -140,7 +151,7 @@ def _text(
         "PARAMETERS/STATISTICS\n"
         + plain_table(LONG_COLUMNS, [row], ">><" + ">" * len(LONG_COLUMNS[3:]))
         + _lines(_limit_lines(instance, queue)),
-        "SCHEDULING PARAMETERS\n" + thresholds_table(queue),
+        "SCHEDULING PARAMETERS\n" + thresholds_table(instance, queue),
         _lines(_policy_lines(queue, policy)),
         *(share_table(level, adjust=True) for level in levels),
         _lines(_member_lines(instance, queue)),
@@ -161,15 +172,19 @@ def _limit_lines(instance: Instance, queue: Queue) -> list[str]:
         lines.append(f"RUNLIMIT: {_minutes(queue.run_limit)} min (default)")
     if queue.run_limit_max is not None:
         lines.append(f"RUNLIMIT: {_minutes(queue.run_limit_max)} min (maximum)")
+    if queue.cpu_limit is not None:
+        lines += ["CPULIMIT", f" {_minutes(queue.cpu_limit)} min"]
     if queue.slots is not None:
         lines.append("PROCLIMIT: " + " ".join(str(n) for n in queue.slots if n is not None))
     return lines
 
 
-def thresholds_table(queue: Queue) -> str:
-    """The built-in load indices, then those of the site that the queue has a threshold for."""
+def thresholds_table(instance: Instance, queue: Queue) -> str:
+    """The built-in load indices, then those of the site: dynamic ones, and what has a threshold."""
     sched, stop = queue.thresholds.sched, queue.thresholds.stop
-    own = tuple(name for name in {**sched, **stop} if name not in BUILTIN_INDICES)
+    defined = [r for r in instance.cluster.resources if r.dynamic and r.kind == "numeric"]
+    names = dict.fromkeys([*(item.name for item in defined), *sched, *stop])
+    own = tuple(name for name in names if name not in BUILTIN_INDICES)
     return "\n".join(
         plain_table(
             ("", *names),
@@ -209,9 +224,25 @@ def _member_lines(instance: Instance, queue: Queue) -> list[str]:
         for request in queue.hosts
     ]
     hosts += [f"~{name}" + "/" * (name in groups) for name in queue.excluded_hosts]
-    lines = [f"USERS: {' '.join(queue.users) or 'all users'}", f"HOSTS: {' '.join(hosts) or 'all'}"]
+    lines = [
+        *(f"{key}:  {text}" for key, text in _windows(queue) if text),
+        f"USERS: {' '.join(queue.users) or 'all users'}",
+        f"HOSTS: {' '.join(hosts) or 'all'}",
+    ]
     if queue.res_req:
         lines.append(f"RES_REQ:  {queue.res_req}")
+    if queue.resrsv_limit:
+        ranges = (f"{n}={low:g},{high:g}" for n, (low, high) in queue.resrsv_limit.items())
+        lines.append(f"RESRSV_LIMIT:  [{':'.join(ranges)}]")
+    if queue.chunk_job_size is not None:
+        lines.append(f"CHUNK_JOB_SIZE:  {queue.chunk_job_size}")
+    preemption = [
+        word + ("" if names == ("*",) else f"[{' '.join(names)}]")
+        for word, names in (("PREEMPTIVE", queue.preemptive), ("PREEMPTABLE", queue.preemptable))
+        if names is not None
+    ]
+    if preemption:
+        lines.append(f"PREEMPTION:  {' '.join(preemption)}")
     seconds = _longest_reservation(instance, queue)
     if seconds is not None:
         kind = "slot" if queue.resource_reserve is None else "resource"
@@ -224,6 +255,10 @@ def _member_lines(instance: Instance, queue: Queue) -> list[str]:
     if queue.use_priority_in_pool:
         lines.append("USE_PRIORITY_IN_POOL: Y")
     return lines
+
+
+def _windows(queue: Queue) -> tuple[tuple[str, str], ...]:
+    return ("DISPATCH_WINDOW", queue.dispatch_window), ("RUN_WINDOW", queue.run_window)
 
 
 def _minutes(seconds: int) -> str:

@@ -1,10 +1,11 @@
-"""``slotwise show VIEW``: an instance as LSF's own commands would show it."""
+"""``slotwise show VIEW``: an instance, or a moment of its simulation, as LSF's own commands do."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,67 +17,179 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.loop.snapshot import Snapshot
 
-View = Literal[
-    "bhosts", "bhpart", "bjobs", "bmgroup", "bqueues", "bresources", "bugroup"
-]  # fmt: skip
 Alloc = Literal["lsf", "rms"]
 ViewFormat = Literal["text", "json", "csv", "lsf-json"]
-#: Views of jobs and hosts are of the time after the cycle, the others of the time before.
-AFTER = ("bjobs", "bhosts")
+#: The views, and the switches that mean something to each.
+VIEWS = {
+    "bhist": "luqm",
+    "bhosts": "ls",
+    "bhpart": "r",
+    "bjobs": "lparsduqm",
+    "blimits": "acuqm",
+    "bmgroup": "r",
+    "bqueues": "lrum",
+    "bresources": "s",
+    "bugroup": "lr",
+    "busers": "",
+}
+#: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
+AFTER = ("bjobs", "bhosts", "busers", "blimits")
+
+View = Annotated[
+    str,
+    typer.Argument(help=f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE] [NAME]...",
+        help="Instance file, YAML or JSON, - for standard input (none with --example); then only "
+        "these jobs, hosts, queues, groups, …",
+        show_default=False,
+    ),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--name", help="Only this job, host, queue, …, as behind FILE; may be repeated."),
+]
+Long = Annotated[bool, typer.Option("-l", help="All of each; bugroup: shares.")]
+Recursive = Annotated[
+    bool,
+    typer.Option("-r", help="bjobs: running jobs. Else share accounts of every level."),
+]
+Pending = Annotated[bool, typer.Option("-p", help="bjobs: pending jobs, and why they wait.")]
+Shared = Annotated[
+    bool, typer.Option("-s", help="bhosts: shared resources. bjobs: suspended jobs.")
+]
+Ended = Annotated[bool, typer.Option("-d", help="bjobs: jobs that have ended (with --at).")]
+Everything = Annotated[
+    bool, typer.Option("-a", help="bjobs: ended jobs too. blimits: limits not in use too.")
+]
+Configured = Annotated[bool, typer.Option("-c", help="blimits: as configured.")]
+Wide = Annotated[bool, typer.Option("-w", help="Understood: no table cuts a name short.")]
+Users = Annotated[
+    list[str] | None, typer.Option("-u", help="Of this user or user group; all: of everybody.")
+]
+Queues = Annotated[list[str] | None, typer.Option("-q", help="bjobs, bhist: of this queue.")]
+OnHosts = Annotated[list[str] | None, typer.Option("-m", help="On this host, host group or unit.")]
+CycleOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--cycle/--no-cycle",
+        help="After or before the scheduling cycle at the instance's now. Default: after for "
+        "bjobs, bhosts, busers and blimits, before for the others.",
+        show_default=False,
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="A moment of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
+        "bhist without it: the end.",
+        show_default=False,
+    ),
+]
+Reservation = Annotated[
+    str | None,
+    typer.Option(metavar="METHOD", help="With --at: as in simulate.", show_default=False),
+]
+Top = Annotated[
+    int | None, typer.Option(min=1, help="With --at: as in simulate.", show_default=False)
+]
+Step = Annotated[
+    int | None,
+    typer.Option(min=0, help="With --at: seconds between cycles.", show_default=False),
+]
+AllocOption = Annotated[
+    Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
+]
+FormatOf = Annotated[
+    ViewFormat,
+    typer.Option("--format", help="lsf-json: as bjobs, bhosts, bqueues and busers print -json."),
+]
 
 
 def show(
-    view: Annotated[View, typer.Argument(help="Which command's table.", show_default=False)],
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Instance file, YAML or JSON; - for standard input.", show_default=False
-        ),
-    ] = None,
+    view: View,
+    words: Words = None,
     example: Example = None,
-    name: Annotated[
-        list[str] | None,
-        typer.Option("--name", help="Only this job, host, queue, group, …; may be repeated."),
-    ] = None,
-    long: Annotated[
-        bool,
-        typer.Option("-l", help="bjobs, bhosts, bqueues: all of each; bugroup: shares."),
-    ] = False,
-    recursive: Annotated[
-        bool, typer.Option("-r", help="Share accounts of every level, not of the top alone.")
-    ] = False,
-    pending: Annotated[bool, typer.Option("-p", help="bjobs: pending jobs alone.")] = False,
-    shared: Annotated[bool, typer.Option("-s", help="bhosts: shared resources.")] = False,
-    cycle: Annotated[
-        bool | None,
-        typer.Option(
-            "--cycle/--no-cycle",
-            help="After or before the scheduling cycle at the instance's now. "
-            "Default: after for bjobs and bhosts, before for the others.",
-            show_default=False,
-        ),
-    ] = None,
-    alloc: Annotated[
-        Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
-    ] = "lsf",
-    format: Annotated[
-        ViewFormat,
-        typer.Option("--format", help="lsf-json: as bjobs, bhosts and bqueues print -json."),
-    ] = "text",
+    name: Names = None,
+    long: Long = False,
+    recursive: Recursive = False,
+    pending: Pending = False,
+    shared: Shared = False,
+    ended: Ended = False,
+    everything: Everything = False,
+    configured: Configured = False,
+    wide: Wide = False,
+    user: Users = None,
+    queue: Queues = None,
+    host: OnHosts = None,
+    cycle: CycleOption = None,
+    at: At = None,
+    reservation: Reservation = None,
+    top: Top = None,
+    step: Step = None,
+    alloc: AllocOption = "lsf",
+    format: FormatOf = "text",
 ) -> None:
-    """Show jobs, hosts, queues, groups or partitions, as of the instance's now."""
-    from ..solver.loop.snapshot import snapshot_of
-
+    """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
+    switches = {"l": long, "r": recursive, "p": pending, "s": shared, "d": ended, "c": configured}
+    given = {**switches, "a": everything, "u": user, "q": queue, "m": host}
+    _check_view(view, [f"-{letter}" for letter, value in given.items() if value])
+    of_run = {"--reservation": reservation, "--top": top, "--step": step}
+    _check_times(view, at, cycle, [name for name, value in of_run.items() if value is not None])
+    words = list(words or ())
+    file = Path(words.pop(0)) if example is None and words else None
     instance = read_instance(file, example)
-    _check_names(instance, view, name or [], shared=shared)
-    asked = ViewOptions(tuple(name or ()), long or recursive, recursive, pending, shared, alloc)
-    after = view in AFTER if cycle is None else cycle
-    moment: Snapshot = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
-    sys.stdout.write(_rendered(view, moment, asked, format))
+    jobs = view == "bjobs"
+    asked = ViewOptions(
+        names=_names(instance, view, [*words, *(name or ())], shared=shared),
+        long=long or (recursive and view == "bugroup"),
+        recursive=recursive and not jobs,
+        pending=pending,
+        running=recursive and jobs,
+        suspended=shared and jobs,
+        ended=ended,
+        everything=everything,
+        shared=shared and not jobs,
+        configured=configured,
+        users=_users(instance, user or []),
+        queues=_queues(instance, queue or []),
+        hosts=_hosts(instance, host or []),
+        alloc=alloc,
+    )
+    run = {"reservation": reservation or "configured", "top": top, "cycle": step}
+    text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run)
+    sys.stdout.write(printable(text) if format == "text" else text)
 
 
-def _rendered(view: View, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import host_views, job_views, queue_views, share_views
+def _text(
+    view: str,
+    instance: Instance,
+    asked: ViewOptions,
+    format: ViewFormat,
+    *,
+    at: str | None,
+    cycle: bool | None,
+    run: Mapping[str, Any],
+) -> str:
+    from ..solver.loop.snapshot import snapshot_at, snapshot_of
+
+    if view == "bhist":
+        return _bhist(instance, asked, format, at, run)
+    if at is not None:
+        moment = snapshot_at(instance, _second(instance, at), **run)
+    else:
+        after = view in AFTER if cycle is None else cycle
+        moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    return _rendered(view, moment, asked, format)
+
+
+def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
+    from . import host_views, job_views, queue_views, share_views, user_views
 
     if format == "lsf-json":
         from .lsf_json import lsf_json
@@ -86,35 +199,155 @@ def _rendered(view: View, moment: Snapshot, asked: ViewOptions, format: ViewForm
         "bhosts": host_views.bhosts,
         "bhpart": share_views.bhpart,
         "bjobs": job_views.bjobs,
+        "blimits": user_views.blimits,
         "bmgroup": host_views.bmgroup,
         "bqueues": queue_views.bqueues,
         "bresources": host_views.bresources,
         "bugroup": share_views.bugroup,
+        "busers": user_views.busers,
     }[view]
-    text = render(moment, asked, format)
-    return printable(text) if format == "text" else text
+    return render(moment, asked, format)
 
 
-def _check_names(instance: Instance, view: View, names: list[str], *, shared: bool) -> None:
-    from ..model.errors import InputError, Problem, nearest
+def _bhist(
+    instance: Instance,
+    asked: ViewOptions,
+    format: ViewFormat,
+    at: str | None,
+    run: Mapping[str, Any],
+) -> str:
+    """Runs the simulation, to --at or to its end, and follows the jobs that are asked for."""
+    from ..model.errors import InputError
+    from ..solver.loop.history import follow
+    from .history_views import bhist
+
+    if format == "lsf-json":
+        raise InputError(
+            "LSF has no JSON of bhist: bjobs, bhosts, bqueues and busers take --format lsf-json"
+        )
+    time = None if at is None else _second(instance, at)
+    told = asked.long or format == "json"
+    followed, until = follow(instance, asked.names, time=time, reasons=told, **run)
+    chosen = [
+        item
+        for item in followed
+        if asked.wants_job(item.job.id, item.job.user, item.job.queue, item.hosts)
+    ]
+    return bhist(instance, until, chosen, asked, format)
+
+
+def _second(instance: Instance, text: str) -> int:
+    """The second that --at means.
+
+    Raises InputError for a text that is no time, and a stamp where the instance has no origin.
+    """
+    from datetime import datetime
+
+    from ..model.errors import InputError
+    from ..model.formats.units import parse_duration, parse_instant
+
+    word = text.strip()
+    try:
+        if word.isdecimal():
+            return int(word)
+        if not word.startswith("+") and isinstance(stamp := parse_instant(word), datetime):
+            if instance.origin is None:
+                raise ValueError("the instance has no origin: say how long from now, as in +2h")
+            zero = datetime.fromisoformat(instance.origin)
+            return int((stamp - zero).total_seconds())
+        return instance.now + parse_duration(word.removeprefix("+"))
+    except ValueError as error:
+        raise InputError(f"--at: {error}") from error
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+def _check_view(view: str, switches: list[str]) -> None:
+    from ..model.errors import InputError, nearest
+
+    if view not in VIEWS:
+        hint = nearest(view, VIEWS)
+        raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
+    idle = [switch for switch in switches if switch[1] not in VIEWS[view]]
+    if idle:
+        known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
+        raise InputError(f"{', '.join(idle)}: means nothing for {view}, which knows {known}")
+
+
+def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str]) -> None:
+    from ..model.errors import InputError
+
+    if cycle is not None and (at is not None or view == "bhist"):
+        raise InputError("--cycle and --no-cycle are of the instance's now: not of a simulation")
+    if of_run and at is None and view != "bhist":
+        raise InputError(f"{', '.join(of_run)}: needs --at, the moment of the simulation to show")
+
+
+def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
+    """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
+    from .user_views import known_users
 
     cluster = instance.cluster
-    jobs = [*(item.job.id for item in instance.running), *(job.id for job in instance.pending)]
-    kind, known = {
+    jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
+    known: dict[str, tuple[str, Iterable[str]]] = {
+        "bhist": ("job", [job.id for job in jobs]),
         "bhosts": ("host", [host.name for host in cluster.hosts]),
         "bhpart": ("host partition", [partition.name for partition in instance.partitions]),
-        "bjobs": ("unfinished job", jobs),
+        "bjobs": ("job", [job.id for job in jobs]),
+        "blimits": ("limit", [limit.name for limit in instance.limits]),
         "bmgroup": ("host group", [group.name for group in cluster.groups]),
         "bqueues": ("queue", [queue.name for queue in instance.queues]),
         "bresources": ("reservation usage of", [u.resource for u in instance.reservation_usage]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
-    }[view]
+        "busers": ("user", known_users(instance)),
+    }
+    kind, choices = known[view]
     if view == "bhosts" and shared:
-        kind, known = "shared resource", [item.name for item in cluster.shared]
+        kind, choices = "shared resource", [item.name for item in cluster.shared]
+    elif view == "bhosts":
+        names = _expanded(instance, names)
+    if "all" in names and view in ("bhosts", "bqueues", "busers"):
+        return ()
+    _check(kind, names, choices)
+    return tuple(dict.fromkeys(names))
+
+
+def _expanded(instance: Instance, names: Iterable[str]) -> list[str]:
+    """Host groups and units as their hosts; names that stand for nothing stay."""
+    return [host for name in names for host in instance.cluster.expand(name) or (name,)]
+
+
+def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    from ..model.errors import InputError, Problem, nearest
+
+    choices = list(known)
     problems = [
-        Problem(f"there is no {kind} '{name}'{nearest(name, known)}")
+        Problem(f"there is no {kind} '{name}'{nearest(name, choices)}")
         for name in names
-        if name not in known
+        if name not in choices
     ]
     if problems:
         raise InputError(problems)
+
+
+def _users(instance: Instance, names: list[str]) -> frozenset[str]:
+    from .user_views import known_users, members_of
+
+    if "all" in names:
+        return frozenset()
+    _check("user", names, known_users(instance))
+    return frozenset(member for name in names for member in members_of(instance, name))
+
+
+def _queues(instance: Instance, names: list[str]) -> frozenset[str]:
+    _check("queue", names, [queue.name for queue in instance.queues])
+    return frozenset(names)
+
+
+def _hosts(instance: Instance, names: list[str]) -> frozenset[str]:
+    if "all" in names:
+        return frozenset()
+    hosts = _expanded(instance, names)
+    _check("host", hosts, [host.name for host in instance.cluster.hosts])
+    return frozenset(hosts)

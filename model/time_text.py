@@ -67,7 +67,7 @@ def with_stamps(
 
 
 def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
-    """A time as ``now``, ``+3h`` or, where the instance has an origin, its wall-clock time.
+    """A time as ``now``, ``+3h``, ``-2h`` or, where the instance has an origin, its wall clock.
 
     beside: as in :func:`duration_text`.
     """
@@ -76,7 +76,7 @@ def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
     if time == instance.now:
         return "now"
     if instance.origin is None:
-        return "+" + duration_text(time - instance.now, beside)
+        return "+" * (time > instance.now) + duration_text(time - instance.now, beside)
     moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 

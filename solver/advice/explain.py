@@ -9,8 +9,11 @@ from typing import Any
 from ...model.errors import InputError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.pending import PendingReason
 from ...model.time_text import with_stamps
 from ..budget import NOT_LOOKED_AT, OutOfTime
+from ..loop.snapshot import snapshot_of
+from .contests import LostContest, lost_contests
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
 from .what_if import Asker, Method, Outlook
@@ -21,7 +24,8 @@ class Explanation:
     """One pending job: its start as planned, what stands before it, what would bring it forward.
 
     tried: how many changes were tried for the suggestions, the best of which come first. now:
-    seconds from the origin, the ISO date of second 0 (None: it has none).
+    seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
+    of the job after this cycle. contests: accounts that come before the job's own by fairshare.
     """
 
     outlook: Outlook
@@ -32,6 +36,8 @@ class Explanation:
 
     now: int = 0
     origin: str | None = None
+    reasons: tuple[PendingReason, ...] = ()
+    contests: tuple[LostContest, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -45,6 +51,11 @@ class Explanation:
             "allocation": dict(self.outlook.allocation),
             "proved": self.outlook.proved,
             "waits_for": self.outlook.waits_for,
+            "pending_reasons": [reason.to_dict() for reason in self.reasons],
+            "contests": [
+                with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
+                for contest in self.contests
+            ],
             "obstacles": [
                 with_stamps(
                     {"from": o.first, "until": o.until, "reason": o.reason},
@@ -109,6 +120,8 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
         return Explanation(
             outlook, method, obstacles, (), 0, now=instance.now, origin=instance.origin
         )
+    moment = snapshot_of(instance, after_cycle=True)
+    waits = asked in moment.instance.pending
     suggestions, tried = suggest(forecast, view, demand, outlook)
     return Explanation(
         outlook,
@@ -118,6 +131,8 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
         tried,
         now=instance.now,
         origin=instance.origin,
+        reasons=moment.waiting[job].reasons if waits else (),
+        contests=lost_contests(moment, asked) if waits else (),
     )
 
 

@@ -8,7 +8,7 @@ availability, placement and reservation treat all of them alike (TBR-10, LOP-03,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +17,10 @@ from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.limits import Limit, Scope
+from ...model.pending import Pending
 from ...model.queue import Queue
 from ...model.reservation import Phase, Reservation
+from ...model.user import User
 from .arrays import BoolArray, FloatArray
 from .uses import Alternative, Per, Use
 
@@ -28,21 +30,44 @@ SLOTS = 0
 
 @dataclass(frozen=True, slots=True)
 class HostResource:
-    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it."""
+    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it.
+
+    short: LSF's reason for a job that finds too little of it, subject: what that reason names.
+    """
 
     name: str
     capacity: FloatArray
     reason: str
+    short: Pending
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One capacity shared by the hosts of `mask` [H]."""
+    """One capacity shared by the hosts of `mask` [H]. short, subject: as of a host resource."""
 
     name: str
     capacity: float
     mask: BoolArray
     reason: str
+    short: Pending
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRow:
+    """One counter of a Limit section: `index` of a host resource (on_hosts), else of a pool.
+
+    user, queue, project: whose it is, "" where the section counts all of them together.
+    """
+
+    limit: Limit
+    resource: str
+    index: int
+    on_hosts: bool
+    user: str = ""
+    queue: str = ""
+    project: str = ""
 
 
 #: What an amount of 10.1 may be for, mem=50/task.
@@ -58,12 +83,14 @@ def flat(resource: str, amount: float) -> Reservation:
 class ResourceTable:
     """The host resources and pools of one instance; limits join as jobs that they cover turn up.
 
-    `host_resources[SLOTS]` are the job slots.
+    `host_resources[SLOTS]` are the job slots. limit_rows: counters of Limit sections that have
+    joined.
     """
 
     instance: Instance
     host_resources: list[HostResource] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
+    limit_rows: list[LimitRow] = field(default_factory=list)
     _host_index: dict[str, int] = field(default_factory=dict)
     _pool_index: dict[str, list[int]] = field(default_factory=dict)
     _methods: dict[str, Per] = field(default_factory=dict)
@@ -78,14 +105,18 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
-        self._add_host("slots", np.array([host.slots for host in hosts], dtype=float), "free slots")
+        slots = np.array([host.slots for host in hosts], dtype=float)
+        self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
         names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
         for name in names:
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
-            self._add_host(name, capacity, f"{name} available")
+            self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
-            index = self._add_pool(shared.name, shared.amount, mask, f"{shared.name} available")
+            reason = f"{shared.name} available"
+            index = self._add_pool(
+                shared.name, shared.amount, mask, reason, Pending.RUSAGE, shared.name
+            )
             self._pool_index.setdefault(shared.name, []).append(index)
         methods = {"PER_JOB": Per.JOB, "PER_HOST": Per.HOST, "PER_SLOT": Per.SLOT}
         for usage in self.instance.reservation_usage:
@@ -204,7 +235,7 @@ class ResourceTable:
                     continue
                 elif each and per is Per.JOB and resource in self._pool_index:
                     per = Per.HOST  # what is shared is in use on every host of the job
-                index = self._limit_index(limit, resource, amount, key)
+                index = self._limit_index(limit, resource, amount, key, job)
                 (hosts if each else pools).append(Use(index, per, item, once=resource == "jobs"))
         return hosts, pools
 
@@ -215,7 +246,7 @@ class ResourceTable:
             amounts.append(("slots", -limit.slots_per_processor))
         return amounts
 
-    def _limit_index(self, limit: Limit, resource: str, amount: float, key: str) -> int:
+    def _limit_index(self, limit: Limit, resource: str, amount: float, key: str, job: Job) -> int:
         """Index of the host resource or pool of one row of a Limit section."""
         name = f"limit {limit.name}:{resource}:{amount}:{key}"
         if name in self._host_index:
@@ -224,12 +255,20 @@ class ResourceTable:
             return self._pool_index[name][0]
         label = f"limit {limit.name} ({resource}{' of ' + key if key else ''})"
         mask = self._scope_hosts(limit.hosts)
-        if limit.hosts is not None and limit.hosts.each:
+        short = _short_of(limit, resource)
+        each = limit.hosts is not None and limit.hosts.each
+        if each:
             by_processor = np.ceil(-amount * self._processors - 1e-9)
             values = by_processor if amount < 0 else np.full(len(mask), amount)
-            return self._add_host(name, np.where(mask, values, np.inf), label)
-        self._pool_index[name] = [self._add_pool(name, amount, mask, label)]
-        return self._pool_index[name][0]
+            capacity = np.where(mask, values, np.inf)
+            index = self._add_host(name, capacity, label, short, resource)
+        else:
+            index = self._add_pool(name, amount, mask, label, short, resource)
+            self._pool_index[name] = [index]
+        scopes = (limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project)
+        whose = [value if scope is not None and scope.each else "" for scope, value in scopes]
+        self.limit_rows.append(LimitRow(limit, resource, index, each, *whose))
+        return index
 
     def _queue_and_user_limits(self, job: Job, queue: Queue) -> list[tuple[int, bool]]:
         """(index, on each host) of the queue's, hosts' and users' own slot limits (TBR-10)."""
@@ -242,42 +281,55 @@ class ResourceTable:
         processors = self._processors
         found: list[tuple[int, bool]] = []
 
-        def on_hosts(name: str, values: FloatArray, reason: str) -> None:
+        def on_hosts(name: str, values: FloatArray, reason: str, short: Pending) -> None:
             index = self._host_index.get(name)
-            found.append((self._add_host(name, values, reason) if index is None else index, True))
+            if index is None:
+                index = self._add_host(name, values, reason, short)
+            found.append((index, True))
 
-        def over_all(name: str, amount: int, reason: str) -> None:
+        def over_all(name: str, amount: int, reason: str, short: Pending) -> None:
             if name not in self._pool_index:
-                self._pool_index[name] = [self._add_pool(name, amount, self._mask(None), reason)]
+                pool = self._add_pool(name, amount, self._mask(None), reason, short)
+                self._pool_index[name] = [pool]
             found.append((self._pool_index[name][0], False))
 
+        name, user = queue.name, job.user
         if self._user_slots is not None:
-            on_hosts(f"JL/U {job.user}", self._user_slots, f"JL/U slots of user {job.user}")
+            reason = f"JL/U slots of user {user}"
+            on_hosts(f"JL/U {user}", self._user_slots, reason, Pending.HOST_PER_USER)
         if queue.host_slots is not None:
             values = np.full(len(processors), float(queue.host_slots))
-            on_hosts(f"HJOB_LIMIT {queue.name}", values, f"HJOB_LIMIT of queue {queue.name}")
+            reason = f"HJOB_LIMIT of queue {name}"
+            on_hosts(f"HJOB_LIMIT {name}", values, reason, Pending.QUEUE_PER_HOST)
         if queue.processor_slots is not None:
             values = np.ceil(queue.processor_slots * processors - 1e-9)
-            on_hosts(f"PJOB_LIMIT {queue.name}", values, f"PJOB_LIMIT of queue {queue.name}")
+            reason = f"PJOB_LIMIT of queue {name}"
+            on_hosts(f"PJOB_LIMIT {name}", values, reason, Pending.QUEUE_PER_CPU)
         if queue.queue_slots is not None:
-            over_all(f"QJOB_LIMIT {queue.name}", queue.queue_slots, f"QJOB_LIMIT of {queue.name}")
+            reason = f"QJOB_LIMIT of {name}"
+            over_all(f"QJOB_LIMIT {name}", queue.queue_slots, reason, Pending.QUEUE_SLOTS)
         if queue.user_slots is not None:
-            key = f"UJOB_LIMIT {queue.name} {job.user}"
-            over_all(key, queue.user_slots, f"UJOB_LIMIT of {queue.name} for user {job.user}")
-        listed = any(job.user == user.name for user in self.instance.users)
-        for user in self.instance.users:
-            name = user.name.rstrip("@")
-            default = name == "default" and not listed
-            if not default and job.user not in self.members(name):
-                continue
-            alone = default or user.name.endswith("@")
-            key = f"{user.name} {job.user}" if alone else name
-            if user.max_slots is not None:
-                over_all(f"MAX_JOBS {key}", user.max_slots, f"MAX_JOBS of {key}")
-            if user.processor_slots is not None:
-                values = np.ceil(user.processor_slots * processors - 1e-9)
-                on_hosts(f"JL/P {key}", values, f"JL/P of {key}")
+            key, reason = f"UJOB_LIMIT {name} {user}", f"UJOB_LIMIT of {name} for user {user}"
+            over_all(key, queue.user_slots, reason, Pending.QUEUE_USER_SLOTS)
+        for entry, key, of_group in self._entries_of(user):
+            if entry.max_slots is not None:
+                short = Pending.GROUP_SLOTS if of_group else Pending.USER_SLOTS
+                over_all(f"MAX_JOBS {key}", entry.max_slots, f"MAX_JOBS of {key}", short)
+            if entry.processor_slots is not None:
+                values = np.ceil(entry.processor_slots * processors - 1e-9)
+                short = Pending.GROUP_PER_CPU if of_group else Pending.USER_PER_CPU
+                on_hosts(f"JL/P {key}", values, f"JL/P of {key}", short)
         return found
+
+    def _entries_of(self, user: str) -> Iterator[tuple[User, str, bool]]:
+        """Entries of lsb.users that bind a user, whose limit each is, and whether a group's."""
+        listed = any(user == entry.name for entry in self.instance.users)
+        for entry in self.instance.users:
+            name = entry.name.rstrip("@")
+            default = name == "default" and not listed
+            if default or user in self.members(name):
+                alone = default or entry.name.endswith("@")
+                yield entry, f"{entry.name} {user}" if alone else name, not alone and name != user
 
     def _limit_key(self, limit: Limit, job: Job) -> str | None:
         """Which row of a Limit section counts `job`: None if none, "" if all share one."""
@@ -330,14 +382,37 @@ class ResourceTable:
         hosts = self.instance.cluster.hosts
         return np.array([names is None or host.name in names for host in hosts], dtype=bool)
 
-    def _add_host(self, name: str, capacity: FloatArray, reason: str) -> int:
+    def _add_host(
+        self, name: str, capacity: FloatArray, reason: str, short: Pending, subject: str = ""
+    ) -> int:
         self._host_index[name] = len(self.host_resources)
-        self.host_resources.append(HostResource(name, capacity, reason))
+        self.host_resources.append(HostResource(name, capacity, reason, short, subject))
         return self._host_index[name]
 
-    def _add_pool(self, name: str, capacity: float, mask: BoolArray, reason: str) -> int:
-        self.pools.append(Pool(name, capacity, mask, reason))
+    def _add_pool(
+        self,
+        name: str,
+        capacity: float,
+        mask: BoolArray,
+        reason: str,
+        short: Pending,
+        subject: str = "",
+    ) -> int:
+        self.pools.append(Pool(name, capacity, mask, reason, short, subject))
         return len(self.pools) - 1
+
+
+def _short_of(limit: Limit, resource: str) -> Pending:
+    """The reason of a Limit section: by the first of its consumers."""
+    scopes = (
+        (limit.users, Pending.LIMIT_USER, Pending.JOBS_USER),
+        (limit.queues, Pending.LIMIT_QUEUE, Pending.JOBS_QUEUE),
+        (limit.projects, Pending.LIMIT_PROJECT, Pending.JOBS_PROJECT),
+        (limit.hosts, Pending.LIMIT_HOST, Pending.JOBS_HOST),
+        (True, Pending.LIMIT_CLUSTER, Pending.JOBS_CLUSTER),
+    )
+    amount, jobs = next((amount, jobs) for scope, amount, jobs in scopes if scope)
+    return jobs if resource == "jobs" else amount
 
 
 def _builtin_first(name: str) -> tuple[int, str]:

@@ -97,7 +97,7 @@ class DispatchOrder:
         self._priority = {queue.name: queue.priority for queue in instance.queues}
         self._limit = {queue.name: queue.queue_slots for queue in instance.queues}
         self._plan = stage_plan(instance)
-        self._partitions = {
+        self.partitions = {
             partition.name: frozenset(partition_hosts(instance.cluster, partition))
             for partition in instance.partitions
         }
@@ -114,7 +114,7 @@ class DispatchOrder:
         self._pool_of = {queue: use for use in self.pools.values() for queue in use.pool.queues}
         policy_of = {name: item.master for item in queue_sets(instance) for name in item.queues}
         self._policy_of = policy_of
-        hosts = {host: name for name, members in self._partitions.items() for host in members}
+        hosts = {host: name for name, members in self.partitions.items() for host in members}
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
@@ -276,14 +276,14 @@ class DispatchOrder:
 
     def _outside_partitions(self) -> frozenset[str] | None:
         """Hosts in no partition; None, for all, where there are no partitions."""
-        if not self._partitions:
+        if not self.partitions:
             return None
-        inside = frozenset().union(*self._partitions.values())
+        inside = frozenset().union(*self.partitions.values())
         return frozenset(host.name for host in self.instance.cluster.hosts) - inside
 
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""
-        for name, hosts in self._partitions.items():
+        for name, hosts in self.partitions.items():
             queues = [queue for queue, own in self._queue_hosts.items() if own & hosts]
             yield self._tree_stage(name, queues), hosts
         if self._free_hosts is not None and not self._free_hosts:

@@ -167,7 +167,7 @@ class Session:
 
     def advance(self) -> bool:
         """Go on to the next cycle and run it; False when nothing is left to do."""
-        time = self._next_time()
+        time = self.next_time()
         if time is None or (self.until is not None and time > self.until):
             self._run_out(self.until if time is not None else None)
             self.complete = True
@@ -268,7 +268,8 @@ class Session:
             return max(time, first)
         return first + -(-(time - first) // step) * step
 
-    def _next_time(self) -> int | None:
+    def next_time(self) -> int | None:
+        """When the next cycle is due; None when nothing is left to happen."""
         world = self.world
         found: list[int] = []
         if world.events:

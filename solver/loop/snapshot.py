@@ -7,20 +7,26 @@ have reserved, when they are expected to start, and why they wait.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES
+from ...model.errors import InputError
 from ...model.instance import Instance
-from ...model.job import RunningJob
+from ...model.job import Job, RunningJob
+from ...model.limits import Scope
+from ...model.pending import Pending, PendingReason
+from ...model.time_text import duration_text
 from ..availability.arrays import FloatArray
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.registry import settings_for
 from ..world.held import Held
-from ..world.job_state import RUNNING
+from ..world.job_state import DONE, FUTURE, KILLED, PENDING, RUNNING
+from .records import JobRecord, record_of
 from .simulation import Session
+from .why_pending import PendingReasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,8 @@ class PendingJob:
     """A pending job: what it holds and may expect; times in seconds, hosts by name.
 
     slots: reserved since `since`. memory: MB reserved. estimate: expected start; a promise where
-    `allocation` says on what, else no more than a lower bound. reason: why it does not start now.
+    `allocation` says on what, else no more than a lower bound. reason: why it does not start now,
+    in a sentence with its numbers; reasons: all of it in LSF's words, with the hosts.
     """
 
     slots: Mapping[str, int] = field(default_factory=dict)
@@ -37,6 +44,7 @@ class PendingJob:
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    reasons: tuple[PendingReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +72,26 @@ class SharedLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitUse:
+    """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs.
+
+    consumers: by "users", "queues", "hosts", "projects": as configured or, of a limit for each, the
+    one that is counted; nothing where the section does not ask.
+    """
+
+    name: str
+    consumers: Mapping[str, tuple[str, ...]]
+    resource: str
+    used: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """instance: its running and pending jobs are those of the moment. waiting, hosts: by id, name.
 
-    All but instance and order are empty where nobody asked (:func:`snapshot_of`).
+    finished: jobs that have ended by then. limits: what is in use of Limit sections. jobs: all, by
+    id. All but instance and order are empty where nobody asked (:func:`snapshot_of`).
     """
 
     instance: Instance
@@ -75,6 +99,9 @@ class Snapshot:
     waiting: Mapping[str, PendingJob] = field(default_factory=dict)
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
+    finished: tuple[JobRecord, ...] = ()
+    limits: tuple[LimitUse, ...] = ()
+    jobs: Mapping[str, Job] = field(default_factory=dict)
 
     def holds(self, job: str) -> Mapping[str, int]:
         """Slots that a pending job has reserved, by host."""
@@ -92,41 +119,121 @@ def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) ->
     session.begin()
     if after_cycle:
         session.settle()
-        instance = _after(session, instance)
+    return snapshot(session)
+
+
+def snapshot_at(
+    instance: Instance,
+    time: int,
+    *,
+    reservation: str = "configured",
+    top: int | None = None,
+    cycle: int | None = None,
+) -> Snapshot:
+    """The moment `time` (seconds from the origin) of a simulation of the instance.
+
+    reservation, top, cycle: as of :func:`.simulate`, whose records it agrees with. What is reserved
+    and why jobs wait is what the last cycle up to then has said.
+    Raises InputError for a time before the beginning or after the end, and for bad settings.
+    """
+    settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
+    session = Session(instance, settings, until=time)
+    return run_to(session, time)
+
+
+def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None) -> Snapshot:
+    """Run a simulation that has not begun to `time`; watch: called after every cycle.
+
+    Raises InputError for a time before its beginning or after its end.
+    """
+    source = session.source
+    if time < source.now:
+        raise InputError(
+            f"--at: second {time} is before the simulation, which begins at second {source.now}"
+        )
+    session.begin()
+    while (due := session.next_time()) is not None and due <= time:
+        session.advance()
+        watch()
+    if due is None and session.world.now < time:
+        end = session.world.now
+        raise InputError(
+            f"--at: second {time} is after the simulation, which ends at second {end} "
+            f"(+{duration_text(end - source.now)}): nothing happens any more"
+        )
+    said = dict(_all_waiting(session))
+    session.advance()  # what happens until then, without another cycle
+    return snapshot(session, said)
+
+
+def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> Snapshot:
+    """The moment at which a simulation stands.
+
+    said: of pending jobs by the last cycle, None where it has only just been.
+    """
+    instance = _instance_of(session)
     order = session.world.order
-    reservations = session.cycle.reservations
+    known = dict(_all_waiting(session)) if said is None else said
+    new = PendingJob(reasons=(PendingReason(Pending.NEW),))
     return Snapshot(
         instance,
         order if isinstance(order, DispatchOrder) else order_policy(instance),
-        {job.id: _waiting(session, job.id, reservations) for job in instance.pending},
-        dict(_loads(session, reservations)),
+        {job.id: known.get(job.id, new) for job in instance.pending},
+        dict(_loads(session, session.cycle.reservations)),
         tuple(_shared(session)),
+        tuple(
+            record_of(state, session.world)
+            for state in session.world.states
+            if state.status in (DONE, KILLED)
+        ),
+        tuple(_limits(session)),
+        {state.job.id: state.job for state in session.world.states},
     )
 
 
-def _after(session: Session, before: Instance) -> Instance:
-    """The instance with the jobs that the cycle has started among the running ones."""
-    world = session.world
+def _instance_of(session: Session) -> Instance:
+    """The instance with the jobs that run and wait now."""
+    world, before = session.world, session.source
     given = {item.job.id: item for item in before.running}
+    waits = {job.id for job in before.pending}
     running = []
     for state in world.running.values():
-        item = given.get(state.job.id) or RunningJob(
-            state.job, state.start or 0, alternative=state.alternative
-        )
+        item = given.get(state.job.id) if not state.requeues else None
+        item = item or RunningJob(state.job, state.start or 0, alternative=state.alternative)
         allocation = world.named(state.allocation)
         stands_still = state.status != RUNNING
         running.append(replace(item, allocation=allocation, suspended=stands_still))
-    waiting = tuple(job for job in before.pending if world.by_id[job.id].start is None)
-    return replace(before, running=tuple(running), pending=waiting)
+    open_jobs = [state for state in world.states if state.status in (PENDING, FUTURE)]
+    here = [
+        state.job
+        for state in open_jobs
+        if state.status == PENDING or state.job.id in waits or state.job.submit <= world.now
+    ]
+    shown = {job.id for job in here}
+    future = [state.job for state in open_jobs if state.job.id not in shown]
+    return replace(
+        before, running=tuple(running), pending=tuple(here), future=tuple(future), now=world.now
+    )
 
 
-def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> PendingJob:
+def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
+    reservations = session.cycle.reservations
+    why = PendingReasons(session.cycle.state, considered=session.cycles > 0)
+    for state in session.world.states:
+        if state.status in (PENDING, FUTURE):
+            yield state.job.id, _waiting(session, state.job.id, reservations, why)
+
+
+def _waiting(
+    session: Session, job: str, reservations: Iterable[Held], why: PendingReasons
+) -> PendingJob:
     world = session.world
     state = world.by_id[job]
     reason = state.now_waits_for or world.why_not_at_once(state)
+    reasons = why.of(state)
     held = next((item for item in reservations if item.state is state), None)
     if held is None:
-        return PendingJob(reason=reason)
+        return PendingJob(reason=reason, reasons=reasons)
     return PendingJob(
         world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
@@ -134,7 +241,39 @@ def _waiting(session: Session, job: str, reservations: Iterable[Held]) -> Pendin
         held.estimate,
         world.named(held.allocation),
         reason,
+        reasons,
     )
+
+
+def _limits(session: Session) -> Iterator[LimitUse]:
+    """Every counter that a job has joined so far."""
+    world = session.world
+    for row in world.table.limit_rows:
+        limit = row.limit
+        named = {
+            "users": _listed(limit.users, row.user),
+            "queues": _listed(limit.queues, row.queue),
+            "hosts": _listed(limit.hosts, ""),
+            "projects": _listed(limit.projects, row.project),
+        }
+        if not row.on_hosts:
+            pool = world.table.pools[row.index]
+            used = pool.capacity - world.free_now.pool(row.index)
+            yield LimitUse(limit.name, named, row.resource, used, pool.capacity)
+            continue
+        capacity = world.table.host_resources[row.index].capacity
+        free = world.free_now.host(row.index)
+        for place in np.flatnonzero(np.isfinite(capacity)).tolist():
+            here = {**named, "hosts": (world.names[place],)}
+            bound = float(capacity[place])
+            yield LimitUse(limit.name, here, row.resource, bound - float(free[place]), bound)
+
+
+def _listed(scope: Scope | None, one: str) -> tuple[str, ...]:
+    """The consumers of a counter."""
+    if scope is None:
+        return ()
+    return (one,) if one else (*scope.names, *(f"~{name}" for name in scope.excluded))
 
 
 def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, HostLoad]]:

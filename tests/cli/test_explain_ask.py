@@ -74,7 +74,13 @@ def test_explain_as_json() -> None:
 def test_explain_as_csv() -> None:
     text = output("explain", "--example", "headline", "job5", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["part"] for row in rows] == ["obstacle"] + ["suggestion"] * 5
+    assert [row["part"] for row in rows] == [
+        *("obstacle", *["suggestion"] * 5, "pending", "pending")
+    ]
+    assert (rows[-1]["reason"], rows[-1]["allocation"]) == (
+        "Not enough job slot(s)",
+        "hostA hostD",
+    )
     assert rows[1]["allocation"] == "1*hostA"
 
 

@@ -46,7 +46,7 @@ def test_bjobs_shows_a_future_allocation():
         "Tue Jan 06 03:39:13: Estimated Job Start Time; alloc=2*qat24 2*qat25 2*qat26\n"
         "\n"
         " PENDING REASONS:\n"
-        " needs 3 hosts with 2 free slots, has 1;\n" + LOAD
+        " Job slot limit reached: qat24, qat25;\n" + LOAD
     )
     guide = Path(__file__).parents[2] / "docs" / "views.md"
     assert text.split("\n\n")[0] in guide.read_text()
@@ -122,7 +122,7 @@ def test_bjobs_shows_reserved_memory(tmp_path):
         "now: Reserved <60> megabyte memory on host <60M*hostA>;",
     ]
     assert lines[6] == "+1h: Job will start no sooner than indicated time stamp;"
-    assert lines[8:10] == [" PENDING REASONS:", " needs 2 free slots, has 1;"]
+    assert lines[8:10] == [" PENDING REASONS:", " Not enough job slot(s): hostA;"]
 
 
 @pytest.mark.behaviour("VEW-02", "RSV-01")
@@ -235,7 +235,7 @@ def test_views_of_nothing(tmp_path):
     assert shown("bresources", file) == "No reservation usage is configured.\n"
     assert shown("bhosts", file, "-s") == "No shared resource is configured.\n"
     result = CliRunner().invoke(app, ["show", "bjobs", "--example", "headline", "--name", "jobx"])
-    assert str(result.exception).startswith("there is no unfinished job 'jobx' (did you mean 'job")
+    assert str(result.exception).startswith("there is no job 'jobx' (did you mean 'job")
 
 
 @pytest.mark.behaviour("VEW-01", "REQ-12")

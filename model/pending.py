@@ -1,0 +1,138 @@
+"""The words in which LSF says why a job is pending: the one table of them.
+
+Numbers and meaning are those of lsbatch.h (pending reasons 1 to 4800, `lsb_pendreason` in the API
+reference of LSF 7 and 9.1.3); the words are what bjobs prints: of the documents in the samples that
+they show, else as public programs that read bjobs quote them. Where only the API's description is
+public, those are its words; two have no number, for states that LSF refuses at submission.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Pending(Enum):
+    """A reason: LSF's number (0: it has none), and its words. Those from 1001 on are of hosts."""
+
+    NEW = 1, "New job is waiting for scheduling"
+    START_TIME = 2, "Job's start time not reached"
+    POSTPONED = 13, "The schedule of the job is postponed for a while"
+    QUEUE_WINDOW = 302, "The queue is inactivated by its time windows"
+    QUEUE_SLOTS = 303, "The queue has reached its job slot limit"
+    QUEUE_SLOTS_PARALLEL = 304, "The queue has not enough job slots for the parallel job"
+    QUEUE_USER_SLOTS = 305, "User has reached the per-user job slot limit of the queue"
+    QUEUE_USER_SLOTS_PARALLEL = (
+        *(306, "Not enough per-user job slots of the queue for the parallel job"),
+    )
+    QUEUE_WINDOW_CLOSES = 310, "Job will not finish before queue's run window is closed"
+    QUEUE_PROCLIMIT = 311, "Job no longer satisfies queue PROCLIMIT configuration"
+    USER_SLOTS = 601, "The user has reached his/her job slot limit"
+    GROUP_SLOTS = 602, "One of the user's groups has reached its job slot limit"
+    USER_SLOTS_PARALLEL = 603, "The user has not enough job slots for the parallel job"
+    GROUP_SLOTS_PARALLEL = 604, "One of user's groups has not enough job slots for the parallel job"
+    NO_SHARE = 0, "User is not defined in the fairshare policy of the queue"
+    REFUSED = 0, "System is unable to schedule the job"
+
+    REQUIREMENT = 1001, "Job's resource requirements not satisfied"
+    NOT_ALONE = 1002, "Job's requirement for exclusive execution not satisfied"
+    PARTITION_PRIORITY = 1004, "The job failed to compete with other jobs on host partition"
+    FIRST_HOST = (
+        *(1011, "The specified first execution host is not eligible for this job at this time"),
+    )
+    CLOSED = 1301, "Closed by LSF administrator"
+    LOCKED = 1302, "Host is locked by LSF administrator"
+    FEW_SLOTS = 1303, "Not enough job slot(s)"
+    HOST_WINDOW = 1304, "Dispatch windows closed"
+    HOST_FULL = 1305, "Job slot limit reached"
+    QUEUE_PER_CPU = 1306, "Queue's per-CPU job slot limit reached"
+    QUEUE_PER_HOST = 1307, "Queue's per-host job slot limit reached"
+    USER_PER_CPU = 1308, "User's per-CPU job slot limit reached"
+    HOST_PER_USER = 1309, "Host's per-user job slot limit reached"
+    NOT_OF_QUEUE = 1310, "Not usable to the queue"
+    NOT_ASKED_FOR = 1311, "Not specified in job submission"
+    PARTITION = 1312, "The user has no access to the host partition"
+    JUST_ACCEPTED = 1314, "Just started a job recently"
+    NO_LOAD = 1315, "Load information unavailable"
+    QUEUE_REQUIREMENT = 1318, "Queue's resource requirements not satisfied"
+    OTHER_TYPE = 1319, "Not the same type as the submission host"
+    SPAN = 1320, "Not enough processors to meet the job's spanning requirement"
+    QUEUE_SPAN = 1321, "Not enough processors to meet the queue's spanning requirement"
+    EXCLUSIVE = 1322, "Running an exclusive job"
+    GROUP_PER_CPU = 1324, "User group's per-CPU job slot limit reached"
+    RESERVED = 1332, "Not enough job slot(s) while advance reservation is active"
+    NO_UNIT = 1336, "Host does not belong to a compute unit of the required type"
+    UNIT_EXCLUSIVE = 1337, "A compute unit containing the host is used exclusively"
+    UNIT_OCCUPIED = 1338, "CU-level exclusive job cannot start since CU is occupied"
+    UNIT_USABLE = 1339, "Not enough usable slots on the host's compute unit"
+    UNITS_MAXCUS = 1342, "Maxcus cannot be satisfied"
+    UNITS_BALANCE = 1343, "Balance cannot be satisfied"
+    UNREACHABLE = 1601, "Unable to reach slave batch server"
+    LOAD = 2001, "Load threshold reached"
+    QUEUE_RUSAGE = 2301, "Queue's requirements for reserving resource ({}) not satisfied"
+    RUSAGE = 2601, "Job's requirements for reserving resource ({}) not satisfied"
+    LIMIT_USER = 3201, "Resource ({}) limit defined on user or user group has been reached"
+    LIMIT_QUEUE = 3501, "Resource ({}) limit defined on queue has been reached"
+    LIMIT_PROJECT = 3801, "Resource ({}) limit defined on project has been reached"
+    LIMIT_CLUSTER = 4101, "Resource ({}) limit defined cluster-wide has been reached"
+    LIMIT_HOST = 4401, "Resource ({}) limit defined on host and/or host group has been reached"
+    JOBS_USER = 4701, "JOBS limit defined for the user or user group has been reached"
+    JOBS_QUEUE = 4702, "JOBS limit defined for the queue has been reached"
+    JOBS_PROJECT = 4703, "JOBS limit defined for the project has been reached"
+    JOBS_CLUSTER = 4704, "JOBS limit defined cluster-wide has been reached"
+    JOBS_HOST = 4705, "JOBS limit defined on host or host group has been reached"
+
+    def __init__(self, number: int, words: str) -> None:
+        self.number = number
+        self.words = words
+
+
+#: What bjobs says of a load index beyond its threshold, instead of the words of LOAD.
+LOAD_WORDS = {
+    "r15s": "The 15s effective CPU queue length (r15s) is beyond threshold",
+    "r1m": "The 1 min effective CPU queue length (r1m) is beyond threshold",
+    "r15m": "The 15 min effective CPU queue length (r15m) is beyond threshold",
+    "ut": "The CPU utilization (ut) is beyond threshold",
+    "pg": "The paging rate (pg) is beyond threshold",
+    "io": "The disk IO rate (io) is beyond threshold",
+    "ls": "There are too many login users (ls)",
+    "it": "The idle time (it) is not long enough",
+    "tmp": "The available /tmp space (tmp) is low",
+    "swp": "The available swap space (swp) is low",
+    "mem": "The available memory (mem) is low",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PendingReason:
+    """One reason of one job. hosts: on which it holds, () where it is no reason of hosts.
+
+    resource: the resource, limit or load index that is short, "" where the words name none.
+    """
+
+    kind: Pending
+    hosts: tuple[str, ...] = ()
+    resource: str = ""
+
+    @property
+    def words(self) -> str:
+        """The words without the hosts."""
+        if self.kind is Pending.LOAD and self.resource:
+            own = f"External load index ({self.resource}) is beyond threshold"
+            return LOAD_WORDS.get(self.resource, own)
+        return self.kind.words.format(self.resource)
+
+    def text(self, *, counted: bool = False) -> str:
+        """As bjobs prints it: ``Not enough job slot(s): hostA, hostB``.
+
+        counted: several hosts as their number, as bjobs does in its short form.
+        """
+        if not self.hosts:
+            return self.words
+        many = counted and len(self.hosts) > 1
+        return f"{self.words}: " + (f"{len(self.hosts)} hosts" if many else ", ".join(self.hosts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"number": self.kind.number, "reason": self.words, "hosts": list(self.hosts)}
