@@ -1,7 +1,8 @@
-"""Each constraint of the CP-SAT models alone: feasible, and infeasible by one unit.
+"""Each constraint of the exact models alone: feasible, and infeasible by one unit.
 
-A case is an instance whose jobs all fit at second 0, and how to make it too much by one. The model
-with fixed starts and the one with starts as variables (no start after 0 allowed) both decide it.
+A case is an instance whose jobs all fit at second 0, and how to make it too much by one. The CP-SAT
+model with fixed starts, the one with starts as variables (no start after 0 allowed) and the integer
+program all decide it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from slotwise.model.job import HostRequest
 from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
+from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.interval_model import IntervalModel
@@ -56,6 +58,16 @@ def moving(instance: Instance) -> bool:
     return True
 
 
+def program(instance: Instance) -> bool:
+    """The same by the integer program."""
+    asked = PlanningProblem.of(instance)
+    model = PlacementModel(asked.base, [(demand, [instance.now]) for demand in asked.demands])
+    outcome, found = model.solve(Budget(), seconds=20)
+    assert outcome.status in ("OPTIMAL", "INFEASIBLE")
+    assert (len(found) == len(asked.demands)) == (outcome.status == "OPTIMAL")
+    return outcome.status == "OPTIMAL"
+
+
 @dataclass(frozen=True)
 class Case:
     """fits: an instance that fits; over: the same with one unit too much."""
@@ -63,7 +75,7 @@ class Case:
     name: str
     fits: Instance
     over: Instance
-    models: tuple[Callable[[Instance], bool], ...] = (fixed, moving)
+    models: tuple[Callable[[Instance], bool], ...] = (fixed, moving, program)
 
 
 def mem(amount: float, slots: int = 4, name: str = "A", **more: Any) -> Host:
@@ -215,14 +227,14 @@ CASES = [
         "a job counts once, whatever its terms",
         *(jobs((2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"), *[(1,)] * n,
                limits=(Limit("u", {"jobs": 2.0}),)) for n in (1, 2)),
-        (fixed,),
+        (fixed, program),
     ),
     Case(
         "a job counts once on a host, whatever its terms there",
         *(jobs((2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"), *[(1,)] * n, hosts=ONE_A,
                limits=(Limit("u", {"jobs": 2.0}, hosts=Scope(("all",), each=True)),))
           for n in (1, 2)),
-        (fixed,),
+        (fixed, program),
     ),
 ]  # fmt: skip
 
