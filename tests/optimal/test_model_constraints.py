@@ -189,6 +189,14 @@ CASES = [
         jobs((3, "span[ptile=2]"), (1, "select[hname=='A']"), hosts=TWO),
         jobs((2, "span[ptile=2]"), (1, "select[hname=='A']"), (1, "select[hname=='B']"), hosts=TWO),
     ),
+    Case("ptile, room for the remainder", *(
+        jobs((5, "span[ptile=3]"), hosts=(host("A", 3), host("B", most), host("C", 1)))
+        for most in (2, 1)
+    )),
+    Case("ptile, whole blocks alone", *(
+        jobs((4, "span[ptile=2]"), hosts=(host("A", 2), host("B", most), host("C", 1)))
+        for most in (2, 1)
+    )),
     Case("same[type]", *(
         jobs((n, "same[type]"), hosts=(host("A", 2, type="X"), host("B", 3, type="Y")))
         for n in (3, 4)
