@@ -222,6 +222,10 @@ CASES = [
         jobs((1, "rusage[mem=80||mem=40]"), (1, "rusage[mem=60]"), hosts=(mem(100),)),
         jobs((1, "rusage[mem=80||mem=41]"), (1, "rusage[mem=60]"), hosts=(mem(100),)),
     ),
+    Case("an alternative that no host has", *(
+        jobs((1, f"rusage[nowhere=1||mem={n}]"), (1, "rusage[mem=60]"), hosts=(mem(100),))
+        for n in (40, 41)
+    )),
     Case(
         "slots of a user",
         *(jobs((1,), (n,), limits=(Limit("u", {"slots": 3.0}, users=Scope(("all",), each=True)),))

@@ -1,4 +1,4 @@
-"""Every way of proving (narrow layers, halved starts, the tree of plans), each made to be needed."""
+"""Each way of proving (narrow layers, halved starts, the tree of plans), made to be needed."""
 
 from __future__ import annotations
 

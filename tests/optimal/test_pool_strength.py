@@ -68,3 +68,24 @@ def test_what_is_known_of_a_long_queue_after_little_work(
     assert result.value <= 1.01 * value
     assert result.bound >= 0.99 * bound
     assert result.bound <= result.value
+
+
+@pytest.mark.parametrize("asks", [1, 6])
+def test_a_search_that_is_cancelled_asks_no_more(asks: int) -> None:
+    pieces: list[int] = []
+
+    def cancelled() -> bool:
+        pieces.append(1)
+        return len(pieces) == asks
+
+    result = optimise(queue(26, 1, RISING), effort=1000, cancelled=cancelled)
+    assert (len(pieces), result.status) == (asks, "gap")
+    assert 0 < result.gap < 1
+    by_clock = optimise(queue(26, 1, RISING), time_limit=60, cancelled=lambda: True)
+    assert by_clock.status == "gap"
+
+
+def test_no_time_at_all_gives_the_first_plan() -> None:
+    result = optimise(queue(26, 1, RISING), time_limit=0)
+    assert len(result.history) == 1
+    assert (result.value, result.bound) == (result.history[0].value, result.history[0].bound)
