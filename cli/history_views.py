@@ -72,10 +72,10 @@ def _event(instance: Instance, item: JobHistory, event: JobEvent) -> Iterator[st
         for reason in event.reasons:
             yield f"{at}: Pending: {reason.text()};"
     else:
-        yield f"{at}: {_words(item, event)};"
+        yield f"{at}: {_words(instance, item, event)};"
 
 
-def _words(item: JobHistory, event: JobEvent) -> str:
+def _words(instance: Instance, item: JobHistory, event: JobEvent) -> str:
     cpu = item.job.cpu_time
     where = "> <".join(places(instance, event.slots))
     number = sum(event.slots.values())

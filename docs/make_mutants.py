@@ -1,9 +1,19 @@
 """Write docs/mutants.md: which small faults in the code the tests notice (`make mutants`).
 
 Cosmic Ray's operators make the mutants; its own runner does not fit, as here the repository root is
-the package, so a copy under .cache is mutated and tested, one mutant at a time. The sample is drawn
-by seed: so many positions in each room, and at each one operator. Results are kept as they come
-(.cache/mutants/SEED.jsonl); the same command goes on where it was stopped.
+the package, so copies under .cache are mutated and tested. First every test file of the default
+suite runs once under coverage.py, which says which tests run which lines. A mutant then meets the
+tests that run its statement, the quickest first, until one fails: killed. It survives when they
+pass, when no test runs it, or after tests that took ENOUGH seconds when they were recorded. Of code
+that runs on import (constants, defaults) the tests that run its function, or its module, are taken.
+What a test runs in another process is not seen and does not count. Tests of what is outside the
+rooms (formats, the language, the command line, advice) are LEFT_OUT: they may notice more.
+
+The sample is drawn by seed: in each room the positions whose hash comes first, and at each one
+operator, so a change elsewhere leaves most of it as it was. Results are kept as they come
+(.cache/mutants/SEED.jsonl), and the same command goes on where it was stopped: a kill counts as
+long as the module and the file of the test that failed are unchanged, a survivor as long as no code
+and no test has changed.
 """
 
 from __future__ import annotations
@@ -11,26 +21,48 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import hashlib
 import json
-import os
 import random
 import shutil
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from mutant_tests import Collected, outcome, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "mutants"
-COPY = CACHE / "slotwise"
 REPORT = ROOT / "docs" / "mutants.md"
-COPIED = ("cli", "docs", "instances", "model", "solver", "tests", "__init__.py", "__main__.py")
-#: A mutant whose tests take so many times longer than without it is in an endless loop: noticed.
-PATIENCE = 5
-LEAST_SECONDS = 60.0
+COPIED = ("cli", "docs", "instances", "model", "solver", "tests", "benchmarks", "__init__.py",
+          "__main__.py", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "py.typed",
+          "CONTRIBUTING.md")  # fmt: skip
+LEFT_OUT = (
+    "tests/cli/",
+    "tests/formats/",
+    "tests/fuzz/",
+    "tests/lsf/",
+    "tests/lsf_state/",
+    "tests/model/",
+    "tests/resreq/",
+    "tests/loop/test_checkpoint_safety.py",
+    "tests/loop/test_replay",
+    "tests/test_compatibility.py",
+    "tests/test_contributing.py",
+    "tests/test_explain.py",
+    "tests/test_packaging.py",
+    "tests/test_readme.py",
+    "tests/test_structure.py",
+)
+WORKERS = 2
+#: Recorded seconds (of the processor) of tests after which a mutant not noticed has survived.
+ENOUGH = 10.0
 
 
 def _swap(kind: str, *pairs: str) -> tuple[str, ...]:
@@ -62,59 +94,16 @@ OPERATORS = (
 )
 
 
-@dataclass(frozen=True)
-class Room:
-    """Modules that are mutated together, and the tests that should notice; the default ones."""
-
-    modules: tuple[str, ...]
-    tests: tuple[str, ...]
-
-
+#: Modules that are reported together.
 ROOMS = {
-    "optimal": Room(
-        ("solver/optimal/*.py", "solver/optimal/pool/*.py"),
-        (
-            "tests/optimal",
-            "tests/methods/test_joint_placement.py",
-            "tests/methods/test_against_brute_force.py",
-            "tests/methods/test_compound.py",
-            "tests/methods/test_objectives.py",
-            "tests/methods/test_neighbourhood.py",
-            "tests/methods/test_effort.py",
-            "tests/methods/test_windows_and_reservations.py",
-        ),
-    ),
-    "placement": Room(
-        ("solver/placement/*.py",),
-        ("tests/placement", "tests/optimal/test_model_constraints.py", "tests/test_edges.py",
-         "tests/methods/test_single_job.py", "tests/methods/test_compound.py",
-         "tests/methods/test_time_based.py"),
-    ),
-    "validation": Room(
-        ("solver/validation/*.py", "solver/validate.py"),
-        ("tests/test_validate_capacity.py", "tests/test_validate_claims.py",
-         "tests/test_validate_limits.py", "tests/test_validate_properties.py",
-         "tests/test_validate_select.py", "tests/test_validate_shape.py"),
-    ),
-    "resolve": Room(
-        ("solver/resolve.py",),
-        ("tests/test_edges.py", "tests/methods", "tests/test_exclusive_units.py",
-         "tests/test_semantics.py"),
-    ),
-    "availability": Room(
-        ("solver/availability/usage.py", "solver/availability/profile.py",
-         "solver/availability/running_profile.py", "solver/availability/free_now.py"),
-        ("tests/test_edges.py", "tests/test_windows.py", "tests/methods", "tests/loop"),
-    ),
-    "fairshare": Room(
-        ("solver/fairshare/*.py",),
-        (*(f"tests/fairshare/test_{name}.py" for name in (
-            "accounting", "adjustment", "growth", "literal_formula", "order", "order_properties",
-            "policies", "pools", "priority", "reports", "rules", "shares",
-        )), "tests/test_edges.py"),
-    ),
-    "greedy": Room(("solver/methods/greedy.py",), ("tests/methods", "tests/test_edges.py")),
-}  # fmt: skip
+    "optimal": ("solver/optimal/*.py", "solver/optimal/pool/*.py"),
+    "placement": ("solver/placement/*.py",),
+    "validation": ("solver/validation/*.py", "solver/validate.py"),
+    "resolve": ("solver/resolve.py",),
+    "availability": ("solver/availability/*.py",),
+    "fairshare": ("solver/fairshare/*.py",),
+    "greedy": ("solver/methods/greedy.py",),
+}
 
 
 @dataclass(frozen=True)
@@ -128,29 +117,41 @@ class Mutant:
     line: int
 
 
-def mutants(room: str) -> list[list[Mutant]]:
-    """All mutants of a room, by position."""
+def modules(room: str) -> list[str]:
+    """The files of a room."""
+    found = {path for pattern in ROOMS[room] for path in ROOT.glob(pattern)}
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def mutants(room: str) -> dict[str, list[Mutant]]:
+    """All mutants of a room by position, which is named by its text and not by its line number."""
     from cosmic_ray.ast import ast_nodes, get_ast_from_path
     from cosmic_ray.plugins import get_operator
 
-    found: dict[tuple[str, object], list[Mutant]] = {}
-    for path in sorted({p for glob in ROOMS[room].modules for p in ROOT.glob(glob)}):
+    found: dict[str, list[Mutant]] = {}
+    for module in modules(room):
+        path = ROOT / module
+        texts = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
         silent = set(_without_effect(path))
         nodes = list(ast_nodes(get_ast_from_path(path)))
-        module = path.relative_to(ROOT).as_posix()
         for name in OPERATORS:
             operator = get_operator(name)()
             places = [at for node in nodes for at in operator.mutation_positions(node)]
-            for occurrence, (begin, end) in enumerate(places):
-                if begin[0] not in silent:
-                    mutant = Mutant(room, module, name, occurrence, begin[0])
-                    found.setdefault((module, (begin, end)), []).append(mutant)
-    return list(found.values())
+            for occurrence, ((line, column), _) in enumerate(places):
+                if line not in silent and (line, column) not in silent:
+                    text = texts[line - 1]
+                    position = f"{module} {text} {texts[:line].count(text)} {column}"
+                    mutant = Mutant(room, module, name, occurrence, line)
+                    found.setdefault(position, []).append(mutant)
+    return found
 
 
-def _without_effect(path: Path) -> Iterator[int]:
-    """Lines that only say types or what is imported for them: no test can tell a fault there."""
+def _without_effect(path: Path) -> Iterator[int | tuple[int, int]]:
+    """Where no test can tell a fault: lines that only say types or what is imported for them, and
+    places (line, column) that say what holds anyway (strict=True of a zip)."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            yield node.value.lineno, node.value.col_offset
         if isinstance(node, ast.FunctionDef):
             spans = [arg.annotation for arg in (*node.args.args, *node.args.kwonlyargs)]
             named: list[ast.AST | None] = [*spans, node.returns]
@@ -169,88 +170,199 @@ def _without_effect(path: Path) -> Iterator[int]:
 
 def sample(rooms: Sequence[str], count: int, seed: int) -> list[Mutant]:
     """`count` mutants shared by the rooms in proportion to the root of their size, by seed."""
-    rng = random.Random(seed)
     places = {room: mutants(room) for room in rooms}
     weight = {room: len(found) ** 0.5 for room, found in places.items()}
     whole = sum(weight.values())
     chosen = []
     for room, found in places.items():
         part = min(len(found), max(1, round(count * weight[room] / whole)))
-        chosen += [rng.choice(options) for options in rng.sample(found, part)]
-    return chosen
+        drawn = sorted(found, key=lambda position: _digest(f"{seed} {position}"))[:part]
+        chosen += [random.Random(f"{seed} {each}").choice(found[each]) for each in drawn]
+    # By hash again: whoever stops early has tried a fair part of each room.
+    return sorted(chosen, key=lambda m: _digest(f"{seed} {m.module} {m.operator} {m.occurrence}"))
 
 
-def refresh_copy() -> None:
-    """A fresh copy of what the tests need, named as the package is."""
-    shutil.rmtree(COPY, ignore_errors=True)
-    COPY.mkdir(parents=True)
-    for name in (*COPIED, "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "py.typed"):
-        source = ROOT / name
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _of_file(name: str) -> str:
+    path = ROOT / name
+    return _digest(path.read_text(encoding="utf-8")) if path.is_file() else ""
+
+
+def _of_all(*folders: str) -> str:
+    """A digest of all that stands in these folders."""
+    files = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
+    return _digest(" ".join(hashlib.sha256(p.read_bytes()).hexdigest() for p in files
+                            if p.is_file() and "__pycache__" not in p.parts))  # fmt: skip
+
+
+def fresh_copy(number: int) -> Path:
+    """A copy of what the tests need, named as the package is; bytecode of tests is left there."""
+    copy = CACHE / str(number) / "slotwise"
+    for name in COPIED:
+        source, target = ROOT / name, copy / name
         if source.is_dir():
-            shutil.copytree(source, COPY / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         elif source.exists():
-            shutil.copy(source, COPY / name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    return copy
 
 
-def run_tests(room: str, limit: float | None) -> tuple[str, float]:
-    """What the room's tests say of the copy (passed, failed or timeout), and the seconds taken."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    command += ["--hypothesis-seed=0", *(test for test in ROOMS[room].tests)]
-    environment = {**os.environ, "PYTHONPATH": str(CACHE), "PYTHONDONTWRITEBYTECODE": "1"}
-    begun = time.monotonic()
-    try:
-        done = subprocess.run(
-            command, cwd=COPY, env=environment, capture_output=True, timeout=limit, check=False
+class Tests:
+    """The tests of the default suite: which lines of the rooms each runs, and how long.
+
+    In a copy that is taken from `copies` and put back, nobody else runs tests meanwhile.
+    """
+
+    def __init__(self, copies: SimpleQueue[Path]) -> None:
+        self.copies = copies
+        self.modules = [module for room in ROOMS for module in modules(room)]
+        self.code = _of_all("cli", "instances", "model", "solver")
+        shared = [p.name for p in (ROOT / "tests").glob("*.py") if not p.name.startswith("test_")]
+        self.helpers = _digest(" ".join(_of_file(f"tests/{name}") for name in sorted(shared)))
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[str, dict[str, int]] = {module: {} for module in self.modules}
+        files = sorted(
+            path
+            for path in (ROOT / "tests").rglob("test_*.py")
+            if not path.relative_to(ROOT).as_posix().startswith(LEFT_OUT)
         )
-    except subprocess.TimeoutExpired:
-        return "timeout", time.monotonic() - begun
-    outcome = {0: "passed", 1: "failed", 2: "failed"}.get(done.returncode)
-    if outcome is None:
-        raise SystemExit(f"pytest ended with {done.returncode}: {done.stdout.decode()[-2000:]}")
-    return outcome, time.monotonic() - begun
+        names = [path.relative_to(ROOT).as_posix() for path in files]
+        keys = [_digest(f"{self.code} {self.helpers} {_of_file(name)}")[:16] for name in names]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for found in pool.map(self._recorded, names, keys):
+                for name, test in found.items():
+                    self.seconds[name] = test["seconds"]
+                    for module, mask in test["lines"].items():
+                        self.lines[module][name] = int(mask, 16)
+        files = sorted({name.partition("::")[0] for name in self.seconds})
+        free = [copies.get() for _ in range(WORKERS)]
+        self.collected = {copy: Collected(copy, files, self.modules) for copy in free}
+        for copy in free:
+            self.collected[copy].wait()
+            copies.put(copy)
+
+    def _recorded(self, name: str, key: str) -> Any:
+        kept = CACHE / "lines" / f"{name.replace('/', '-')}-{key}.json"
+        if kept.exists():
+            return json.loads(kept.read_text(encoding="utf-8"))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        for old in kept.parent.glob(f"{name.replace('/', '-')}-*.json"):
+            old.unlink()
+        print(f"recording {name}", flush=True)
+        copy = self.copies.get()
+        try:
+            return recorded(copy, name, self.modules, kept)
+        finally:
+            self.copies.put(copy)
+
+    def outcome(
+        self, copy: Path, mutant: Mutant, changed: str, running: dict[str, float]
+    ) -> tuple[str, str]:
+        """What the tests say of a mutant, whose text is in the copy, and the last one run."""
+        if not running:
+            return "passed", "no test"
+        if _holding(ROOT / mutant.module, mutant.line)[2]:
+            return outcome(copy, running)
+        said = self.collected[copy].outcome(mutant.module, changed, running)
+        return said or outcome(copy, running)
+
+    def running(self, mutant: Mutant) -> dict[str, float]:
+        """The tests that run a mutant's statement and their seconds, the quickest first."""
+        mask = _statement(ROOT / mutant.module, mutant.line)
+        found = [name for name, lines in self.lines[mutant.module].items() if lines & mask]
+        found.sort(key=lambda name: (self.seconds[name], name))
+        taken, spent = {}, 0.0
+        for name in found:
+            spent += self.seconds[name]
+            if spent > ENOUGH and taken:
+                break
+            taken[name] = self.seconds[name]
+        return taken
 
 
-def try_one(mutant: Mutant, limit: float) -> dict[str, object]:
-    """Put the fault into the copy, run the tests, take it out again."""
+def _holding(path: Path, line: int) -> tuple[ast.Module, list[ast.stmt], bool]:
+    """The tree, the statements around a line from the outside in, and whether it runs on import."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    holding = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)
+               and node.lineno <= line <= (node.end_lineno or 0)]  # fmt: skip
+    functions = [node for node in holding if isinstance(node, ast.FunctionDef)]
+    return tree, holding, not functions or line < functions[0].body[0].lineno
+
+
+def _statement(path: Path, line: int) -> int:
+    """The lines, as bits, that run where the statement of a line does."""
+    tree, holding, on_import = _holding(path, line)
+    if on_import:  # It serves whoever calls the function of a default, or anything here.
+        users = [node for node in holding if isinstance(node, ast.FunctionDef)]
+        users = users or [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        return _bits((node.body[0].lineno, node.end_lineno or 0) for node in users)
+    body = getattr(holding[-1], "body", None)
+    head = body is not None and line < body[0].lineno
+    return _bits([(holding[-1].lineno, (body[0].lineno - 1) if head and body
+                   else holding[-1].end_lineno or 0)])  # fmt: skip
+
+
+def _bits(spans: Iterable[tuple[int, int]]) -> int:
+    return sum(1 << line for line in {n for a, b in spans for n in range(a, b + 1)})
+
+
+def try_one(mutant: Mutant, tests: Tests) -> dict[str, object]:
+    """Put the fault into a copy, run the tests, take it out again."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
     source = (ROOT / mutant.module).read_text(encoding="utf-8")
     changed = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
     assert changed is not None, "the position comes from the same text"
-    target = COPY / mutant.module
+    running = tests.running(mutant)
+    copy = tests.copies.get()
+    target = copy / mutant.module
     target.write_text(changed, encoding="utf-8")
     try:
-        outcome, seconds = run_tests(mutant.room, limit)
+        said, by = tests.outcome(copy, mutant, changed, running)
+        while said != "passed" and by in running:
+            target.write_text(source, encoding="utf-8")
+            if tests.outcome(copy, mutant, source, {by: running[by]})[0] == "passed":
+                break
+            del running[by]  # It fails without the mutant, too.
+            target.write_text(changed, encoding="utf-8")
+            said, by = tests.outcome(copy, mutant, changed, running)
     finally:
-        target.write_text(source, encoding="utf-8")
+        shutil.copy2(ROOT / mutant.module, target)
+        shutil.rmtree(copy / ".hypothesis", ignore_errors=True)
+        tests.copies.put(copy)
     diff = difflib.unified_diff(source.splitlines(), changed.splitlines(), n=0, lineterm="")
     lines = [line for line in diff if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    return {**asdict(mutant), "outcome": outcome, "seconds": round(seconds, 1), "diff": lines}
+    return {**asdict(mutant), "outcome": said, "by": by, "tests": len(running), "diff": lines}
 
 
-def check_copy() -> None:
-    """Refuse to go on where the tests would import another slotwise than the copy."""
-    code = "import slotwise; print(slotwise.__file__)"
-    environment = {**os.environ, "PYTHONPATH": str(CACHE)}
-    found = subprocess.run(
-        [sys.executable, "-c", code], cwd=CACHE, env=environment, capture_output=True, check=True
-    )
-    if Path(found.stdout.decode().strip()).parent.resolve() != COPY.resolve():
-        raise SystemExit(f"the tests would import {found.stdout.decode().strip()}, not the copy")
+def _stands(result: dict[str, Any], everything: str) -> bool:
+    """Whether a result that was kept still says something about the code and tests of today."""
+    if result["outcome"] == "passed":
+        return bool(result["everything"] == everything)
+    killer = result["by"].partition("::")[0]
+    return bool(result["key"] == _of_file(result["module"]) + _of_file(killer))
 
 
-def write_report(results: Sequence[dict[str, object]], command: str) -> None:
+def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) -> None:
     """docs/mutants.md: killed of each room, and every survivor with its line."""
+    tried = "" if len(results) == asked else f" {len(results)} of {asked} were tried."
     lines = [
         "# Mutants",
         "",
-        "Small faults put into the code one at a time, and whether the tests of the default suite",
-        "that belong to the module notice. Made by `docs/make_mutants.py` (`make mutants`), with",
-        "the operators of Cosmic Ray; a survivor is either a missing test or a change without",
-        "effect.",
+        "Small faults put into the code one at a time, and whether the default suite notices.",
+        "Made by `docs/make_mutants.py` (`make mutants`), with the operators of Cosmic Ray. A",
+        "mutant meets the tests that run its statement, the quickest first, and survives when they",
+        f"pass or after {ENOUGH:.0f} s of them; by time: killed as a test did not end. A survivor",
+        "is either a missing test or a change without effect.",
         "",
-        f"Command: `{command}`, {date.today().isoformat()}.",
+        f"Command: `{command}`, {date.today().isoformat()}.{tried}",
         "",
         "| room | mutants | killed | of these by time | survived | killed, % |",
         "|---|---|---|---|---|---|",
@@ -267,7 +379,9 @@ def write_report(results: Sequence[dict[str, object]], command: str) -> None:
     survivors = [item for item in results if item["outcome"] == "passed"]
     lines += ["", "## Survivors", ""] if survivors else []
     for item in survivors:
-        lines.append(f"- `{item['module']}:{item['line']}` {str(item['operator'])[5:]}")
+        met = f"{item['tests']} tests" if item["tests"] else "no test"
+        name = str(item["operator"])[5:]
+        lines.append(f"- `{item['module']}:{item['line']}` {name}, met {met}")
         diff = item["diff"]
         assert isinstance(diff, list)
         lines += ["", "  ```diff", *(f"  {line}" for line in diff), "  ```", ""]
@@ -279,31 +393,43 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=300, help="mutants in all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e9, help="try no more after so many")
     parser.add_argument("--rooms", nargs="+", choices=list(ROOMS), default=list(ROOMS))
     asked = parser.parse_args()
-    refresh_copy()
-    check_copy()
+    copies: SimpleQueue[Path] = SimpleQueue()
+    for number in range(WORKERS):
+        copies.put(fresh_copy(number))
+    tests = Tests(copies)
     kept = CACHE / f"{asked.seed}.jsonl"
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     chosen = sample(asked.rooms, asked.count, asked.seed)
-    limits: dict[str, float] = {}
+    everything = _of_all("cli", "instances", "model", "solver", "tests")
+
+    deadline = time.monotonic() + 60 * asked.minutes
+
+    def result(mutant: Mutant) -> dict[str, Any] | None:
+        for item in known:
+            if {k: item[k] for k in asdict(mutant)} == asdict(mutant) and _stands(item, everything):
+                return item
+        if time.monotonic() > deadline:
+            return None
+        item = {**try_one(mutant, tests), "everything": everything}
+        item["key"] = _of_file(mutant.module) + _of_file(item["by"].partition("::")[0])
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item) + "\n")
+        return item
+
     results = []
-    for number, mutant in enumerate(chosen, 1):
-        same = (item for item in known if {k: item[k] for k in asdict(mutant)} == asdict(mutant))
-        result = next(same, None)
-        if result is None:
-            if mutant.room not in limits:
-                outcome, seconds = run_tests(mutant.room, None)
-                if outcome != "passed":
-                    raise SystemExit(f"the tests of room {mutant.room} fail without any mutant")
-                limits[mutant.room] = max(LEAST_SECONDS, PATIENCE * seconds)
-            result = try_one(mutant, limits[mutant.room])
-            with kept.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(result) + "\n")
-        results.append(result)
-        print(f"{number}/{len(chosen)} {result['outcome']:8} {mutant.module}:{mutant.line}")
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for number, item in enumerate(pool.map(result, chosen), 1):
+            if item is None:
+                continue
+            results.append(item)
+            place = f"{item['module']}:{item['line']}"
+            print(f"{number}/{len(chosen)} {item['outcome']:8} {place} {item['by']}", flush=True)
     rooms = "" if asked.rooms == list(ROOMS) else f" --rooms {' '.join(asked.rooms)}"
-    write_report(results, f"docs/make_mutants.py --count {asked.count} --seed {asked.seed}{rooms}")
+    command = f"docs/make_mutants.py --count {asked.count} --seed {asked.seed}{rooms}"
+    write_report(results, command, len(chosen))
 
 
 if __name__ == "__main__":

@@ -92,3 +92,18 @@ trees = st.recursive(
 @given(trees)
 def test_both_readings_agree(expression: Expression) -> None:
     assert chosen(expression) == select_mask(expression, HostTable(CLUSTER)).tolist()
+
+
+def test_kinds_of_names_come_from_the_definitions_too() -> None:
+    """A resource that no host carries is still a string or a Boolean, as its definition says."""
+    cluster = Cluster(
+        (host("A", 1, strings={"os": "x"}, booleans=frozenset({"gpu"})),),
+        resources=(
+            ResourceDefinition("label", "string"),
+            ResourceDefinition("fpga", "boolean"),
+            ResourceDefinition("amount"),
+        ),
+    )
+    names = Names.of(cluster)
+    assert names.strings == {"type", "model", "hname", "status", "os", "label"}
+    assert names.booleans == {"server", "gpu", "fpga"}

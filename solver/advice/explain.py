@@ -131,7 +131,7 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
         tried,
         now=instance.now,
         origin=instance.origin,
-        reasons=moment.waiting[job].reasons if waits else (),
+        reasons=moment.waiting[asked.id].reasons if waits else (),
         contests=lost_contests(moment, asked) if waits else (),
     )
 

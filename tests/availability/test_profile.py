@@ -201,3 +201,22 @@ def test_room_over_a_random_window_is_the_least_of_every_second(seed: int) -> No
         free[start : start + length, host] -= count
         at, wide = int(random.integers(120)), int(random.integers(1, 80))
         assert caps(profile, demand(duration=wide), at) == free[at : at + wide].min(0).tolist()
+
+
+@pytest.mark.parametrize("per", [Per.SLOT, Per.HOST, Per.JOB])
+@pytest.mark.parametrize("count", [7, 8, 9])
+def test_a_job_on_many_hosts_holds_as_much_as_on_few(per: Per, count: int) -> None:
+    """2.5 MB of 100 by the slot, the host, the job."""
+    where = table(*(Host(f"h{n}", 9, amounts={"mem": 100.0}) for n in range(9)))
+    profile = Profile(where, 0)
+    allocation = {host: host + 1 for host in range(count)}
+    profile.hold(takes(amount(2.5, per=per)), allocation, 10, 20)
+    held = {
+        Per.SLOT: [2.5 * slots for slots in allocation.values()],
+        Per.HOST: [2.5] * count,
+        Per.JOB: [2.5],
+    }[per]
+    free = [100.0 - part for part in (*held, *[0.0] * 9)][:9]
+    assert steps(profile, MEM) == [(0, [100.0] * 9), (10, free), (20, [100.0] * 9)]
+    slots_left = [9 - allocation.get(host, 0) for host in range(9)]
+    assert steps(profile) == [(0, [9] * 9), (10, slots_left), (20, [9] * 9)]

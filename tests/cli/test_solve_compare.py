@@ -248,7 +248,6 @@ from slotwise.cli.main import main
 def interrupt():
     while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         time.sleep(0.01)
-    time.sleep(1.0)
     print("INTERRUPTED", time.time(), file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGINT)
 

@@ -170,6 +170,35 @@ def test_held_slots_are_for_backfill_queues_only_in_plan_and_loop(
     bound = plan(problem, "optimal", effort=5, as_lsf=True)
     assert bound["small"].start == expected
     assert bound["small"].proved is backfill
+    assert bound["small"].bound == 0
+    # Before the first job that would need what is held the joint plan stands.
+    assert (bound["big"].start, bound["big"].proved) == (2 * HOUR, True)
+    assert bound.value == 2 * HOUR + expected
+    assert (bound.status, bound.bound) == (
+        ("optimal", 2 * HOUR) if backfill else ("feasible", None)
+    )
+    assert ("joint placement beside what is held" in bound.left_out) is not backfill
+
+
+def test_what_is_held_for_later_is_left_even_over_several_starts() -> None:
+    """Both large jobs hold slots; a third without BACKFILL finds room behind them alone."""
+    problem = small(
+        host("A", 4),
+        queues=(Queue("q", backfill=False),),
+        running=(running("r", {"A": 3}, 60),),
+        pending=(
+            job("one", 2, minutes=60),
+            job("two", 4, minutes=60),
+            job("three", 1, minutes=30),
+        ),
+    )
+    free = plan(problem, "optimal", effort=5)
+    assert [free[name].start for name in ("one", "two", "three")] == [HOUR, 2 * HOUR, 0]
+    assert [free[name].needs_backfill for name in ("one", "two", "three")] == ["", "", "q"]
+    bound = plan(problem, "optimal", effort=5, as_lsf=True)
+    assert [bound[name].start for name in ("one", "two")] == [HOUR, 2 * HOUR]
+    assert [bound[name].proved for name in ("one", "two", "three")] == [True, True, False]
+    assert bound["three"].start == 3 * HOUR
 
 
 @pytest.mark.behaviour("TBR-10")

@@ -17,7 +17,9 @@ from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
 from slotwise.model.queue import Queue
+from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 
 HOUR = 3600
@@ -70,6 +72,9 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
     assert literal["job2"].waits_for == (
         "needs 1 free slot and mem available, has 0 (free slots: 3); waits for the end of job1"
     )
+    # So does the plan that the exact methods begin with, in which job3 fits before job2.
+    first = plan_first_fit(PlanningProblem.of(instance))
+    assert (first["job2"].start, first["job3"].start) == (2 * HOUR, 0)
     exact = plan(instance, "optimal", effort=10)
     assert (exact["job2"].start, exact["job3"].start) == (10 * MINUTE, 25 * MINUTE)
     assert exact.status == "optimal"

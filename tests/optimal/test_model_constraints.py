@@ -1,7 +1,8 @@
-"""Each constraint of the CP-SAT models alone: feasible, and infeasible by one unit.
+"""Each constraint of the exact models alone: feasible, and infeasible by one unit.
 
-A case is an instance whose jobs all fit at second 0, and how to make it too much by one. The model
-with fixed starts and the one with starts as variables (no start after 0 allowed) both decide it.
+A case is an instance whose jobs all fit at second 0, and how to make it too much by one. The CP-SAT
+model with fixed starts, the one with starts as variables (no start after 0 allowed) and the integer
+program all decide it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
+from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.interval_model import IntervalModel
 from slotwise.solver.optimal.joint_placement import JointPlacement
@@ -56,6 +58,16 @@ def moving(instance: Instance) -> bool:
     return True
 
 
+def program(instance: Instance) -> bool:
+    """The same by the integer program."""
+    asked = PlanningProblem.of(instance)
+    model = PlacementModel(asked.base, [(demand, [instance.now]) for demand in asked.demands])
+    outcome, found = model.solve(Budget(), seconds=20)
+    assert outcome.status in ("OPTIMAL", "INFEASIBLE")
+    assert (len(found) == len(asked.demands)) == (outcome.status == "OPTIMAL")
+    return outcome.status == "OPTIMAL"
+
+
 @dataclass(frozen=True)
 class Case:
     """fits: an instance that fits; over: the same with one unit too much."""
@@ -63,7 +75,7 @@ class Case:
     name: str
     fits: Instance
     over: Instance
-    models: tuple[Callable[[Instance], bool], ...] = (fixed, moving)
+    models: tuple[Callable[[Instance], bool], ...] = (fixed, moving, program)
 
 
 def mem(amount: float, slots: int = 4, name: str = "A", **more: Any) -> Host:
@@ -177,6 +189,14 @@ CASES = [
         jobs((3, "span[ptile=2]"), (1, "select[hname=='A']"), hosts=TWO),
         jobs((2, "span[ptile=2]"), (1, "select[hname=='A']"), (1, "select[hname=='B']"), hosts=TWO),
     ),
+    Case("ptile, room for the remainder", *(
+        jobs((5, "span[ptile=3]"), hosts=(host("A", 3), host("B", most), host("C", 1)))
+        for most in (2, 1)
+    )),
+    Case("ptile, whole blocks alone", *(
+        jobs((4, "span[ptile=2]"), hosts=(host("A", 2), host("B", most), host("C", 1)))
+        for most in (2, 1)
+    )),
     Case("same[type]", *(
         jobs((n, "same[type]"), hosts=(host("A", 2, type="X"), host("B", 3, type="Y")))
         for n in (3, 4)
@@ -202,6 +222,10 @@ CASES = [
         jobs((1, "rusage[mem=80||mem=40]"), (1, "rusage[mem=60]"), hosts=(mem(100),)),
         jobs((1, "rusage[mem=80||mem=41]"), (1, "rusage[mem=60]"), hosts=(mem(100),)),
     ),
+    Case("an alternative that no host has", *(
+        jobs((1, f"rusage[nowhere=1||mem={n}]"), (1, "rusage[mem=60]"), hosts=(mem(100),))
+        for n in (40, 41)
+    )),
     Case(
         "slots of a user",
         *(jobs((1,), (n,), limits=(Limit("u", {"slots": 3.0}, users=Scope(("all",), each=True)),))
@@ -215,14 +239,14 @@ CASES = [
         "a job counts once, whatever its terms",
         *(jobs((2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"), *[(1,)] * n,
                limits=(Limit("u", {"jobs": 2.0}),)) for n in (1, 2)),
-        (fixed,),
+        (fixed, program),
     ),
     Case(
         "a job counts once on a host, whatever its terms there",
         *(jobs((2, "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"), *[(1,)] * n, hosts=ONE_A,
                limits=(Limit("u", {"jobs": 2.0}, hosts=Scope(("all",), each=True)),))
           for n in (1, 2)),
-        (fixed,),
+        (fixed, program),
     ),
 ]  # fmt: skip
 
