@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .import_snapshot import Output, Site, tell_some
+from .import_snapshot import Site, tell_some
 from .options import tell
-from .output import write_instance
+from .output import Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -62,6 +62,7 @@ def events(
     from ..model.lsf_state.followed import cut
     from ..model.lsf_state.log_records import BadRecords, read_events
 
+    keep_inputs(output, files)
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
@@ -112,6 +113,7 @@ def acct(
     from ..model.lsf_state.log_records import BadRecords
     from ..model.lsf_state.moment import moment_of_acct
 
+    keep_inputs(output, files)
     bad = BadRecords()
     if usage_for is not None:
         if site is not None or later:
@@ -161,6 +163,7 @@ def swf(
     from ..model.lsf_state.moment import moment_of_swf
     from ..model.workload import canonical, machine_size
 
+    keep_inputs(output, [file])
     found = read_swf(file, keep_going=keep_going)
     _tell_problems(found.problems)
     size = machine_size(found.workload, procs)

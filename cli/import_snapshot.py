@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from .options import tell
-from .output import write_instance
+from .output import Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
-]
 Site = Annotated[
     Path | None,
     typer.Option(
@@ -65,6 +61,8 @@ def snapshot_files(
     """
     from ..model.errors import InputError
 
+    files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
+    keep_inputs(output, files)
     given = Printed(
         _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
         _read(bhpart, "bhpart"),

@@ -15,6 +15,8 @@ from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
+#: Slots and shares are fewer: nine digits, as a text of them has at most.
+MOST_COUNTED = 10**9
 #: Ranges in one name.
 MOST_RANGES = 32
 
@@ -165,8 +167,11 @@ def allocation(value: object) -> dict[str, int]:
     else:
         raise ValueError(f"must be slots on hosts such as '2*hostA 3*hostB', not {value!r}")
     for name, count in pairs:
-        if type(count) is not int or count < 1:
-            raise ValueError(f"slots on {name} must be a whole number of 1 or more, not {count!r}")
+        if type(count) is not int or not 1 <= count < MOST_COUNTED:
+            raise ValueError(
+                f"slots on {name} must be a whole number of 1 or more, less than "
+                f"{MOST_COUNTED:,}, not {count!r}"
+            )
         for host in expand_range(str(name)):
             if host in found:
                 raise ValueError(f"names {host} twice")
