@@ -74,9 +74,9 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ())
     outputs: by their options. Only regular files can be overwritten; the null device may take all.
     """
     taken: dict[object, str] = {}
-    for path in inputs:
-        if not is_special(path):
-            taken[_identity(path)] = f"the input {path}"
+    for source in inputs:
+        if not is_special(source):
+            taken[_identity(source)] = f"the input {source}"
     for option, path in outputs.items():
         if path is None or is_special(path):
             continue
