@@ -12,6 +12,7 @@ import argparse
 import copy
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -29,6 +30,7 @@ from slotwise.cli.job_views import bjobs
 from slotwise.cli.queue_views import bqueues
 from slotwise.cli.share_views import bhpart
 from slotwise.cli.view_options import ViewOptions
+from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
 from slotwise.model.formats.acct import parse_acct
@@ -279,24 +281,18 @@ def _event_lines() -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8").splitlines())
 
 
-@cache
-def _configuration() -> dict[str, str]:
-    folder = _HERE.parent / "data" / "lsf"
-    every = ("lsf.conf", "lsf.shared", "lsf.cluster.jhlava", "lsb.params", "lsb.queues")
-    return {name: (folder / name).read_text("utf-8") for name in (*every, "lsb.hosts", "lsb.users")}
-
-
 def a_configuration(rng: random.Random) -> None:
     """A directory of LSF configuration with one of its files bent."""
-    files = dict(_configuration())
-    name = rng.choice(list(files))
-    files[name] = _sound(bent(rng, files[name]))
     with tempfile.TemporaryDirectory() as folder:
-        for file, content in files.items():
-            Path(folder, file).write_text(content, encoding="utf-8")
-        present = datetime(2026, 3, 1, tzinfo=UTC)
+        copy_of = Path(shutil.copytree(site(), Path(folder, "site")))
+        file = rng.choice(sorted(path for path in copy_of.rglob("ls*") if path.is_file()))
+        whole = file.read_text(encoding="utf-8")
+        file.write_text(_sound(bent(rng, whole)), encoding="utf-8")
         found = site_document(
-            folder, cluster="", at=None, present=present, user="", lshosts=None, ncpus={"": 4}
+            copy_of,
+            cluster=rng.choice(("quay", "harbour")),
+            at=None,
+            present=datetime(2026, 3, 1, tzinfo=UTC),
         )
         instance, _ = found.instance()
     assert loads(dump(instance)) == instance
@@ -343,7 +339,7 @@ def a_checkpoint(rng: random.Random) -> None:
 
 TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
     (an_instance, 1),
-    (a_configuration, 0.3),
+    (a_configuration, 0.2),
     (an_instance_text, 1),
     (a_snapshot, 2),
     (a_requirement, 4),
