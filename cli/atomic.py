@@ -15,8 +15,9 @@ import stat
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from errno import EACCES, EISDIR, ENOENT, ENXIO
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, NoReturn, cast
@@ -46,7 +47,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         else:
             target = os.path.realpath(path)
             if there is not None and not os.access(target, os.W_OK):
-                raise PermissionError(13, "Permission denied")
+                raise PermissionError(EACCES, "Permission denied")
             replaced = _replacing(target, there) if _may_replace(target, there) else None
             with replaced or _in_place(target) as file:
                 yield file
@@ -56,10 +57,43 @@ def check_output(path: Path) -> None:
     """Raise InputError where no file can be written, before any work is done for it."""
     with _complaints(path):
         there = _status(path)
+        folder = os.path.dirname(os.path.realpath(path))
         if there is not None and stat.S_ISDIR(there.st_mode):
-            raise IsADirectoryError(21, "Is a directory")
-        if there is None and not os.path.isdir(os.path.dirname(os.path.realpath(path))):
-            raise FileNotFoundError(2, "no such folder")
+            raise IsADirectoryError(EISDIR, "Is a directory")
+        if there is not None and stat.S_ISSOCK(there.st_mode):
+            raise OSError(ENXIO, "Is a socket")
+        if there is None and not os.path.isdir(folder):
+            raise FileNotFoundError(ENOENT, "no such folder")
+        if not os.access(folder if there is None else path, os.W_OK):
+            raise PermissionError(EACCES, "Permission denied")
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Raise InputError where one output would overwrite another, or a file that is still read.
+
+    outputs: by their options. Only regular files can be overwritten; the null device may take all.
+    """
+    taken: dict[object, str] = {}
+    for source in inputs:
+        if not is_special(source):
+            taken[_identity(source)] = f"the input {source}"
+    for option, path in outputs.items():
+        if path is None or is_special(path):
+            continue
+        key = _identity(path)
+        if key in taken:
+            same = f"{option} would overwrite {taken[key]}: give it a file of its own"
+            raise InputError([Problem(same, str(path))])
+        taken[key] = option
+
+
+def _identity(path: Path) -> object:
+    """Equal for two paths to one file, by links too, and where it is not there yet."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return there.st_dev, there.st_ino
 
 
 def is_special(path: Path) -> bool:

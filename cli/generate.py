@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .output import Notation, write_instance
+from .output import Notation, Output, write_instance
 
 
 def generate(
@@ -21,12 +20,7 @@ def generate(
     load: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of slots in use.")] = 0.92,
     memory: Annotated[bool, typer.Option(help="Hosts have memory and jobs reserve it.")] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."
-        ),
-    ] = None,
+    output: Output = None,
     format: Notation = None,
 ) -> None:
     """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .import_snapshot import Output, Site, tell_some
+from .import_snapshot import Site, tell_some
 from .options import tell
-from .output import Notation, write_instance
+from .output import Notation, Output, keep_inputs, write_instance
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def events(
     from ..model.lsf_state.followed import cut
     from ..model.lsf_state.log_records import BadRecords, read_events
 
+    keep_inputs(output, files)
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
@@ -117,6 +118,7 @@ def acct(
     from ..model.lsf_state.log_records import BadRecords
     from ..model.lsf_state.moment import moment_of_acct
 
+    keep_inputs(output, files)
     bad = BadRecords()
     if usage_for is not None:
         if site is not None or later:
@@ -167,6 +169,7 @@ def swf(
     from ..model.lsf_state.moment import moment_of_swf
     from ..model.workload import canonical, machine_size
 
+    keep_inputs(output, [file])
     found = read_swf(file, keep_going=keep_going)
     _tell_problems(found.problems)
     size = machine_size(found.workload, procs)

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from ..model.errors import InputError
-from .import_snapshot import Output
 from .options import tell
-from .output import Notation, write_instance
+from .output import Notation, Output, write_instance
 
 At = Annotated[
     str | None,

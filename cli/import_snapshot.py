@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from .options import tell
-from .output import Notation, write_instance
+from .output import Notation, Output, keep_inputs, write_instance
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Output = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="File to write, .yaml or .json. Default: stdout, YAML."),
-]
 Site = Annotated[
     Path | None,
     typer.Option(
@@ -73,6 +69,8 @@ def snapshot_files(
     """
     from ..model.errors import InputError
 
+    files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
+    keep_inputs(output, files)
     given = Printed(
         _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
         _read(bhpart, "bhpart"),

@@ -12,9 +12,9 @@ from typer.main import get_command
 
 from .import_logs import acct, events, swf
 from .import_lsf import lsf
-from .import_snapshot import Output, snapshot_files
+from .import_snapshot import snapshot_files
 from .options import KeepGoing, read_instance, tell
-from .output import Notation, write_instance
+from .output import Notation, Output, keep_inputs, write_instance
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def _command(found: FileFormat) -> Any:
     def run(file: Path, output: Path | None, format: Any, **given: Any) -> None:
         from ..model.formats.file_format import ReadOptions
 
+        keep_inputs(output, [file])
         if given.get("cluster") is not None:
             given["cluster"] = read_instance(given["cluster"], None)
         reading = found.read(file, ReadOptions(**given))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.job import Job
 from ..model.resreq import requested
-from ..model.time_text import clock_text
+from ..model.time_text import clock_text, wall_clock
 from ..solver.loop.snapshot import PendingJob
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
@@ -287,7 +286,7 @@ def reserved_lines(
 
 def stamp(instance: Instance, time: int) -> str:
     """``Fri Apr 22 15:18:56``; where the instance has no origin, how long from now."""
-    if instance.origin is None:
+    moment = None if instance.origin is None else wall_clock(instance.origin, time)
+    if moment is None:
         return clock_text(instance, time)
-    moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%a %b %d %H:%M:%S")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ..model.time_text import wall_clock
 from .host_views import COLUMNS as HOST_COLUMNS
 from .host_views import numbers as host_numbers
 from .job_views import ending, selected
@@ -77,19 +78,14 @@ def _both(instance: Instance, name: str, time: int | None) -> list[tuple[str, st
     """Seconds since 1970 and the time for people; nothing for a job whose end nobody knows."""
     if time is None:
         return [(name, ""), (f"{name}_H", "")]
-    return [
-        (name, str(int(_moment(instance, time).timestamp()))),
-        (f"{name}_H", stamp(instance, time)),
-    ]
-
-
-def _moment(instance: Instance, time: int) -> datetime:
-    return datetime.fromisoformat(instance.origin or ABSTRACT) + timedelta(seconds=time)
+    zero = int(datetime.fromisoformat(instance.origin or ABSTRACT).timestamp())
+    return [(name, str(zero + time)), (f"{name}_H", stamp(instance, time))]
 
 
 def stamp(instance: Instance, time: int) -> str:
-    """``Mar 29 15:07:50 2018``, in the zone of the origin."""
-    return _moment(instance, time).strftime("%b %d %H:%M:%S %Y")
+    """``Mar 29 15:07:50 2018``, in the zone of the origin; "" outside the years 1 to 9999."""
+    moment = wall_clock(instance.origin or ABSTRACT, time)
+    return "" if moment is None else moment.strftime("%b %d %H:%M:%S %Y")
 
 
 def lsf_json(view: str, moment: Snapshot, asked: ViewOptions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,10 +12,35 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
+def _checked(output: Path | None) -> Path | None:
+    from .atomic import check_output
+
+    if output is not None:
+        check_output(output)
+    return output
+
+
+#: Refused before any work is done where nothing could be written.
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="File to write, .yaml or .json. Default: stdout, YAML.",
+        callback=_checked,
+    ),
+]
 Notation = Annotated[
     Literal["yaml", "json"] | None,
     typer.Option("--format", help="Default: JSON for a file named .json, else YAML."),
 ]
+
+
+def keep_inputs(output: Path | None, inputs: Iterable[Path]) -> None:
+    """InputError where the output would take the place of a file that it is made from."""
+    from .atomic import check_apart
+
+    check_apart({"--output": output}, inputs)
 
 
 def write_instance(

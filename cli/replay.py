@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from .atomic import check_apart
 from .cells import csv_cell
 from .checkpointing import CheckpointEvery, Checkpoints
 from .exits import Exit
@@ -76,6 +77,7 @@ def replay(
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
+    check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     with stop_on_signal() as stopped:
         workload = _read(log, keep_going)
         if resume is None:

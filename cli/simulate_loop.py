@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .atomic import check_output, whole_file
+from .atomic import check_apart, check_output, whole_file
 from .checkpointing import Checkpoints
 from .exits import Exit
 from .job_records import check_path, write_records
@@ -50,6 +50,16 @@ class LoopOptions:
     checkpoint_every: str | None = None
     resume: Path | None = None
 
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """Files to write, by their options."""
+        return {
+            "--jobs": self.jobs,
+            "--cycle-log": self.log,
+            "--shares": self.shares,
+            "--checkpoint": self.checkpoint,
+        }
+
 
 def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
     """Simulate and write what was asked for; name: of the input in the output, None for its path.
@@ -66,6 +76,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         check_output(options.log)
     checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
+    check_apart(options.outputs, [source, *([options.cluster] if options.cluster else [])])
     with stop_on_signal() as stopped:
         given = _read(source, options)
         fit = _fit(given, options)

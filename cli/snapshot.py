@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .import_snapshot import Output, Printed, Site, make_instance
-from .output import Notation, write_instance
+from .import_snapshot import Printed, Site, make_instance
+from .output import Notation, Output, write_instance
 
 if TYPE_CHECKING:
     from ..model.lsf_state.records import Text

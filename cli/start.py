@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """Load the command line and run it; an interrupt while loading ends as any other does."""
+    _leave_current_folder()
     try:
         import signal
 
@@ -29,6 +30,23 @@ def main() -> None:
         if ordinary:
             # The answer is given; nothing may disturb the way out.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _leave_current_folder() -> None:
+    """Take no code from the current folder where an empty entry of PYTHONPATH means it.
+
+    ``PYTHONPATH=$PYTHONPATH:/tools`` has one as soon as the variable was not set before.
+    """
+    import os
+
+    words = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if len(words) > 1 or words[0]:
+        try:
+            here = os.getcwd()
+        except OSError:  # it is gone, and all code with it
+            return
+        if here not in words and any(os.path.normpath(word) == os.curdir for word in words):
+            sys.path[:] = [folder for folder in sys.path if folder not in ("", here)]
 
 
 def _leave(_number: int, _frame: object) -> None:

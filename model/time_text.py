@@ -43,10 +43,22 @@ def smallest_difference(times: Iterable[int | None]) -> int:
 
 
 def iso_time(origin: str | None, time: int | None) -> str | None:
-    """A time in seconds from the origin as an ISO 8601 stamp; None where either is unknown."""
+    """A time in seconds from the origin as an ISO 8601 stamp; None where either is unknown.
+
+    None, too, for what no calendar has (:func:`wall_clock`).
+    """
     if origin is None or time is None:
         return None
-    return (datetime.fromisoformat(origin) + timedelta(seconds=time)).isoformat()
+    moment = wall_clock(origin, time)
+    return None if moment is None else moment.isoformat()
+
+
+def wall_clock(origin: str, time: int) -> datetime | None:
+    """The moment that lies so many seconds from the origin; None outside the years 1 to 9999."""
+    try:
+        return datetime.fromisoformat(origin) + timedelta(seconds=time)
+    except OverflowError:
+        return None
 
 
 def with_stamps(
@@ -75,16 +87,16 @@ def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
         return "unknown"
     if time == instance.now:
         return "now"
-    if instance.origin is None:
+    moment = None if instance.origin is None else wall_clock(instance.origin, time)
+    if moment is None:
         return "+" * (time > instance.now) + duration_text(time - instance.now, beside)
-    moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``."""
-    if time == instance.now or instance.origin is None:
+    moment = None if instance.origin is None else wall_clock(instance.origin, time)
+    if time == instance.now or moment is None:
         return clock_text(instance, time, beside).removeprefix("+")
-    moment = datetime.fromisoformat(instance.origin) + timedelta(seconds=time)
     seconds = beside and _UNITS[_finest(beside)][1] == "s"
     return moment.strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")

@@ -15,6 +15,8 @@ from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
 MOST_NAMES = 200_000
+#: Slots and shares are fewer: nine digits, as a text of them has at most.
+MOST_COUNTED = 10**9
 #: Ranges in one name.
 MOST_RANGES = 32
 
@@ -165,13 +167,21 @@ def allocation(value: object) -> dict[str, int]:
     else:
         raise ValueError(f"must be slots on hosts such as '2*hostA 3*hostB', not {value!r}")
     for name, count in pairs:
-        if type(count) is not int or count < 1:
-            raise ValueError(f"slots on {name} must be a whole number of 1 or more, not {count!r}")
+        slots = counted(f"slots on {name}", count)
         for host in expand_range(str(name)):
             if host in found:
                 raise ValueError(f"names {host} twice")
-            found[host] = count
+            found[host] = slots
     return found
+
+
+def counted(what: str, count: object) -> int:
+    """A number of slots or shares; ValueError for what no text of them could say."""
+    if type(count) is not int or count < 1:
+        raise ValueError(f"{what} must be a whole number of 1 or more, not {count!r}")
+    if count >= MOST_COUNTED:
+        raise ValueError(f"{what} must be less than {MOST_COUNTED:,}, not {count:,}")
+    return count
 
 
 def _counted(word: str) -> tuple[str, int]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 import yaml
 
 from .finding import Finding, Location
+
+#: Key and value of each mapping that has been looked into, by the key's text.
+_Keys: TypeAlias = dict[int, dict[str, tuple[yaml.Node, yaml.Node]]]
 
 
 def compose(text: str) -> yaml.Node | None:
@@ -21,13 +25,14 @@ def compose(text: str) -> yaml.Node | None:
 
 def lines(root: yaml.Node | None, places: Iterable[Location]) -> dict[Location, int]:
     """Line (from 1) of each place: of its key or list item, else of the nearest place around it."""
-    return {} if root is None else {place: _line(root, place) for place in places}
+    known: _Keys = {}
+    return {} if root is None else {place: _line(root, place, known) for place in places}
 
 
-def _line(node: yaml.Node, place: Location) -> int:
+def _line(node: yaml.Node, place: Location, known: _Keys) -> int:
     line: int = node.start_mark.line
     for part in place:
-        step = _step(node, part)
+        step = _step(node, part, known)
         if step is None:
             break
         mark, node = step
@@ -35,12 +40,15 @@ def _line(node: yaml.Node, place: Location) -> int:
     return line + 1
 
 
-def _step(node: yaml.Node, part: str | int) -> tuple[yaml.Node, yaml.Node] | None:
+def _step(node: yaml.Node, part: str | int, known: _Keys) -> tuple[yaml.Node, yaml.Node] | None:
     if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
         item = node.value[part] if part < len(node.value) else None
         return None if item is None else (item, item)
     if isinstance(node, yaml.MappingNode):
-        return next((pair for pair in node.value if pair[0].value == str(part)), None)
+        if id(node) not in known:  # once a mapping: looking through it for each place is quadratic
+            pairs = [pair for pair in node.value if isinstance(pair[0], yaml.ScalarNode)]
+            known[id(node)] = {pair[0].value: pair for pair in reversed(pairs)}
+        return known[id(node)].get(str(part))
     return None
 
 

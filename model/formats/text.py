@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from ..cluster import Thresholds
 from ..input_limits import check_length
 from ..limits import Scope
-from .names import expand_range, tokens
+from .names import counted, expand_range, tokens
 from .units import MINUTE, LimitOnHost, parse_duration, parse_size
 
 _SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
@@ -140,13 +140,12 @@ def user_shares(value: object) -> tuple[tuple[str, int], ...]:
 def _positive_shares(pairs: Iterable[tuple[object, object]]) -> tuple[tuple[str, int], ...]:
     seen: dict[str, int] = {}
     for name, count in pairs:
-        if not isinstance(name, (str, int)) or type(count) is not int or count < 1:
-            raise ValueError(
-                f"the shares of {name} must be a whole number of 1 or more, not {count!r}"
-            )
+        number = counted(f"the shares of {name}", count)
+        if not isinstance(name, (str, int)):
+            raise ValueError(f"must give shares to names, not to {name!r}")
         if str(name) in seen:
             raise ValueError(f"gives shares to {name} twice")
-        seen[str(name)] = count
+        seen[str(name)] = number
     return tuple(seen.items())
 
 

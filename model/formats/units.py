@@ -170,15 +170,23 @@ class Clock:
             raise ValueError(f"must be [[month:]day:]hour:minute, not {text!r}")
         if self.origin is None:
             raise ValueError(f"{text!r} is a time of day: the instance needs an 'origin'")
-        now = self.origin + timedelta(seconds=self.now)
+        try:
+            now = self.origin + timedelta(seconds=self.now)
+        except OverflowError:
+            raise ValueError(
+                f"{text!r} is a time of day: now lies in no year that has days"
+            ) from None
         minute, hour, *rest = [int(f) for f in reversed(fields)]
         wanted = dict(zip(("day", "month"), rest, strict=False))
         try:
             moment = now.replace(hour=hour, minute=minute, second=0, **wanted)  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(f"{text!r} is no time: {error}") from None
-        if moment < now.replace(second=0):
-            moment = _later(moment, len(rest))
+        try:
+            if moment < now.replace(second=0):
+                moment = _later(moment, len(rest))
+        except OverflowError:
+            raise ValueError(f"{text!r} does not come again") from None
         return self.seconds(moment)
 
 

@@ -25,11 +25,13 @@ from .scanner import (
     terms,
     unquoted,
 )
-from .syntax import Compound, Requirement, Simple, Term, joined
+from .syntax import Compound, Expression, Requirement, Simple, Term, joined
 from .vocabulary import ANY, UNITS, Vocabulary
 
 if TYPE_CHECKING:
     from lark import Lark, Tree
+
+    from .builders import Builder
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
 
@@ -105,9 +107,12 @@ def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
 
 
 def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = False) -> Simple:
+    from .builders import Builder
+
     found, stray = sections(text)
     result = Simple()
     seen: dict[str, SectionText] = {}
+    selections: list[Expression] = []
     found, stray = _with_leading(text, found, stray, options, notes)
     for section in stray:
         _judge_stray(text, section, options, notes)
@@ -119,9 +124,17 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
             _judge_by_7(text, section, in_term)
         seen[keyword] = section
         try:
-            result = _with_section(result, keyword, section.body, options, notes, in_term)
+            builder = Builder(section.body, options, notes, in_term=in_term)
+            if keyword != "select":
+                result = _with_section(result, keyword, section.body, builder)
+            elif section.body.strip():
+                start = "strict" if options.strict else builder.select_form()
+                selections.append(builder.select(_tree(section.body, start), start))
         except ResreqError as error:
             raise error.shifted(text, section.start) from None
+    if selections:
+        whole = selections[0] if len(selections) == 1 else joined("&&", selections)
+        result = replace(result, select=whole)
     if options.together:
         check_together(result, text, seen.get("span"))
     return result
@@ -215,27 +228,15 @@ def _judge_stray(text: str, section: SectionText, options: Options, notes: list[
     notes.append(f"'{section.body}' stands outside the sections and is ignored, as LSF does")
 
 
-def _with_section(
-    simple: Simple, keyword: str, body: str, options: Options, notes: list[str], in_term: bool
-) -> Simple:
-    from .builders import Builder
-
+def _with_section(simple: Simple, keyword: str, body: str, builder: Builder) -> Simple:
     if keyword == "affinity":
-        notes.append("affinity[] is read and not heeded: plans know slots, not processor cores")
+        builder.notes.append(
+            "affinity[] is read and not heeded: plans know slots, not processor cores"
+        )
         return replace(simple, affinity=" ".join(body.split()))
-    builder = Builder(body, options, notes, in_term=in_term)
-    if keyword == "select":
-        if not body.strip():
-            return simple
-        start = "strict" if options.strict else builder.select_form()
-        expression = builder.select(_tree(body, start), start)
-        if simple.select is not None:
-            expression = joined("&&", (simple.select, expression))
-        return replace(simple, select=expression)
     if not body.strip() and keyword != "cu":
         return simple
-    tree = _tree(body, keyword)
-    section: Any = getattr(builder, keyword)(tree)
+    section: Any = getattr(builder, keyword)(_tree(body, keyword))
     return replace(simple, **{keyword: section})
 
 

@@ -67,6 +67,30 @@ def test_a_command_in_a_folder_of_traps(
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("python_path", ["", ".", ":", "/nowhere:", "./:/nowhere"])
+@pytest.mark.parametrize("start", [[SLOTWISE], [sys.executable, "-m", "slotwise"]])
+def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
+    trap: tuple[Path, Path], start: list[str], python_path: str
+) -> None:
+    """What Python itself loads before us is its own affair."""
+    folder, caught = trap
+    for name in ("sitecustomize", "usercustomize", "encodings", "typing", "importlib", "runpy"):
+        (folder / f"{name}.py").unlink()
+    for name in ("contextlib", "signal"):
+        (folder / f"{name}.py").unlink()
+    done = subprocess.run(
+        [*start, "solve", "--example", "headline"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": python_path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert not caught.exists(), caught.read_text()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("python_path", ["", ".", "relative:"])
 def test_the_helper_takes_nothing_from_the_folder_and_works(
     trap: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, python_path: str

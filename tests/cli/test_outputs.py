@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -184,6 +185,70 @@ def test_a_path_that_cannot_be_written_is_refused_at_once(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"slotwise: {path}: cannot be written: ")
     assert done.stderr.count("\n") == 1
+
+
+#: Commands that read much before they write; the input is named where %s stands.
+LONG = {
+    "import acct": ["import", "acct", "%s", "-o"],
+    "import events": ["import", "events", "%s", "-o"],
+    "import swf": ["import", "swf", "%s", "-o"],
+    "import snapshot": ["import", "snapshot", "--bjobs", "%s", "-o"],
+    "import instance of a format": ["import", "pool", "%s", "-o"],
+    "generate": ["generate", "--hosts", "200000", "-o"],
+}
+
+
+@pytest.mark.parametrize("command", LONG)
+@pytest.mark.parametrize("where", ["nowhere/out", "folder", "socket"])
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
+    tmp_path: Path, command: str, where: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / where
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        made = [word.replace("%s", str(tmp_path / "not read")) for word in LONG[command]]
+        done = run(*made, str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"slotwise: {path}: cannot be written: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", "IN", "--jobs", "new.csv", "--cycle-log", "./new.csv"],
+        ["simulate", "IN", "--cycle-log", "link", "--checkpoint", "there"],
+        ["simulate", "IN", "--cycle-log", "IN"],
+        ["simulate", "IN", "--checkpoint", "hard"],
+        ["replay", "LOG", "--jobs", "new.csv", "--checkpoint", "new.csv"],
+        ["replay", "LOG", "--checkpoint", "LOG"],
+        ["import", "swf", "LOG", "-o", "LOG"],
+        ["import", "acct", "there", "-o", "link"],
+        ["import", "events", "there", "-o", "link"],
+        ["import", "snapshot", "--bhosts", "there", "-o", "link"],
+    ],
+    ids=" ".join,
+)
+def test_outputs_do_not_overwrite_each_other_nor_what_is_read(
+    tmp_path: Path, log: str, arguments: list[str]
+) -> None:
+    files = {"IN": tmp_path / "in.yaml", "LOG": Path(log), "there": tmp_path / "there"}
+    files["IN"].write_bytes(Path(HEADLINE).read_bytes())
+    files["there"].write_text("content")
+    (tmp_path / "hard").hardlink_to(files["IN"])
+    (tmp_path / "link").symlink_to("there")
+    before = {path: path.read_bytes() for path in files.values()}
+    done = run(*(str(files.get(word, word)) for word in arguments), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "would overwrite" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert {path: path.read_bytes() for path in files.values()} == before
+
+
+def test_the_null_device_takes_several_outputs(tmp_path: Path) -> None:
+    done = run("simulate", HEADLINE, "--cycle-log", os.devnull, "--checkpoint", os.devnull)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:

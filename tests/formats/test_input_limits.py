@@ -124,6 +124,9 @@ def test_each_limit_holds_and_can_be_raised() -> None:
         lambda n: text.resource_amounts("[a" + " " * n),
         lambda n: names.host_requests("a+" * n),
         lambda n: names.expand_range("[" * n),
+        lambda n: parse("select[a] " * min(n, 3_200)),
+        lambda n: loads("".join(f"a{number}: 1\n" for number in range(n))),
+        lambda n: loads(ONE + "params:\n" + "".join(f"  a{number}: 1\n" for number in range(n))),
     ],
 )
 def test_long_texts_are_read_in_linear_time_or_refused(

@@ -117,3 +117,26 @@ def test_a_shared_resource_has_an_amount_for_each_of_several_groups_of_hosts() -
     assert loads(dump(instance)) == instance
     with pytest.raises(InputError, match="a has lic already"):
         loads(text % "a b")
+
+
+@pytest.mark.parametrize("count", [1, 999_999_999, 10**9, 2**31, 10**12])
+@pytest.mark.parametrize("what", ["USER_SHARES", "FAIRSHARE", "allocation"])
+def test_counts_in_a_mapping_are_those_that_a_text_can_say(count: int, what: str) -> None:
+    """What is read from a mapping is written as a text: neither takes more than the other."""
+    document: dict[str, Any] = {
+        "format": "slotwise/1",
+        "hosts": [{"name": "a", "slots": 2**31 - 1}],
+    }
+    if what == "USER_SHARES":
+        document["user_groups"] = [{"name": "g", "members": "ann", what: {"ann": count}}]
+    elif what == "FAIRSHARE":
+        document["queues"] = [{"name": "q", what: [["ann", count]]}]
+    else:
+        running = {"id": "r", "start": 0, "run_limit": 60, what: {"a": count}}
+        document["running"] = [running]
+    if count < 10**9:
+        instance = from_document(document)
+        assert loads(dump(instance)) == loads(dump_json(instance)) == instance
+    else:
+        with pytest.raises(InputError, match="must be less than 1,000,000,000, not"):
+            from_document(document)

@@ -12,26 +12,45 @@ import argparse
 import copy
 import json
 import random
+import shutil
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import slotwise as sw
 import yaml
+from slotwise.cli.host_views import bhosts
+from slotwise.cli.job_views import bjobs
+from slotwise.cli.queue_views import bqueues
+from slotwise.cli.share_views import bhpart
+from slotwise.cli.view_options import ViewOptions
+from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
 from slotwise.model.formats.acct import parse_acct
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.checkpoint import unseal
+from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.pool import from_snapshot
 from slotwise.model.formats.swf import parse_swf
+from slotwise.model.lsf_state.bhosts import read_bhosts
+from slotwise.model.lsf_state.bjobs import read_bjobs
+from slotwise.model.lsf_state.bqueues import read_bqueues
+from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.log_records import BadRecords, parse_events
+from slotwise.model.lsf_state.records import Text
+from slotwise.model.lsf_state.share_tables import read_bhpart
+from slotwise.model.lsf_state.values import PrintedTimes
 from slotwise.model.resreq import parse, print_requirement
 from slotwise.model.resreq.check import check_select
 from slotwise.model.windows import parse_windows
+from slotwise.solver.loop.snapshot import snapshot_of
 
 #: Seconds that any one input may take on a loaded machine.
 SLOWEST = 10.0
@@ -218,6 +237,68 @@ def a_log(rng: random.Random) -> None:
 
 
 @cache
+def _printed() -> tuple[tuple[str, str], ...]:
+    """What LSF's commands print, small: the command, and a text or JSON of it."""
+    data = _HERE.parent / "data" / "lsf"
+    found = [
+        (command, (data / name).read_text("utf-8"))
+        for command, name in (
+            ("bjobs", "bjobs-running-two-hosts.json"),
+            ("bjobs", "bjobs-done.json"),
+            ("bhosts", "bhosts.json"),
+            ("bqueues", "bqueues.json"),
+        )
+    ]
+    moment = snapshot_of(sw.load(sw.example("fairshare-groups")), after_cycle=True)
+    views = (("bjobs", bjobs), ("bhosts", bhosts), ("bqueues", bqueues), ("bhpart", bhpart))
+    for command, view in views:
+        for long in (False, True):
+            found.append((command, view(moment, ViewOptions(long=long, recursive=long), "text")))
+    return tuple(found)
+
+
+def a_printed_table(rng: random.Random) -> None:
+    """What bjobs, bhosts, bqueues or bhpart print, as text or JSON, bent."""
+    command, whole = rng.choice(_printed())
+    text = Text(piled(rng) if rng.random() < 0.1 else bent(rng, whole), command)
+    if command == "bjobs":
+        read_bjobs(text, PrintedTimes(datetime(2026, 3, 1, tzinfo=UTC)))
+    else:
+        {"bhosts": read_bhosts, "bqueues": read_bqueues, "bhpart": read_bhpart}[command](text)
+
+
+def an_event_log(rng: random.Random) -> None:
+    """Lines of lsb.events: each is read or reported, and the moment is cut."""
+    lines = _event_lines()
+    at = rng.randrange(len(lines) - 12)
+    chosen = [bent(rng, line) if rng.random() < 0.3 else line for line in lines[at : at + 12]]
+    cut(parse_events(chosen, BadRecords(), {}), None, later=rng.random() < 0.5)
+
+
+@cache
+def _event_lines() -> tuple[str, ...]:
+    path = _HERE.parent / "data" / "lsf" / "lsb.events"
+    return tuple(path.read_text(encoding="utf-8").splitlines())
+
+
+def a_configuration(rng: random.Random) -> None:
+    """A directory of LSF configuration with one of its files bent."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy_of = Path(shutil.copytree(site(), Path(folder, "site")))
+        file = rng.choice(sorted(path for path in copy_of.rglob("ls*") if path.is_file()))
+        whole = file.read_text(encoding="utf-8")
+        file.write_text(_sound(bent(rng, whole)), encoding="utf-8")
+        found = site_document(
+            copy_of,
+            cluster=rng.choice(("quay", "harbour")),
+            at=None,
+            present=datetime(2026, 3, 1, tzinfo=UTC),
+        )
+        instance, _ = found.instance()
+    assert loads(dump(instance)) == instance
+
+
+@cache
 def _first_line(path: Path) -> str:
     return path.read_text(encoding="utf-8").splitlines()[0]
 
@@ -256,13 +337,16 @@ def a_checkpoint(rng: random.Random) -> None:
         raise AssertionError("a damaged checkpoint was accepted")
 
 
-TARGETS: tuple[tuple[Callable[[random.Random], None], int], ...] = (
+TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
     (an_instance, 1),
+    (a_configuration, 0.2),
     (an_instance_text, 1),
     (a_snapshot, 2),
     (a_requirement, 4),
     (an_option, 16),
     (a_log, 6),
+    (a_printed_table, 3),
+    (an_event_log, 2),
     (a_checkpoint, 6),
 )
 
