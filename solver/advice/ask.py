@@ -14,6 +14,7 @@ from ...model.formats.submit import refusals, submitted_job
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.time_text import with_stamps
@@ -129,17 +130,25 @@ def ask(
     time_limit: float | None = None,
     effort: float | None = None,
     cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    cancel: as in :func:`slotwise.explain`.
+    cancel, on_progress: as in :func:`slotwise.explain`.
     Raises InputError for a line that would be refused, with everything that is wrong with it.
     """
     job = submitted_job(instance, line, user=user, from_host=from_host)
-    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    forecast = Asker(
+        instance,
+        method,
+        time_limit=time_limit,
+        effort=effort,
+        cancel=cancel,
+        on_progress=on_progress,
+    )
     asked = Choice({}, _shown(instance, job), forecast.outlook(job))
     bench = _Bench(forecast, job, asked)
     if choices is not None:

@@ -6,9 +6,10 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from ...model.errors import InputError, nearest
+from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.progress import OnProgress
 from ...model.time_text import with_stamps
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
@@ -78,15 +79,24 @@ def explain(
     time_limit: float | None = None,
     effort: float | None = None,
     cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Explanation:
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
     placed jointly). time_limit, effort: of each exact plan. cancel: set it to stop trying changes.
-    Raises InputError for a job that is not pending.
+    on_progress: called before each plan that is made. Raises InputError for a job that is not
+    pending, UnknownNameError for one that is not there.
     """
     asked = _pending(instance, job)
-    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    forecast = Asker(
+        instance,
+        method,
+        time_limit=time_limit,
+        effort=effort,
+        cancel=cancel,
+        on_progress=on_progress,
+    )
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
     outlook = forecast.outlook(asked)
@@ -119,4 +129,4 @@ def _pending(instance: Instance, job: str) -> Job:
     if any(item.id == job for item in instance.future):
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
     hint = nearest(job, [item.id for item in instance.pending])
-    raise InputError(f"there is no pending job {job!r}{hint}")
+    raise UnknownNameError(f"there is no pending job {job!r}{hint}")

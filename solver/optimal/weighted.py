@@ -14,6 +14,7 @@ from typing import Any
 
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
@@ -22,7 +23,7 @@ from ..problem import PlanningProblem
 from .budget import Budget
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
-from .lexicographic import Progress, warm_starts
+from .lexicographic import warm_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
 from .pooled import solve_as_pool
