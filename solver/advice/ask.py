@@ -17,7 +17,8 @@ from ...model.job import Job
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
-from ...model.time_text import with_stamps
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
 from .job_edits import (
     is_compound,
@@ -36,6 +37,7 @@ from .what_if import Asker, Method, Outlook
 MOST_ALTERNATIVES = 1000
 #: The options that may vary, in the order of the columns.
 OPTIONS = ("slots", "ptile", "limit", "cu", "queue")
+_MORE = ("start", "waits for")
 #: Written for "without it".
 NONE = "none"
 
@@ -81,6 +83,16 @@ class Answer:
             "alternatives": [_record(item, self.now, self.origin) for item in self.alternatives],
             "tried": self.tried,
         }
+
+    def _repr_html_(self) -> str:
+        """The answer as a notebook shows it, the line first; starts from now on."""
+        rows = []
+        for item in (self.line, *self.alternatives):
+            start = item.outlook.start
+            shown = "none" if start is None else duration_text(start - self.now)
+            values = [item.shown[name] for name in OPTIONS]
+            rows.append((*values, shown, item.refused or item.outlook.waits_for))
+        return html_table(f"as asked, and otherwise ({self.method})", (*OPTIONS, *_MORE), rows)
 
 
 @dataclass(frozen=True, slots=True)

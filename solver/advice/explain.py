@@ -10,7 +10,8 @@ from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.progress import OnProgress
-from ...model.time_text import with_stamps
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text, with_stamps
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
 from .what_if import Asker, Method, Outlook
@@ -69,6 +70,21 @@ class Explanation:
             "tried": self.tried,
         }
         return with_stamps(found, self.origin, ("start", "finish"))
+
+    def _repr_html_(self) -> str:
+        """The explanation as a notebook shows it; times from now on."""
+        start = self.outlook.start
+        begin = "has no start" if start is None else f"starts in {duration_text(start - self.now)}"
+        rows = [
+            ("in the way", duration_text(item.first - self.now), item.reason)
+            for item in self.obstacles
+        ]
+        rows += [
+            ("would help", duration_text(item.start - self.now), item.change)
+            for item in self.suggestions
+        ]
+        caption = f"job {self.outlook.job.id} {begin} ({self.method}): {self.outlook.waits_for}"
+        return html_table(caption, ("", "from", "what"), rows)
 
 
 def explain(

@@ -161,8 +161,14 @@ class Asker:
             time_limit=self.time_limit,
             effort=self.effort,
             cancel=self.cancel,
-            on_progress=self.on_progress,
+            on_progress=None if self.on_progress is None else lambda _: self._count(),
         )
+
+    def _count(self) -> None:
+        """One more question, here or beside another instance."""
+        self._asked += 1
+        if self.on_progress is not None:
+            self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
 
     def ahead(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs that are planned before `job`, in order.
@@ -174,9 +180,7 @@ class Asker:
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""
-        self._asked += 1
-        if self.on_progress is not None:
-            self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
+        self._count()
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
             return _outlook(job, self._says_of(job, ahead, first=first))
