@@ -36,7 +36,7 @@ from ..user import HostPartition, User, UserGroup
 from . import document as d
 from . import fields as f
 from . import text, written
-from .hints import Fits, fits, texts, words
+from .hints import Fits, all_printable, fits, texts, words
 from .messages import explain
 from .units import format_size
 
@@ -62,18 +62,19 @@ class Rule:
     kind: str
     writes: Callable[[Any], Any] | None = None
 
-    def complaint(self, item: Any) -> str:
-        """What is wrong with the field of `item`, "" for nothing."""
+    def complaint(self, item: Any, value: Any) -> str:
+        """What is wrong with the field of `item`, "" for nothing; value: of the first name."""
+        if len(self.names) == 1:
+            return "" if value == {} else self._judge(item, (value,))
         values = tuple(getattr(item, name) for name in self.names)
-        if values == ({},) or all(map(is_, values, self.defaults)):
-            return ""
-        return self._judge(item, values)
+        return "" if all(map(is_, values, self.defaults)) else self._judge(item, values)
 
     def _judge(self, item: Any, values: tuple[Any, ...]) -> str:
-        for part in texts(values):
-            if not part.isprintable() and (strange := strange_character(part)):
+        if not all_printable(values):
+            strange = next(filter(None, map(strange_character, texts(values))), "")
+            if strange:
                 return strange
-        fitting = all(fit(value) for fit, value in zip(self.fit, values, strict=True))
+        fitting = all(map(_call, self.fit, values))
         try:
             given = values[0] if self.writes is None else self.writes(item)
         except _UNWRITABLE:
@@ -92,13 +93,18 @@ class Rule:
         return "" if same else f"must be {reprlib.repr(read)}, not {_shown(values)}"
 
 
+def _call(fit: Fits, value: Any) -> bool:
+    return fit(value)
+
+
 def _shown(values: tuple[Any, ...]) -> str:
     return " and ".join(map(reprlib.repr, values))
 
 
 def reader(kind: Any) -> Callable[[Any], Any]:
     """What reads a type of :mod:`.fields`."""
-    return TypeAdapter(kind).validate_python
+    found: Callable[[Any], Any] = TypeAdapter(kind).validator.validate_python
+    return found
 
 
 def key_reader(section: type[BaseModel], key: str) -> Callable[[Any], Any]:
@@ -327,7 +333,7 @@ class ClassRules:
             key = (rule, type(value), value) if _is_plain(value) and not rule.names[1:] else None
             if key is not None and key in sound:
                 continue
-            if message := rule.complaint(item):
+            if message := rule.complaint(item, value):
                 broken[rule] = message
             elif key is not None:
                 sound.add(key)

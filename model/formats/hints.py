@@ -41,7 +41,7 @@ def fits(hint: Any) -> Fits:
     if kind in (Mapping, dict):
         key, content = fits(inner[0]), fits(inner[1])
         return lambda value: (
-            isinstance(value, Mapping)
+            isinstance(value, (dict, Mapping))  # the first is quick to tell
             and all(map(key, value))
             and all(map(content, value.values()))
         )
@@ -64,6 +64,18 @@ def words(hint: Any) -> str:
     if kind in (Mapping, dict):
         return f"a mapping of {words(inner[0])} to {words(inner[1])}"
     return f"an object of class {hint.__name__}"
+
+
+def all_printable(value: Any) -> bool:
+    """Whether every text within a value is surely of printable characters; quick."""
+    kind = type(value)
+    if kind is str:
+        return bool(value.isprintable())
+    if kind is dict:
+        return all(map(all_printable, value)) and all(map(all_printable, value.values()))
+    if kind is tuple:
+        return all(map(all_printable, value))
+    return kind is int or kind is float or kind is bool or value is None
 
 
 def texts(value: Any) -> Iterator[str]:

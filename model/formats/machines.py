@@ -66,11 +66,12 @@ def _document(cluster: Cluster) -> d.Document:
         )
         for unit in cluster.units
     ]
+    template = d.HostEntry.model_construct(name=("",), slots=0)
     types = (cluster.unit_types, cluster.default_unit_type)
     return d.Document.model_construct(
         format=d.FORMAT,
         hosts=[
-            d.HostEntry.model_construct(name=(host.name,), slots=host.slots)
+            template.model_copy(update={"name": (host.name,), "slots": host.slots})
             for host in cluster.hosts
         ],
         host_groups={group.name: group.members for group in cluster.groups},
