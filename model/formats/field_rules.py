@@ -47,7 +47,7 @@ _SCALARS = frozenset({str, int, float, bool})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class FieldRule:
     """What one field may hold, or two that one key of a file tells.
 
     defaults: values that need no look. reads: what a file's reader makes of the value, ValueError
@@ -318,15 +318,15 @@ class ClassRules:
     look: gives all fields with a rule, whose defaults and rules stand beside them.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[FieldRule, ...]
     usual: Mapping[str, Any]
     made: frozenset[str]
     look: Callable[[Any], tuple[Any, ...]]
-    beside: tuple[tuple[Any, Rule], ...]
+    beside: tuple[tuple[Any, FieldRule], ...]
 
-    def wrong(self, item: Any, sound: set[tuple[Rule, type, Any]]) -> dict[Rule, str]:
+    def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:
         """Every rule that `item` breaks, and how; sound: values that have been found right."""
-        broken: dict[Rule, str] = {}
+        broken: dict[FieldRule, str] = {}
         for value, (usual, rule) in zip(self.look(item), self.beside, strict=True):
             if value is usual or rule in broken:
                 continue
@@ -360,7 +360,7 @@ def class_rules(kind: type) -> ClassRules:
     return _RULES[kind]
 
 
-def _rules_of(kind: type) -> tuple[Rule, ...]:
+def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
     usual = {field.name: field.default for field in fields(kind)}
     special = _SPECIAL.get(kind, ())
@@ -372,7 +372,7 @@ def _rules_of(kind: type) -> tuple[Rule, ...]:
         if name not in told and section is not None
     ]
     return tuple(
-        Rule(
+        FieldRule(
             item.names,
             tuple(usual[name] for name in item.names),
             item.reads,

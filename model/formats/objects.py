@@ -19,7 +19,7 @@ from ..limits import Limit, ReservationUsage
 from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
-from .field_rules import Rule, class_rules, key_reader
+from .field_rules import FieldRule, class_rules, key_reader
 from .fields import MOST
 from .finding import Finding, Location, path_text
 from .jobs import default_slots
@@ -102,7 +102,7 @@ class _Survey:
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
     defining: bool = False
     deciding: bool = False
-    sound: set[tuple[Rule, type, Any]] = field(default_factory=set)
+    sound: set[tuple[FieldRule, type, Any]] = field(default_factory=set)
 
     def instance(self, given: Instance) -> Instance:
         """The instance without what is broken."""
