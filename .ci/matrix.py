@@ -26,6 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CELLS = ROOT / ".cache" / "matrix"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: Tools that no test needs.
+UNUSED = ("build", "cosmic-ray", "import-linter", "ruff")
 ENDS = ("lowest", "highest")
 #: What runs in a cell unless other arguments are given: the library as a user meets it.
 TESTS = (
@@ -88,12 +91,18 @@ def _is(path: str, version: str) -> bool:
     return done.stdout.strip() == version
 
 
+def tools() -> list[str]:
+    """What the tests need of the extra for developers."""
+    needs: list[str] = PROJECT["optional-dependencies"]["dev"]
+    return [need for need in needs if not need.startswith(UNUSED)]
+
+
 def lowest(version: str) -> list[str]:
     """``name==version`` for the lower bound of every dependency that counts for a Python."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
     pins = []
-    for line in (*project["dependencies"], *extras["highs"]):
+    examples = [need for need in tools() if need.startswith("fastapi")]
+    extras = PROJECT["optional-dependencies"]["highs"]
+    for line in (*PROJECT["dependencies"], *extras, *examples):
         need, _, marker = line.partition(";")
         name, bound = re.match(r"([\w.-]+).*?>=([\d.]+)", need).groups()  # type: ignore[union-attr]
         if not marker or _holds(marker, version):
@@ -118,7 +127,8 @@ def run(version: str, python: str, end: str, tests: Sequence[str]) -> str:
     log = home / "install.log"
     steps = [[python, "-m", "venv", str(home)]]
     pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    wanted = ["-e", f"{ROOT}[highs,dev]", *(lowest(version) if end == "lowest" else ["--upgrade"])]
+    wanted = ["-e", f"{ROOT}[highs]", *tools()]
+    wanted += lowest(version) if end == "lowest" else ["--upgrade"]
     steps.append([*pip, *wanted])
     marker = home / "installed"
     state = "\n".join([*wanted, (ROOT / "pyproject.toml").read_text(encoding="utf-8")])
