@@ -65,7 +65,8 @@ class FieldRule:
     def complaint(self, item: Any, value: Any) -> str:
         """What is wrong with the field of `item`, "" for nothing; value: of the first name."""
         if len(self.names) == 1:
-            return "" if value == {} else self._judge(item, (value,))
+            same = value == {} and self.defaults == ({},)
+            return "" if same else self._judge(item, (value,))
         values = tuple(getattr(item, name) for name in self.names)
         return "" if all(map(is_, values, self.defaults)) else self._judge(item, values)
 
@@ -314,13 +315,12 @@ def _is_plain(value: Any) -> bool:
 class ClassRules:
     """The rules of one class of the model.
 
-    usual: default of each field, MISSING where it has none. made: fields whose default is made.
+    usual: default of each field, MISSING where it has none.
     look: gives all fields with a rule, whose defaults and rules stand beside them.
     """
 
     rules: tuple[FieldRule, ...]
     usual: Mapping[str, Any]
-    made: frozenset[str]
     look: Callable[[Any], tuple[Any, ...]]
     beside: tuple[tuple[Any, FieldRule], ...]
 
@@ -348,21 +348,28 @@ def class_rules(kind: type) -> ClassRules:
     """The rules of a class of the model; the same object each time."""
     if kind not in _RULES:
         rules = _rules_of(kind)
-        usual = {field.name: field.default for field in fields(kind)}
+        usual = _usual(kind)
         told = [(name, rule) for rule in rules for name in rule.names]
         _RULES[kind] = ClassRules(
             rules,
             usual,
-            frozenset(f.name for f in fields(kind) if f.default_factory is not MISSING),
             attrgetter(*(name for name, _ in told)),
             tuple((usual[name], rule) for name, rule in told),
         )
     return _RULES[kind]
 
 
+def _usual(kind: type) -> dict[str, Any]:
+    """The default of each field of a class, MISSING where it has none."""
+    return {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
+    }
+
+
 def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
-    usual = {field.name: field.default for field in fields(kind)}
+    usual = _usual(kind)
     special = _SPECIAL.get(kind, ())
     told = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     section = _SECTIONS[kind]

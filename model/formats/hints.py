@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Union, get_args, get_origin
+from dataclasses import is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 Fits = Callable[[Any], bool]
 
@@ -44,6 +45,12 @@ def fits(hint: Any) -> Fits:
             isinstance(value, (dict, Mapping))  # the first is quick to tell
             and all(map(key, value))
             and all(map(content, value.values()))
+        )
+    if is_dataclass(hint):
+        parts = {name: fits(part) for name, part in get_type_hints(hint).items()}
+        return lambda value: (
+            isinstance(value, hint)
+            and all(part(getattr(value, name)) for name, part in parts.items())
         )
     return lambda value: isinstance(value, hint)
 

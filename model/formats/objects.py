@@ -174,8 +174,9 @@ class _Survey:
         wrong = self._wrong(place, item)
         if not wrong:
             return item if not more or more["job"] is item.job else replace(item, **more)
-        rules = class_rules(kind)
-        usual = dict(rules.usual) | {name: {} for name in rules.made - {"allocation"}}
+        usual = dict(class_rules(kind).usual)
+        if kind is RunningJob:
+            usual["allocation"] = MISSING  # a job that holds nothing does not run
         if kind is Host:
             usual["slots"] = MOST  # nothing may seem too much for a number that is missing
         if any(usual[name] is MISSING for name in wrong):

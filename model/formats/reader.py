@@ -61,6 +61,8 @@ def from_document(document: dict[str, Any], source: str = "") -> Instance:
 
 def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...]]:
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"must be the path of a file, not {type(source).__name__}")
     path = Path(source)
     try:
         with path.open("rb") as file:
@@ -85,6 +87,8 @@ def loads_with_warnings(
     from . import raw
     from .positions import compose, lines
 
+    if not isinstance(text, (str, bytes)):
+        raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
     if len(text) > limits().text:
         message = f"has more than {limits().text:,} bytes (--max-text)"
         raise InputError([Problem(message, source)])

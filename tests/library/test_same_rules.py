@@ -319,7 +319,7 @@ GARBAGE: tuple[Any, ...] = (
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Every field and every member of a tuple within an instance."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         inner = [(f.name, getattr(value, f.name)) for f in fields(value)]
     elif isinstance(value, tuple):
         inner = list(enumerate(value))
