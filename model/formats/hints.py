@@ -46,7 +46,7 @@ def fits(hint: Any) -> Fits:
             and all(map(key, value))
             and all(map(content, value.values()))
         )
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         parts = {name: fits(part) for name, part in get_type_hints(hint).items()}
         return lambda value: (
             isinstance(value, hint)
