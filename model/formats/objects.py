@@ -19,7 +19,7 @@ from ..limits import Limit, ReservationUsage
 from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
-from .field_rules import FieldRule, class_rules, key_reader
+from .field_rules import FieldRule, class_rules
 from .fields import MOST
 from .finding import Finding, Location, path_text
 from .jobs import default_slots
@@ -255,13 +255,9 @@ def _with_queue(params: Params | None, queues: tuple[Queue, ...]) -> Params:
 
 
 def _no_hosts() -> str:
-    from pydantic import ValidationError
+    """What the reader of files says of a document without hosts."""
+    from .document import FORMAT
+    from .examine import examine
 
-    from .document import Document
-    from .messages import explain
-
-    try:
-        key_reader(Document, "hosts")([])
-    except ValidationError as error:
-        return explain(error)[0].message
-    raise AssertionError("a document without hosts is refused")
+    _, found = examine({"format": FORMAT, "hosts": []})
+    return found[0].message

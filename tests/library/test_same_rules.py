@@ -229,11 +229,14 @@ def test_a_mistake_is_told_as_in_a_file(name: str) -> None:
 )
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_mistakes_in_random_instances_too(instance: sw.Instance, names: list[str]) -> None:
-    """Alone and together: what rests on something broken is told by neither."""
+    """Alone and together. A file with a broken parameter or name tells less of what may rest on it:
+    there the whole of a section is in doubt, here it is known which field is wrong.
+    """
     broken = instance
     for name in names:
         broken = MISTAKES[name](broken)
-    assert set(messages(broken)) == set(messages_of_file(broken))
+    told, of_file = set(messages(broken)), set(messages_of_file(broken))
+    assert told >= of_file if len(names) > 1 else told == of_file
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -276,7 +279,7 @@ def test_numbers_must_be_numbers() -> None:
             _first(SMALL, "pending", weight=value),
         ):
             (message,) = messages(broken)
-            assert message.startswith("must be a number") or "size" in message
+            assert "number" in message or "size" in message
 
 
 # --- the places ---------------------------------------------------------------------------------
