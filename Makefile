@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo test test-all check lint types imports bench fuzz docs mutants wheel clean
+.PHONY: demo test test-all check lint types imports bench fuzz docs mutants matrix wheel clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,8 +37,12 @@ types: $(STAMP)
 
 # The measurements that need nothing but this repository (docs/benchmarks.md names the others).
 bench: $(STAMP)
-	for name in single_job placement lexicographic resreq loop fairshare replay; do \
-	    echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in single_job placement lexicographic resreq loop fairshare replay in_memory; do \
+	    echo "== $$name"; $(BIN)/python benchmarks/record.py $$name || exit 1; done
+
+# The tests under every Python that is here, with the lowest and the highest dependencies.
+matrix:
+	$(PYTHON) .ci/matrix.py
 
 # Hostile inputs by number (docs/robustness.md); INPUTS=20000 takes half a minute.
 INPUTS ?= 2000000

@@ -15,71 +15,218 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .model.errors import InputError, Problem, SlotwiseError
-    from .model.formats import dump, load
+    from .library import ask, compare, explain, plan, simulate, validate
+    from .model.changes import (
+        Change,
+        EarlyEnd,
+        HostStatus,
+        Kill,
+        LoadReport,
+        Modification,
+        Moved,
+        NewJob,
+        QueueSwitch,
+        Release,
+        Resize,
+    )
+    from .model.cluster import (
+        Cluster,
+        ComputeUnit,
+        Host,
+        HostGroup,
+        ResourceDefinition,
+        SharedResource,
+        Thresholds,
+    )
+    from .model.errors import InputError, Problem, SlotwiseError, UnknownNameError
+    from .model.formats import dump, dump_json, from_document, load, loads, to_document
     from .model.formats.changes import dump_changes, load_changes
-    from .model.instance import Instance
-    from .model.plan import Plan, PlannedJob
-    from .solver.advice.ask import Answer, Choices, ask
-    from .solver.advice.compare import Comparison, compare
-    from .solver.advice.explain import Explanation, explain
-    from .solver.loop.simulation import simulate
-    from .solver.planning import plan
-    from .solver.validate import Violation, validate
+    from .model.formats.in_memory import check, instance
+    from .model.instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+    from .model.job import Application, HostRequest, Job, RunningJob
+    from .model.limits import Limit, ReservationUsage, Scope
+    from .model.objective import ObjectiveName
+    from .model.params import Params
+    from .model.plan import Method, Plan, PlannedJob, Status, Unplaced
+    from .model.progress import OnProgress, Progress
+    from .model.queue import Queue
+    from .model.user import HostPartition, User, UserGroup
+    from .solver.advice.ask import Answer, Choice, Choices
+    from .solver.advice.compare import ComparedJob, Comparison
+    from .solver.advice.explain import Explanation
+    from .solver.advice.obstacles import Obstacle
+    from .solver.advice.suggestions import Suggestion
+    from .solver.advice.what_if import Outlook
+    from .solver.loop.metrics import LoopMetrics, measure
+    from .solver.loop.records import JobRecord, Simulation
+    from .solver.methods.registry import Reservation
+    from .solver.validate import Violation
 
 __version__ = "0.1.0"
 
 #: Where each public name lives; imported on first use, so that starting the command stays quick.
 _HOMES = {
+    "AdvanceReservation": "model.instance",
     "Answer": "solver.advice.ask",
+    "Application": "model.job",
+    "Change": "model.changes",
+    "Choice": "solver.advice.ask",
     "Choices": "solver.advice.ask",
+    "Cluster": "model.cluster",
+    "ComparedJob": "solver.advice.compare",
     "Comparison": "solver.advice.compare",
+    "ComputeUnit": "model.cluster",
+    "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Host": "model.cluster",
+    "HostGroup": "model.cluster",
+    "HostPartition": "model.user",
+    "HostRequest": "model.job",
+    "HostStatus": "model.changes",
     "InputError": "model.errors",
     "Instance": "model.instance",
+    "Job": "model.job",
+    "JobRecord": "solver.loop.records",
+    "Kill": "model.changes",
+    "Limit": "model.limits",
+    "LoadReport": "model.changes",
+    "LoopMetrics": "solver.loop.metrics",
+    "Method": "model.plan",
+    "Modification": "model.changes",
+    "Moved": "model.changes",
+    "NewJob": "model.changes",
+    "ObjectiveName": "model.objective",
+    "Obstacle": "solver.advice.obstacles",
+    "OnProgress": "model.progress",
+    "Outlook": "solver.advice.what_if",
+    "Params": "model.params",
     "Plan": "model.plan",
     "PlannedJob": "model.plan",
+    "PoolUsage": "model.instance",
     "Problem": "model.errors",
+    "Progress": "model.progress",
+    "Queue": "model.queue",
+    "QueueSwitch": "model.changes",
+    "Release": "model.changes",
+    "Reservation": "solver.methods.registry",
+    "ReservationUsage": "model.limits",
+    "Resize": "model.changes",
+    "ResourceDefinition": "model.cluster",
+    "RunningJob": "model.job",
+    "Scope": "model.limits",
+    "ShareUsage": "model.instance",
+    "SharedResource": "model.cluster",
+    "Simulation": "solver.loop.records",
     "SlotwiseError": "model.errors",
+    "Status": "model.plan",
+    "Suggestion": "solver.advice.suggestions",
+    "Thresholds": "model.cluster",
+    "UnknownNameError": "model.errors",
+    "Unplaced": "model.plan",
+    "User": "model.user",
+    "UserGroup": "model.user",
     "Violation": "solver.validate",
-    "ask": "solver.advice.ask",
-    "compare": "solver.advice.compare",
+    "ask": "library",
+    "check": "model.formats.in_memory",
+    "compare": "library",
     "dump": "model.formats",
     "dump_changes": "model.formats.changes",
+    "dump_json": "model.formats",
     "example": "instances",
     "examples": "instances",
-    "explain": "solver.advice.explain",
+    "explain": "library",
+    "from_document": "model.formats",
+    "instance": "model.formats.in_memory",
     "load": "model.formats",
     "load_changes": "model.formats.changes",
-    "plan": "solver.planning",
-    "simulate": "solver.loop.simulation",
-    "validate": "solver.validate",
+    "loads": "model.formats",
+    "measure": "solver.loop.metrics",
+    "plan": "library",
+    "simulate": "library",
+    "to_document": "model.formats",
+    "validate": "library",
 }
 
 __all__ = [
+    "AdvanceReservation",
     "Answer",
+    "Application",
+    "Change",
+    "Choice",
     "Choices",
+    "Cluster",
+    "ComparedJob",
     "Comparison",
+    "ComputeUnit",
+    "EarlyEnd",
     "Explanation",
+    "Host",
+    "HostGroup",
+    "HostPartition",
+    "HostRequest",
+    "HostStatus",
     "InputError",
     "Instance",
+    "Job",
+    "JobRecord",
+    "Kill",
+    "Limit",
+    "LoadReport",
+    "LoopMetrics",
+    "Method",
+    "Modification",
+    "Moved",
+    "NewJob",
+    "ObjectiveName",
+    "Obstacle",
+    "OnProgress",
+    "Outlook",
+    "Params",
     "Plan",
     "PlannedJob",
+    "PoolUsage",
     "Problem",
+    "Progress",
+    "Queue",
+    "QueueSwitch",
+    "Release",
+    "Reservation",
+    "ReservationUsage",
+    "Resize",
+    "ResourceDefinition",
+    "RunningJob",
+    "Scope",
+    "ShareUsage",
+    "SharedResource",
+    "Simulation",
     "SlotwiseError",
+    "Status",
+    "Suggestion",
+    "Thresholds",
+    "UnknownNameError",
+    "Unplaced",
+    "User",
+    "UserGroup",
     "Violation",
     "__version__",
     "ask",
+    "check",
     "compare",
     "dump",
     "dump_changes",
+    "dump_json",
     "example",
     "examples",
     "explain",
+    "from_document",
+    "instance",
     "load",
     "load_changes",
+    "loads",
+    "measure",
     "plan",
     "simulate",
+    "to_document",
     "validate",
 ]
 

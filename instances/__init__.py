@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..model.errors import InputError, nearest
+from ..model.errors import UnknownNameError, nearest
 
 _FOLDER = Path(__file__).parent
 
@@ -17,12 +17,12 @@ def examples() -> tuple[str, ...]:
 
 
 def example(name: str) -> Path:
-    """The file of one shipped instance; InputError with the nearest name if there is none."""
+    """The file of one shipped instance; UnknownNameError with the nearest name if there is none."""
     for suffix in (".yaml", ".json"):
         file = _FOLDER / f"{name}{suffix}"
         if name in examples() and file.is_file():
             return file
-    raise InputError(f"no example is called {name!r}{nearest(name, examples())}")
+    raise UnknownNameError(f"no example is called {name!r}{nearest(name, examples())}")
 
 
 def description(name: str) -> str:

@@ -6,16 +6,18 @@ import unicodedata
 
 #: Control characters that a text of several lines is made of.
 LAYOUT = "\n\t"
+#: Categories of what terminals obey, hide, or cannot write (half a character).
+_STRANGE = {"Cc": "control", "Cf": "format", "Cs": "surrogate"}
 
 
 def strange_character(text: str, allowed: str = LAYOUT) -> str:
-    """What is wrong with a text that holds a control or format character (Cc, Cf), else ""."""
+    """What is wrong with a text that holds a character of a strange category, else ""."""
     if text.isprintable():
         return ""
     for sign in text:
         category = unicodedata.category(sign)
-        if category in ("Cc", "Cf") and sign not in allowed:
-            kind = "control" if category == "Cc" else "format"
+        if category in _STRANGE and sign not in allowed:
+            kind = _STRANGE[category]
             return f"holds the {kind} character U+{ord(sign):04X}: leave it out"
     return ""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from .input_limits import limits, may_suggest
 
+#: So many names are listed whole.
+_FEW = 12
 #: Characters of a message that quotes something endless.
 _LONGEST = 2000
 
@@ -56,6 +58,28 @@ class InputError(SlotwiseError):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
         super().__init__("\n".join(report(self.problems)))
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
+        """Pickled with its problems: errors travel between processes too."""
+        return type(self), (self.problems,)
+
+
+class UnknownNameError(InputError, KeyError, ValueError):
+    """A name that stands for nothing, with the nearest one that does.
+
+    A look-up that fails is a KeyError where Python looks things up, and a choice that does not
+    exist a ValueError: this is both.
+    """
+
+    __str__ = Exception.__str__  # KeyError would show the quoted form
+
+    @classmethod
+    def among(cls, what: str, name: object, known: Iterable[str]) -> UnknownNameError:
+        """``unknown method 'greddy' (did you mean 'greedy'?): use one of …``."""
+        names = list(known)
+        hint = nearest(str(name), names)
+        listed = f": use one of {', '.join(names)}" if len(names) <= _FEW else ""
+        return cls(f"unknown {what} {name!r}{hint}{listed}")
 
 
 def report(problems: Sequence[Problem]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .cluster import Cluster
+from .errors import UnknownNameError
 from .job import Application, Job, RunningJob
 from .limits import Limit, ReservationUsage
 from .params import Params
@@ -79,11 +80,11 @@ class Instance:
     description: str = ""
 
     def queue(self, name: str) -> Queue:
-        """The queue of that name; KeyError if there is none."""
+        """The queue of that name; UnknownNameError (a KeyError) if there is none."""
         for queue in self.queues:
             if queue.name == name:
                 return queue
-        raise KeyError(name)
+        raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
 
     def application(self, name: str) -> Application | None:
         """The application profile of that name, or None."""

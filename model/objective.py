@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, TypeAlias, get_args
 
-from .errors import InputError
+from .errors import InputError, UnknownNameError
 from .job import Job
 
 #: Names as users write them.
@@ -169,9 +169,9 @@ def objectives() -> Mapping[str, Objective]:
 
 
 def objective_named(name: str) -> Objective:
-    """The objective of that name. Raises InputError for an unknown one."""
-    if name not in _REGISTRY:
-        raise InputError(f"unknown objective {name!r}: use one of {', '.join(_REGISTRY)}")
+    """The objective of that name. Raises UnknownNameError for an unknown one."""
+    if name not in tuple(_REGISTRY):  # whatever it is: a list has no hash
+        raise UnknownNameError.among("objective", name, _REGISTRY)
     return _REGISTRY[name]
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .allocation import allocation_text
+from .errors import UnknownNameError
 from .objective import ObjectiveName
-from .time_text import with_stamps
+from .rich_display import html_table
+from .time_text import duration_text, iso_time, with_stamps
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
@@ -108,10 +114,15 @@ class Plan:
     cut: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
+        """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
         for reservation in self.reservations:
             if reservation.job == job:
                 return reservation
-        raise KeyError(job)
+        known = [reservation.job for reservation in self.reservations]
+        reason = next((item.reason for item in self.unplaced if item.job == job), None)
+        if reason is not None:
+            raise UnknownNameError(f"job {job!r} has no start in this plan: {reason}")
+        raise UnknownNameError.among("job", job, known)
 
     def get(self, job: str) -> PlannedJob | None:
         """The reservation of a job, or None."""
@@ -122,6 +133,14 @@ class Plan:
 
     def __iter__(self) -> Iterator[PlannedJob]:
         return iter(self.reservations)
+
+    def __len__(self) -> int:
+        """How many jobs have a reservation."""
+        return len(self.reservations)
+
+    def __bool__(self) -> bool:
+        """A plan is one even where no job is pending."""
+        return True
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON: times in seconds from the instance's origin, None for none.
@@ -145,3 +164,38 @@ class Plan:
             record["cut"] = True
         record["notes"] = list(self.notes)
         return record
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a reservation (pandas comes with OR-tools)."""
+        import pandas
+
+        optional = ("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms")
+        usual = PlannedJob("", None).to_dict(self.origin)
+        rows = [item.to_dict(self.origin) for item in self.reservations]
+        keys = [key for key in usual if key not in optional]
+        keys += [key for key in optional if any(key in row for row in rows)]
+        stamps = [key for row in rows for key in row if key.endswith("_time")]
+        return pandas.DataFrame(rows, columns=list(dict.fromkeys((*keys, *stamps))))
+
+    def _repr_html_(self) -> str:
+        """The plan as a notebook shows it."""
+        head = ("job", "start", "finish", "allocation", "proved", "waits for")
+        rows: list[tuple[object, ...]] = []
+        for item in self.reservations:
+            begin = item.start if item.start is not None else item.estimate
+            start = self._time_text(begin)
+            if item.start is None and start is not None:
+                start = f"no sooner than {start}"
+            where = allocation_text(item.allocation or item.reserved)
+            proved = "yes" if item.proved else "no"
+            end = self._time_text(item.finish)
+            rows.append((item.job, start, end, where, proved, item.fallback or item.waits_for))
+        rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
+        title = f"{self.method}, {self.objective}: {self.status}"
+        return html_table(title, head, rows)
+
+    def _time_text(self, time: int | None) -> str | None:
+        """The stamp where the origin is a date, else how long from now."""
+        if time is None:
+            return None
+        return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
-from ..model.errors import InputError
+from ..model.errors import InputError, UnknownNameError
 from ..model.instance import Instance
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.plan import Method, Plan
+from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .loop.next_cycle import plan_next_cycle
@@ -43,7 +43,7 @@ def plan(
     jobs: int | None = None,
     as_lsf: bool = False,
     cancel: threading.Event | None = None,
-    on_progress: Callable[[Any], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Plan:
     """Plan the pending jobs of an instance.
 
@@ -60,11 +60,11 @@ def plan(
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
     looked at; the plan is then `cut` (`docs/robustness.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
-    Raises InputError for an unknown method or objective, a job that the objective cannot weigh, and
-    for negative limits.
+    Raises UnknownNameError for a method or objective that does not exist, InputError for a job that
+    the objective cannot weigh and for limits that are no numbers or too small.
     """
     if method not in METHODS:
-        raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
+        raise UnknownNameError.among("method", method, METHODS)
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
@@ -129,7 +129,7 @@ def _exact(
     objective: Objective,
     as_lsf: bool,
     budget: Budget,
-    on_progress: Callable[[Any], None] | None,
+    on_progress: OnProgress | None,
 ) -> Plan:
     from .exact import plan_exact
 
@@ -139,5 +139,6 @@ def _exact(
 
 def _check(least: int, **numbers: float | None) -> None:
     for name, value in numbers.items():
-        if value is not None and not least <= value < math.inf:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (number and least <= value < math.inf):
             raise InputError(f"{name} is {value}: give {least} or more, or None for the default")

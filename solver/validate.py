@@ -41,6 +41,7 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     shape.resizable,
     hosts.candidates,
     hosts.first_execution_host,
+    capacity.running,
     capacity.slots,
     capacity.amounts,
     capacity.shared,
@@ -63,9 +64,10 @@ def validate(
     """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
 
     as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-    reservations (TBR-19). Deadlines are soft and never a violation. Faults of the running jobs
-    alone are not the plan's. stop: asked as the judge goes; once it says yes, Unfinished is raised.
-    Raises ValueError for a window text that cannot be read.
+    reservations (TBR-19). Deadlines are soft and never a violation. Of the running jobs it is told
+    alone where they hold more slots than a host has; their other faults are not the plan's. stop:
+    asked as the judge goes; once it says yes, Unfinished is raised. Raises ValueError for a window
+    text that cannot be read.
     """
     facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split, stop=stop)
     return [violation for check in _CHECKS for violation in check(facts)]

@@ -260,11 +260,14 @@ def test_the_alternative_that_was_taken_counts() -> None:
     ]
 
 
-def test_the_overcommitment_of_running_jobs_is_not_the_plans_fault() -> None:
+def test_the_overcommitment_of_running_jobs_is_told_and_no_planned_job_blamed() -> None:
+    """Slots as the reader of files tells them; memory, which is only estimated, not at all."""
     crowd = tuple(running(f"r{i}", {"A": 3}, "rusage[mem=900]") for i in range(2))
     instance = problem(job("j", 1, "rusage[mem=50]"), hosts=MEMORY, running=crowd)
-    assert faults(instance, {"j": (0, {"B": 1})}) == []
+    told = "running: A has 4 slots, the running jobs hold 6"
+    assert faults(instance, {"j": (0, {"B": 1})}) == [told]
     assert faults(instance, {"j": (0, {"A": 1})}) == [
+        told,
         "slots: job j: 7 slots in use on host A at 0 s, it has 4",
         "mem: job j: 1850 mem in use on host A at 0 s, it has 1000",
     ]

@@ -141,7 +141,7 @@ def test_a_thousand_hosts_take_seconds() -> None:
     busy = tuple(
         running(
             f"r{number}",
-            {names[h]: 4 for h in rng.choice(1000, 2, replace=False)},
+            {names[h % 1000]: 4 for h in (2 * number, 2 * number + 1)},
             f"rusage[mem={number % 7 + 1}000]",
             run_limit=int(rng.integers(1, 90)) * 1000,
             user=f"user{number % 40}",

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from . import fields as f
 
-FORMAT = "slotwise/1"
+FORMAT: Literal["slotwise/1"] = "slotwise/1"
 
 
 def _schema_of_names(schema: dict[str, Any], model: type[BaseModel]) -> None:

@@ -18,14 +18,14 @@ from ..cluster import (
     Thresholds,
 )
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
-from ..job import Application, HostRequest, Job, RunningJob
+from ..job import Application, Job, RunningJob
 from ..limits import Limit, Scope
 from ..params import Params
 from ..queue import Queue
 from ..user import UserGroup
-from . import text
+from . import text, written
 from .names import compress
-from .units import format_duration, format_size, size_text
+from .units import format_size, size_text
 
 Plain = dict[str, Any]
 
@@ -86,10 +86,6 @@ def _numbers(values: Mapping[str, float]) -> Plain | None:
 
 def _flag(value: bool) -> str | None:
     return "Y" if value else None
-
-
-def _minutes(seconds: int | None) -> str | None:
-    return None if seconds is None else format_duration(seconds)
 
 
 def _words(names: Iterable[str]) -> str | list[str]:
@@ -267,30 +263,22 @@ def _plain(value: Any) -> Any:
     return _number(value) if isinstance(value, float) else value
 
 
-def _requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str | None:
-    words = [
-        f"{host.name}{'!' * host.first}{f'+{host.preference}' if host.preference else ''}"
-        for host in hosts
-    ]
-    return " ".join([*words, *(f"~{name}" for name in excluded)]) or None
-
-
 def _queue(queue: Queue) -> Plain:
     shares = queue.user_shares
     return _kept(
         {
             "name": queue.name,
             "PRIORITY": _unless(queue.priority, 1),
-            "HOSTS": _requests(queue.hosts, queue.excluded_hosts),
+            "HOSTS": written.requests(queue.hosts, queue.excluded_hosts),
             "USERS": " ".join(queue.users) or None,
             "RES_REQ": _some(queue.res_req),
-            "RESRSV_LIMIT": _bounds(queue.resrsv_limit),
-            "RUNLIMIT": _run_limit(queue),
-            "CPULIMIT": _minutes(queue.cpu_limit),
-            "PROCLIMIT": _processor_limit(queue.slots),
+            "RESRSV_LIMIT": written.bounds(queue.resrsv_limit),
+            "RUNLIMIT": written.run_limit(queue),
+            "CPULIMIT": written.minutes(queue.cpu_limit),
+            "PROCLIMIT": written.processor_limit(queue.slots),
             "BACKFILL": _flag(queue.backfill),
-            "SLOT_RESERVE": _cycles(queue.slot_reserve),
-            "RESOURCE_RESERVE": _cycles(queue.resource_reserve),
+            "SLOT_RESERVE": written.cycles(queue.slot_reserve),
+            "RESOURCE_RESERVE": written.cycles(queue.resource_reserve),
             "EXCLUSIVE": _unless(queue.exclusive, "N"),
             "QJOB_LIMIT": queue.queue_slots,
             "UJOB_LIMIT": queue.user_slots,
@@ -308,48 +296,11 @@ def _queue(queue: Queue) -> Plain:
             "MAX_SLOTS_IN_POOL": queue.max_slots_in_pool,
             "USE_PRIORITY_IN_POOL": _flag(queue.use_priority_in_pool),
             **(_numbers(queue.factors) or {}),
-            "PREEMPTION": _preemption(queue),
+            "PREEMPTION": written.preemption(queue),
             "CHUNK_JOB_SIZE": queue.chunk_job_size,
             "DESCRIPTION": _some(queue.description),
         }
     )
-
-
-def _bounds(limits: Mapping[str, tuple[float, float]]) -> str | None:
-    pairs = ((name, *limits[name]) for name in sorted(limits))
-    return " ".join(f"[{n}={_bound(low)},{_bound(high)}]" for n, low, high in pairs) or None
-
-
-def _bound(megabytes: float) -> str:
-    whole = megabytes == int(megabytes) and megabytes < 1e15
-    return str(int(megabytes)) if whole else size_text(megabytes)
-
-
-def _run_limit(queue: Queue) -> str | None:
-    default, most = _minutes(queue.run_limit), _minutes(queue.run_limit_max)
-    return most if default is None else f"{default} {most or '-'}"
-
-
-def _processor_limit(slots: tuple[int, int | None, int | None] | None) -> str | None:
-    if slots is None:
-        return None
-    least, default, most = slots
-    numbers = (least, default, most or "-")
-    return " ".join(str(number) for number in numbers if number is not None)
-
-
-def _cycles(cycles: int | None) -> str | None:
-    return None if cycles is None else f"MAX_RESERVE_TIME[{cycles}]"
-
-
-def _preemption(queue: Queue) -> str | None:
-    lists = (("PREEMPTIVE", queue.preemptive), ("PREEMPTABLE", queue.preemptable))
-    words = [
-        word if names == ("*",) else f"{word}[{' '.join(names)}]"
-        for word, names in lists
-        if names is not None
-    ]
-    return " ".join(words) or None
 
 
 def _application(profile: Application) -> Plain:
@@ -357,10 +308,10 @@ def _application(profile: Application) -> Plain:
         {
             "name": profile.name,
             "RES_REQ": _some(profile.res_req),
-            "RUNLIMIT": _minutes(profile.run_limit),
-            "RUNTIME": _minutes(profile.run_time),
-            "CPULIMIT": _minutes(profile.cpu_limit),
-            "PROCLIMIT": _processor_limit(profile.slots),
+            "RUNLIMIT": written.minutes(profile.run_limit),
+            "RUNTIME": written.minutes(profile.run_time),
+            "CPULIMIT": written.minutes(profile.cpu_limit),
+            "PROCLIMIT": written.processor_limit(profile.slots),
         }
     )
 
@@ -448,7 +399,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "slots": None if slots == held else slots,
             "user": _unless(job.user, "user"),
             "queue": _unless(job.queue, params.default_queue),
-            "res_req": _requirements(job.res_req),
+            "res_req": written.requirements(job.res_req),
             "run_limit": job.run_limit,
             "cpu_limit": job.cpu_limit,
             "run_time": job.run_time,
@@ -461,7 +412,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "project": _unless(job.project, "default"),
             "group": _some(job.group),
             "application": _some(job.application),
-            "hosts": _requests(job.hosts),
+            "hosts": written.requests(job.hosts),
             "exclusive": job.exclusive or None,
             "resizable": job.resizable or None,
             "from_host": _some(job.from_host),
@@ -470,11 +421,6 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "queued_as": None if job.queued_as is None else list(job.queued_as),
         }
     )
-
-
-def _requirements(texts: tuple[str, ...]) -> str | list[str] | None:
-    """One text as it is, empty or not."""
-    return texts[0] if len(texts) == 1 else list(texts) or None
 
 
 def _running(item: RunningJob, params: Params) -> Plain:

@@ -62,6 +62,8 @@ def from_document(document: dict[str, Any], source: str = "") -> Instance:
 
 def load_with_warnings(source: str | Path) -> tuple[Instance, tuple[Problem, ...]]:
     """As :func:`load`, with what is odd but no error (MEM-05 and the like)."""
+    if not isinstance(source, (str, Path)):
+        raise InputError(f"must be the path of a file, not {type(source).__name__}")
     path = Path(source)
     data, kind = file_content(path)
     try:
@@ -77,6 +79,8 @@ def loads_with_warnings(
     """As :func:`loads`, with what is odd but no error; bytes are taken for UTF-8."""
     from .positions import compose, lines
 
+    if not isinstance(text, (str, bytes)):
+        raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
     with _no_collection():
         data, content = plain_data(text, source, format)
         return _interpret(data, source, lambda places: lines(compose(content), places))

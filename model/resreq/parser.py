@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .builders import Builder
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
+#: What the note about affinity[] says.
+_AFFINITY = "affinity[] is read and not heeded: plans know slots, not processor cores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,10 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
         seen[keyword] = section
         try:
             builder = Builder(section.body, options, notes, in_term=in_term)
-            if keyword != "select":
+            if keyword == "affinity":
+                notes.append(_AFFINITY)
+                result = replace(result, affinity=" ".join(section.body.split()))
+            elif keyword != "select":
                 result = _with_section(result, keyword, section.body, builder)
             elif section.body.strip():
                 start = "strict" if options.strict else builder.select_form()
@@ -229,11 +234,6 @@ def _judge_stray(text: str, section: SectionText, options: Options, notes: list[
 
 
 def _with_section(simple: Simple, keyword: str, body: str, builder: Builder) -> Simple:
-    if keyword == "affinity":
-        builder.notes.append(
-            "affinity[] is read and not heeded: plans know slots, not processor cores"
-        )
-        return replace(simple, affinity=" ".join(body.split()))
     if not body.strip() and keyword != "cu":
         return simple
     section: Any = getattr(builder, keyword)(_tree(body, keyword))

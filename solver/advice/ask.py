@@ -14,9 +14,11 @@ from ...model.formats.submit import refusals, submitted_job
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
-from ...model.time_text import with_stamps
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
 from .job_edits import (
     is_compound,
@@ -35,6 +37,7 @@ from .what_if import Asker, Method, Outlook
 MOST_ALTERNATIVES = 1000
 #: The options that may vary, in the order of the columns.
 OPTIONS = ("slots", "ptile", "limit", "cu", "queue")
+_MORE = ("start", "waits for")
 #: Written for "without it".
 NONE = "none"
 
@@ -80,6 +83,16 @@ class Answer:
             "alternatives": [_record(item, self.now, self.origin) for item in self.alternatives],
             "tried": self.tried,
         }
+
+    def _repr_html_(self) -> str:
+        """The answer as a notebook shows it, the line first; starts from now on."""
+        rows = []
+        for item in (self.line, *self.alternatives):
+            start = item.outlook.start
+            shown = "none" if start is None else duration_text(start - self.now)
+            values = [item.shown[name] for name in OPTIONS]
+            rows.append((*values, shown, item.refused or item.outlook.waits_for))
+        return html_table(f"as asked, and otherwise ({self.method})", (*OPTIONS, *_MORE), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +142,25 @@ def ask(
     time_limit: float | None = None,
     effort: float | None = None,
     cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    cancel: as in :func:`slotwise.explain`.
+    cancel, on_progress: as in :func:`slotwise.explain`.
     Raises InputError for a line that would be refused, with everything that is wrong with it.
     """
     job = submitted_job(instance, line, user=user, from_host=from_host)
-    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    forecast = Asker(
+        instance,
+        method,
+        time_limit=time_limit,
+        effort=effort,
+        cancel=cancel,
+        on_progress=on_progress,
+    )
     asked = Choice({}, _shown(instance, job), forecast.outlook(job))
     bench = _Bench(forecast, job, asked)
     if choices is not None:

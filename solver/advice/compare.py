@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...model.allocation import allocation_text
+from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
 from ...model.plan import Plan
-from ...model.time_text import with_stamps
+from ...model.progress import OnProgress
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text, with_stamps
 from ..budget import Budget
 from ..fairshare.priority_order import priority_order
 from ..loop.run_on import run_on
@@ -80,6 +84,21 @@ class Comparison:
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
 
+    def __getitem__(self, job: str) -> ComparedJob:
+        """The row of a job; UnknownNameError (a KeyError) where there is none."""
+        found = next((row for row in self.jobs if row.job == job), None)
+        if found is None:
+            raise UnknownNameError.among("job", job, [row.job for row in self.jobs])
+        return found
+
+    def __len__(self) -> int:
+        """How many jobs are compared."""
+        return len(self.jobs)
+
+    def __bool__(self) -> bool:
+        """A comparison is one even where no job is pending."""
+        return True
+
     def to_records(self) -> list[dict[str, Any]]:
         """Plain data, one dictionary a job; ISO stamps beside times where there is an origin."""
         records = []
@@ -122,7 +141,41 @@ class Comparison:
         """A pandas data frame (pandas comes with OR-tools)."""
         import pandas
 
-        return pandas.DataFrame(self.to_records())
+        return pandas.DataFrame(self.to_records(), columns=self.columns())
+
+    def _repr_html_(self) -> str:
+        """The comparison as a notebook shows it; times from now on."""
+        head = (
+            "job",
+            "slots",
+            "greedy",
+            "really",
+            "time-based",
+            "optimal",
+            "gain",
+            "proved",
+            "where",
+        )
+        rows = (
+            (
+                row.job,
+                row.slots,
+                *(
+                    None if time is None else duration_text(time - self.now)
+                    for time in (
+                        row.greedy_estimate,
+                        row.greedy_start,
+                        row.time_based,
+                        row.optimal,
+                    )
+                ),
+                None if row.gain is None else duration_text(row.gain),
+                "yes" if row.proved else "no",
+                allocation_text(row.allocation),
+            )
+            for row in self.jobs
+        )
+        return html_table("starts by method, from now on", head, rows)
 
 
 def compare(
@@ -135,12 +188,13 @@ def compare(
     as_lsf: bool = False,
     really: bool = False,
     cancel: threading.Event | None = None,
-    on_progress: Callable[[Any], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Comparison:
     """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
 
     time_limit: of each plan, and of each run of the loop.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
+    cancel: set it to stop; starts that the loop has not reached by then are None.
     """
     greedy = plan(instance, "greedy", time_limit=time_limit, cancel=cancel)
     time_based = plan(instance, "time-based", time_limit=time_limit, cancel=cancel)

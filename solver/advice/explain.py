@@ -6,11 +6,13 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from ...model.errors import InputError, nearest
+from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import PendingReason
-from ...model.time_text import with_stamps
+from ...model.progress import OnProgress
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text, with_stamps
 from ..budget import NOT_LOOKED_AT, OutOfTime
 from ..loop.snapshot import snapshot_of
 from .contests import LostContest, lost_contests
@@ -81,6 +83,21 @@ class Explanation:
         }
         return with_stamps(found, self.origin, ("start", "finish"))
 
+    def _repr_html_(self) -> str:
+        """The explanation as a notebook shows it; times from now on."""
+        start = self.outlook.start
+        begin = "has no start" if start is None else f"starts in {duration_text(start - self.now)}"
+        rows = [
+            ("in the way", duration_text(item.first - self.now), item.reason)
+            for item in self.obstacles
+        ]
+        rows += [
+            ("would help", duration_text(item.start - self.now), item.change)
+            for item in self.suggestions
+        ]
+        caption = f"job {self.outlook.job.id} {begin} ({self.method}): {self.outlook.waits_for}"
+        return html_table(caption, ("", "from", "what"), rows)
+
 
 def explain(
     instance: Instance,
@@ -90,16 +107,25 @@ def explain(
     time_limit: float | None = None,
     effort: float | None = None,
     cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Explanation:
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
     placed jointly). time_limit, effort: of each plan. cancel: set it to stop trying changes; before
-    there is a start, the answer says that the job was not looked at.
-    Raises InputError for a job that is not pending.
+    there is a start, the answer says that the job was not looked at. on_progress: called before
+    each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
+    one that is not there.
     """
     asked = _pending(instance, job)
-    forecast = Asker(instance, method, time_limit=time_limit, effort=effort, cancel=cancel)
+    forecast = Asker(
+        instance,
+        method,
+        time_limit=time_limit,
+        effort=effort,
+        cancel=cancel,
+        on_progress=on_progress,
+    )
     try:
         return _explained(forecast, asked)
     except OutOfTime:
@@ -145,4 +171,4 @@ def _pending(instance: Instance, job: str) -> Job:
     if any(item.id == job for item in instance.future):
         raise InputError(f"job {job} is not submitted yet: only pending jobs wait for a start")
     hint = nearest(job, [item.id for item in instance.pending])
-    raise InputError(f"there is no pending job {job!r}{hint}")
+    raise UnknownNameError(f"there is no pending job {job!r}{hint}")

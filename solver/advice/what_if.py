@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
+from time import monotonic
 from typing import Literal
 
-from ...model.errors import InputError
+from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import NOT_LOOKED_AT, Budget, OutOfTime
@@ -30,6 +32,7 @@ from ..planning import plan
 from ..problem import PlanningProblem
 from ..world.held import Held, hold_back
 
+#: Ways in which one job is asked about.
 Method = Literal["time-based", "optimal"]
 METHODS = ("time-based", "optimal")
 #: Wall seconds of one exact plan where nobody says otherwise.
@@ -133,16 +136,23 @@ class Asker:
         time_limit: float | None = None,
         effort: float | None = None,
         cancel: threading.Event | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
-        """time_limit, effort: of each plan, as in :func:`slotwise.plan`."""
+        """time_limit, effort: of each plan, as in :func:`slotwise.plan`.
+
+        on_progress: called before each question.
+        """
         if method not in METHODS:
-            raise InputError(f"unknown method {method!r}: use one of {', '.join(METHODS)}")
+            raise UnknownNameError.among("method", method, METHODS)
         self.instance = instance
         self.method = method
         self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
         self.cancel = cancel or threading.Event()
         self._of_a_cycle = time_limit
+        self.on_progress = on_progress
+        self._asked = 0
+        self._begun = monotonic()
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
 
     def beside(self, instance: Instance) -> Asker:
@@ -153,7 +163,14 @@ class Asker:
             time_limit=self._of_a_cycle if self.method == "time-based" else self.time_limit,
             effort=self.effort,
             cancel=self.cancel,
+            on_progress=None if self.on_progress is None else lambda _: self._count(),
         )
+
+    def _count(self) -> None:
+        """One more question, here or beside another instance."""
+        self._asked += 1
+        if self.on_progress is not None:
+            self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
 
     def ahead(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs that are planned before `job`, in order.
@@ -165,6 +182,7 @@ class Asker:
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""
+        self._count()
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
             try:

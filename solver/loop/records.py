@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...model.allocation import allocation_text
+from ...model.errors import UnknownNameError
 from ...model.instance import Instance
+from ...model.rich_display import html_table
 from ...model.time_text import with_stamps
 from ..world.cycle_state import CycleRecord
 from ..world.job_state import PREEMPTED, JobState
 from ..world.settings import Settings
 from ..world.world import World
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +155,39 @@ class Simulation:
         for record in self.jobs:
             if record.job == job:
                 return record
-        raise KeyError(job)
+        raise UnknownNameError.among("job", job, [record.job for record in self.jobs])
+
+    def __iter__(self) -> Iterator[JobRecord]:
+        return iter(self.jobs)
+
+    def __len__(self) -> int:
+        """How many jobs it has."""
+        return len(self.jobs)
+
+    def __bool__(self) -> bool:
+        """A simulation is one even without jobs."""
+        return True
 
     @property
     def starts(self) -> dict[str, int]:
         """Start of every job that started, by id."""
         return {record.job: record.start for record in self.jobs if record.start is not None}
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a job (pandas comes with OR-tools)."""
+        import pandas
+
+        records = [record.to_dict(self.instance.origin) for record in self.jobs]
+        columns = None if records else [item.name for item in fields(JobRecord)]
+        return pandas.DataFrame(records, columns=columns)
+
+    def _repr_html_(self) -> str:
+        """The simulation as a notebook shows it; times in seconds from the origin."""
+        head = ("job", "submit", "start", "end", "status", "hosts", "why not at once")
+        rows = (
+            (r.job, r.submit, r.start, r.end, r.status, allocation_text(r.hosts), r.reason)
+            for r in self.jobs
+        )
+        done = "complete" if self.complete else f"stopped at second {self.time}"
+        caption = f"simulation, {self.settings.reservation}: {self.cycles} cycles, {done}"
+        return html_table(caption, head, rows)

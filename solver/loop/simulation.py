@@ -7,8 +7,10 @@ that expires - is left out; the result is the same (`docs/loop.md`).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from ...model.changes import (
@@ -29,10 +31,11 @@ from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
+from ...model.progress import OnProgress, Progress
 from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
-from ..methods.registry import settings_for
+from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
 from ..world.cycle_state import CycleRecord
@@ -362,7 +365,7 @@ def horizon(instance: Instance, until: int | str | None) -> int | None:
 def simulate(
     instance: Instance,
     *,
-    reservation: str = "configured",
+    reservation: Reservation = "configured",
     top: int | None = None,
     until: int | str | None = None,
     cycle: int | None = None,
@@ -371,6 +374,8 @@ def simulate(
     keep_log: bool = False,
     recorder: Recorder | None = None,
     skip_idle: bool = True,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Simulation:
     """Run the scheduler loop over an instance with its running, pending and future jobs.
 
@@ -379,7 +384,8 @@ def simulate(
     or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between
     cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: what happens to hosts and
     jobs on the way (:mod:`slotwise.model.changes`). keep_log: keep every cycle in the result.
-    recorder: called after each cycle.
+    recorder: called after each cycle. cancel: set it to stop after the cycle at hand; what has
+    happened so far is returned, not `complete`. on_progress: called after each cycle.
     Raises InputError for settings or changes that make no sense.
     """
     settings = settings_for(
@@ -399,6 +405,11 @@ def simulate(
         recorder=recorder,
     )
     session.begin()
-    while session.advance():
-        pass
+    begun = monotonic()
+    total = len(instance.running) + len(instance.pending) + len(instance.future)
+    while not (cancel is not None and cancel.is_set()) and session.advance():
+        if on_progress is not None:
+            done = len(instance.running) + session.started
+            now = session.world.now
+            on_progress(Progress(done, total, None, None, monotonic() - begun, now))
     return session.result()

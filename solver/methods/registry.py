@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from ...model.errors import InputError
+from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
 from ..availability.arrays import BoolArray
 from ..world.cycle_state import CycleState
@@ -69,8 +69,7 @@ def settings_for(
     Raises InputError for an unknown method and for chunk jobs with future allocations (TBR-15).
     """
     if reservation not in RESERVATIONS:
-        known = ", ".join(RESERVATIONS)
-        raise InputError(f"unknown reservation {reservation!r}: use one of {known}")
+        raise UnknownNameError.among("reservation", reservation, RESERVATIONS)
     numjobs = instance.params.time_reserve_numjobs
     reserves = any(queue.reserve_cycles is not None for queue in instance.queues)
     named = reservation not in ("configured", "none")

@@ -9,12 +9,13 @@ from typing import Any
 
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..budget import Budget, OutOfTime
 from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
-from ..optimal.lexicographic import Progress, warm_starts
+from ..optimal.lexicographic import warm_starts
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, hold_start

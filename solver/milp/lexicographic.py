@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
-from ..optimal.lexicographic import Progress
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.fewest import with_fewest_units

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
@@ -31,28 +32,6 @@ MOST_PAIRS = 24_000
 PROBE_SECONDS = 3.0
 PROBE_EFFORT = 3.0
 PROBE_SHARE = 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a search reports as it goes.
-
-    done of total jobs are settled; value and bound of the objective (of the sum of the settled
-    starts, seconds from now, in the lexicographic search); seconds since the search began.
-    """
-
-    done: int
-    total: int
-    value: float
-    bound: float
-    seconds: float
-
-    def __str__(self) -> str:
-        gap = 100 * (self.value - self.bound) / self.value if self.value > 0 else 0.0
-        return (
-            f"{self.done}/{self.total} jobs, value {self.value:,.0f}, bound {self.bound:,.0f} "
-            f"(gap {gap:.1f} %), {self.seconds:.1f} s"
-        )
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
@@ -22,7 +23,7 @@ from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
-from .lexicographic import Progress, warm_starts
+from .lexicographic import warm_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
 from .pooled import solve_as_pool

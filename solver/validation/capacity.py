@@ -2,17 +2,31 @@
 
 A job never holds more later than at its start, so it is enough to look at the instants at which
 planned jobs start and at which an advance reservation takes its slots away. What the running jobs
-do among themselves is not the plan's fault: only a planned job is ever blamed.
+do among themselves is not the plan's fault: only a planned job is ever blamed. But a host on which
+they hold more slots than it has is no host that a plan can be judged on, and is told.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from .facts import SLACK, Facts, Holding
 from .shape import blocked_hosts
 from .usage import of_shared, on_host
 from .violation import Violation, shown
+
+
+def running(facts: Facts) -> Iterator[Violation]:
+    """The running jobs, suspended ones apart, hold no more slots of a host than it has."""
+    held: Counter[str] = Counter()
+    for item in facts.instance.running:
+        if not item.suspended:
+            held.update(item.allocation)
+    for host in facts.instance.cluster.hosts:
+        if held[host.name] > host.slots:
+            text = f"{host.name} has {host.slots} slots, the running jobs hold {held[host.name]}"
+            yield Violation("running", text, host=host.name, time=facts.instance.now)
 
 
 def slots(facts: Facts) -> Iterator[Violation]:

@@ -1,0 +1,63 @@
+"""What ``import slotwise`` offers of the solver: long calls that look at their instance first.
+
+The commands read instances from files, which are checked as they are read, and call the solver
+itself. A program may make instances of any kind; here they meet the same rules
+(:mod:`.model.formats.objects`), once a call, and what is wrong is one InputError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from .model.errors import InputError
+from .model.formats.objects import examine_objects, require_sound
+from .model.instance import Instance
+from .model.plan import Plan
+from .solver import planning as _planning
+from .solver import validate as _judge
+from .solver.advice import ask as _ask
+from .solver.advice import compare as _compare
+from .solver.advice import explain as _explain
+from .solver.loop import simulation as _simulation
+from .solver.validate import Violation
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, with its instance (the first parameter) looked at before it begins."""
+
+    @wraps(function)
+    def safe(*args: P.args, **kwargs: P.kwargs) -> R:
+        given: Any = args[0] if args else kwargs.get("instance")
+        require_sound(given)
+        return function(*args, **kwargs)
+
+    safe.__module__ = __name__  # so that it can be pickled: sent to other processes
+    return safe
+
+
+plan = _checked(_planning.plan)
+compare = _checked(_compare.compare)
+explain = _checked(_explain.explain)
+ask = _checked(_ask.ask)
+simulate = _checked(_simulation.simulate)
+
+
+def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:
+    """What is wrong with a plan, or with the instance it is for; empty where nothing is.
+
+    Every rule that the plan breaks, in the order of the judge's checks. Of an instance that breaks
+    the rules of files, such as one whose running jobs hold more slots than a host has, the problems
+    are returned instead (rule "instance"): no plan for it can be judged. as_lsf: leave out windows
+    and advance reservations, which LSF's own estimate ignores (TBR-19).
+    """
+    if not isinstance(plan, Plan):
+        raise InputError(f"must be a Plan, not {type(plan).__name__}")
+    problems, _ = examine_objects(instance)
+    if problems:
+        return [Violation("instance", str(problem)) for problem in problems]
+    return _judge.validate(instance, plan, as_lsf=as_lsf)

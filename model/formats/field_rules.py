@@ -1,0 +1,391 @@
+"""What the fields of the model's classes may hold.
+
+There is no list of rules here: the types that read a key of an instance file (:mod:`.document`) are
+asked about the field in memory. What a file writes in another form than the model keeps it (two
+fields in one key, LSF's own texts) is written first.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter, is_
+from typing import Annotated, Any, get_args, get_type_hints
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from ..characters import strange_character
+from ..cluster import (
+    BUILTIN_AMOUNTS,
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostGroup,
+    ResourceDefinition,
+    SharedResource,
+)
+from ..errors import nearest
+from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..job import Application, HostRequest, Job, RunningJob
+from ..limits import Limit, ReservationUsage, Scope
+from ..params import Params
+from ..queue import Queue
+from ..user import HostPartition, User, UserGroup
+from . import document as d
+from . import fields as f
+from . import text, written
+from .hints import Fits, all_printable, fits, texts, words
+from .messages import explain
+from .units import format_size
+
+#: What writing a value of the wrong type may raise.
+_UNWRITABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+#: Types whose values are equal only where they are the same.
+_SCALARS = frozenset({str, int, float, bool})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldRule:
+    """What one field may hold, or two that one key of a file tells.
+
+    defaults: values that need no look. reads: what a file's reader makes of the value, ValueError
+    with a sentence where it makes nothing of it. writes: the value as a file has it, None: as it
+    is. fit: whether each field has its declared type, whose name is in `kind`.
+    """
+
+    names: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    reads: Callable[[Any], Any]
+    fit: tuple[Fits, ...]
+    kind: str
+    writes: Callable[[Any], Any] | None = None
+
+    def complaint(self, item: Any, value: Any) -> str:
+        """What is wrong with the field of `item`, "" for nothing; value: of the first name."""
+        if len(self.names) == 1:
+            same = value == {} and self.defaults == ({},)
+            return "" if same else self._judge(item, (value,))
+        values = tuple(getattr(item, name) for name in self.names)
+        return "" if all(map(is_, values, self.defaults)) else self._judge(item, values)
+
+    def _judge(self, item: Any, values: tuple[Any, ...]) -> str:
+        if not all_printable(values):
+            strange = next(filter(None, map(strange_character, texts(values))), "")
+            if strange:
+                return strange
+        fitting = all(map(_call, self.fit, values))
+        try:
+            given = values[0] if self.writes is None else self.writes(item)
+        except _UNWRITABLE:
+            return f"must be {self.kind}, not {_shown(values)}"
+        try:
+            read = self.reads(given)
+        except ValidationError as error:
+            return explain(error)[0].message
+        except ValueError as error:
+            return str(error)
+        except _UNWRITABLE:
+            return f"must be {self.kind}, not {_shown(values)}"
+        if not fitting:
+            return f"must be {self.kind}, not {_shown(values)}"
+        same = read == (values if len(values) > 1 else values[0])
+        return "" if same else f"must be {reprlib.repr(read)}, not {_shown(values)}"
+
+
+def _call(fit: Fits, value: Any) -> bool:
+    return fit(value)
+
+
+def _shown(values: tuple[Any, ...]) -> str:
+    return " and ".join(map(reprlib.repr, values))
+
+
+def reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads a type of :mod:`.fields`."""
+    found: Callable[[Any], Any] = TypeAdapter(kind).validator.validate_python
+    return found
+
+
+def key_reader(section: type[BaseModel], key: str) -> Callable[[Any], Any]:
+    """What reads one key of a section of the document."""
+    info = section.model_fields[key]
+    kind = info.annotation
+    return reader(Annotated[kind, *info.metadata] if info.metadata else kind)
+
+
+# --- what a file says in another form -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Special:
+    names: tuple[str, ...]
+    reads: Callable[[Any], Any]
+    writes: Callable[[Any], Any] | None = None
+
+
+def _single(name: str, kind: Any, writes: Callable[[Any], Any] | None = None) -> _Special:
+    """A field read by another type than the key of its name, or written first."""
+    return _Special((name,), reader(kind), writes)
+
+
+def _slots(job: Job) -> Any:
+    return job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
+
+
+def _run_limits(given: tuple[Any, Any, str]) -> tuple[int | None, int | None]:
+    default, most, text_of_both = given
+    for value in (default, most):
+        if value is not None:
+            text.positive_duration(value)
+    if default is not None and most is not None:
+        text.run_limit(text_of_both)
+    return default, most
+
+
+def _amounts(amounts: Any) -> dict[str, float]:
+    """Sizes and other amounts; a file keeps them apart."""
+    if not isinstance(amounts, Mapping):
+        raise ValueError(f"must be a mapping of a text to a number, not {reprlib.repr(amounts)}")
+    return {
+        _NAME(name): _SIZE(_size(value)) if name in BUILTIN_AMOUNTS else _AMOUNT(value)
+        for name, value in amounts.items()
+    }
+
+
+def _limited(amounts: Any) -> dict[str, float]:
+    found = _amounts({name: value for name, value in amounts.items() if name not in _COUNTED})
+    counted = {name: value for name, value in amounts.items() if name in _COUNTED}
+    return {**{name: _AMOUNT(value) for name, value in counted.items()}, **found}
+
+
+def _size(value: Any) -> Any:
+    """A size that is too large for a plain number has its unit in a file."""
+    return format_size(value) if type(value) in (int, float) and 1e15 <= value < math.inf else value
+
+
+def _factors(factors: Any) -> dict[str, float]:
+    for name in factors:
+        if name not in _FACTORS:
+            raise ValueError(f"no factor is called {name!r}{nearest(str(name), _FACTORS)}")
+    return {name: _FACTORS[name](value) for name, value in factors.items()}
+
+
+def _scope(value: Any) -> Scope | None:
+    if not isinstance(value, Scope):
+        return None
+    members = [*value.names, *(f"~{name}" for name in value.excluded)]
+    return text.scope(members, value.each)
+
+
+def _hosts(requests: Any) -> Any:
+    return written.requests(requests) or []
+
+
+def _allocation(slots: Any) -> Any:
+    return dict(slots) if isinstance(slots, Mapping) else slots
+
+
+def _listed(name: str) -> Callable[[Any], Any]:
+    """A tuple as the list that a file has."""
+    return lambda item: list(value) if isinstance(value := getattr(item, name), tuple) else value
+
+
+_COUNTED = ("slots", "jobs")
+_NAME, _SIZE, _AMOUNT = reader(f.Name), reader(f.Size), reader(f.Amount)
+_JOB_SLOTS = reader(f.Slots)
+_FACTORS = {
+    key.upper(): key_reader(d.QueueEntry, key)
+    for key in (
+        *(key for key in d.QueueEntry.model_fields if key.endswith("_factor")),
+        "hist_hours",
+    )
+}
+_METHODS = get_args(d.Document.model_fields["reservation_usage"].annotation)[1]
+_SECONDS = ("run_limit", "run_time", "cpu_limit")
+_THRESHOLDS = _single(
+    "thresholds", f.ThresholdMap, lambda item: text.write_thresholds(item.thresholds)
+)
+_PROCESSORS = _single("slots", f.ProcessorLimit, lambda item: written.processor_limit(item.slots))
+
+_SPECIAL: dict[type, tuple[_Special, ...]] = {
+    Host: (
+        _single("name", f.NewName),
+        _Special(("amounts",), _amounts),
+        _single("booleans", frozenset[f.Name]),
+        _single("exclusive", frozenset[f.Name]),
+        _THRESHOLDS,
+    ),
+    HostGroup: (_single("name", f.NewName), _single("members", tuple[f.Name, ...])),
+    ComputeUnit: (
+        _single("hosts", tuple[f.Name, ...]),
+        _single("parent", f.Name | None),
+    ),
+    SharedResource: (
+        _single("amount", f.Amount),
+        _single("hosts", frozenset[f.Name] | None),
+    ),
+    Job: (
+        _Special(("slots", "max_slots"), _JOB_SLOTS, _slots),
+        _single("res_req", f.Requirements, _listed("res_req")),
+        _single("hosts", f.Hosts, lambda job: _hosts(job.hosts)),
+    ),
+    RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
+    HostRequest: (),
+    Application: (*(_single(name, f.Duration | None) for name in _SECONDS), _PROCESSORS),
+    Queue: (
+        _Special(
+            ("hosts", "excluded_hosts"),
+            reader(f.QueueHosts),
+            lambda queue: written.requests(queue.hosts, queue.excluded_hosts) or [],
+        ),
+        _single("resrsv_limit", f.ReservationLimits, lambda q: written.bounds(q.resrsv_limit)),
+        _Special(
+            ("run_limit", "run_limit_max"),
+            _run_limits,
+            lambda queue: (queue.run_limit, queue.run_limit_max, written.run_limit(queue)),
+        ),
+        _single("cpu_limit", f.Duration | None),
+        _PROCESSORS,
+        _single("slot_reserve", f.ReserveTime, lambda q: written.cycles(q.slot_reserve)),
+        _single("resource_reserve", f.ReserveTime, lambda q: written.cycles(q.resource_reserve)),
+        _THRESHOLDS,
+        _Special(("factors",), _factors),
+        _Special(("preemptive", "preemptable"), reader(f.Preemption), written.preemption),
+    ),
+    UserGroup: (),
+    HostPartition: (_single("hosts", tuple[f.Name, ...]),),
+    Limit: (
+        _Special(("amounts",), _limited),
+        *(_Special((name,), _scope) for name in ("users", "queues", "hosts", "projects")),
+    ),
+    ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
+    AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
+    Cluster: (
+        _Special(
+            ("unit_types", "default_unit_type"),
+            reader(f.UnitTypes),
+            lambda cluster: [
+                f"{name}!" if name == cluster.default_unit_type else name
+                for name in cluster.unit_types
+            ],
+        ),
+    ),
+}
+#: The section of the document that tells of objects of a class.
+_SECTIONS: dict[type, type[BaseModel] | None] = {
+    Host: d.HostEntry,
+    HostGroup: None,
+    ComputeUnit: d.UnitEntry,
+    ResourceDefinition: d.ResourceEntry,
+    SharedResource: d.SharedEntry,
+    Cluster: None,
+    Queue: d.QueueEntry,
+    Application: d.ApplicationEntry,
+    User: d.UserEntry,
+    UserGroup: d.GroupEntry,
+    HostPartition: d.PartitionEntry,
+    Limit: d.LimitEntry,
+    ReservationUsage: None,
+    AdvanceReservation: d.ReservationEntry,
+    ShareUsage: d.ShareUsageEntry,
+    PoolUsage: d.PoolUsageEntry,
+    Job: d.JobEntry,
+    RunningJob: d.RunningEntry,
+    Params: d.ParamsEntry,
+    Instance: d.Document,
+}
+_OF_INSTANCE = frozenset({"name", "description", "origin", "now"})
+#: Fields that hold objects with rules of their own.
+_OBJECTS: dict[type, frozenset[str]] = {
+    Cluster: frozenset({"hosts", "groups", "units", "resources", "shared"}),
+    RunningJob: frozenset({"job"}),
+    Instance: frozenset(field.name for field in fields(Instance)) - _OF_INSTANCE,
+}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether equal values of its type are the same value."""
+    kind = type(value)
+    return kind in _SCALARS or (kind is tuple and all(type(part) is str for part in value))
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRules:
+    """The rules of one class of the model.
+
+    usual: default of each field, MISSING where it has none.
+    look: gives all fields with a rule, whose defaults and rules stand beside them.
+    """
+
+    rules: tuple[FieldRule, ...]
+    usual: Mapping[str, Any]
+    look: Callable[[Any], tuple[Any, ...]]
+    beside: tuple[tuple[Any, FieldRule], ...]
+
+    def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:
+        """Every rule that `item` breaks, and how; sound: values that have been found right."""
+        broken: dict[FieldRule, str] = {}
+        for value, (usual, rule) in zip(self.look(item), self.beside, strict=True):
+            if value is usual or rule in broken:
+                continue
+            key = (rule, type(value), value) if _is_plain(value) and not rule.names[1:] else None
+            if key is not None and key in sound:
+                continue
+            if message := rule.complaint(item, value):
+                broken[rule] = message
+            elif key is not None:
+                sound.add(key)
+        return broken
+
+
+#: Made when a class is first looked at.
+_RULES: dict[type, ClassRules] = {}
+
+
+def class_rules(kind: type) -> ClassRules:
+    """The rules of a class of the model; the same object each time."""
+    if kind not in _RULES:
+        rules = _rules_of(kind)
+        usual = _usual(kind)
+        told = [(name, rule) for rule in rules for name in rule.names]
+        _RULES[kind] = ClassRules(
+            rules,
+            usual,
+            attrgetter(*(name for name, _ in told)),
+            tuple((usual[name], rule) for name, rule in told),
+        )
+    return _RULES[kind]
+
+
+def _usual(kind: type) -> dict[str, Any]:
+    """The default of each field of a class, MISSING where it has none."""
+    return {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
+    }
+
+
+def _rules_of(kind: type) -> tuple[FieldRule, ...]:
+    hints = get_type_hints(kind)
+    usual = _usual(kind)
+    special = _SPECIAL.get(kind, ())
+    told = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
+    section = _SECTIONS[kind]
+    plain = [
+        _Special((name,), key_reader(section, name))
+        for name in usual
+        if name not in told and section is not None
+    ]
+    return tuple(
+        FieldRule(
+            item.names,
+            tuple(usual[name] for name in item.names),
+            item.reads,
+            tuple(fits(hints[name]) for name in item.names),
+            words(hints[item.names[0]]),
+            item.writes,
+        )
+        for item in (*plain, *special)
+    )

@@ -1,0 +1,89 @@
+"""Groups, units, shared resources and partitions in memory, held to the rules of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..cluster import Cluster
+from ..instance import Instance
+from . import document as d
+from .finding import Finding
+from .hosts import HostBuilder
+from .places import attribute_place
+
+
+def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
+    """The instance with the machines as the reader of files leaves them, and what it would say.
+
+    The machines are given to that reader once more; hosts of groups and units in memory are hosts
+    themselves, which it must leave as they are.
+    """
+    cluster = instance.cluster
+    names = {host.name for host in cluster.hosts}
+    plain = not (cluster.groups or cluster.units or cluster.shared or instance.partitions)
+    if plain and len(names) == len(cluster.hosts):
+        return instance, []
+    findings: list[Finding] = []
+    builder = HostBuilder(_document(cluster), findings)
+    built = builder.cluster()
+    partitions = tuple(
+        replace(item, hosts=builder.members(("host_partitions", number, "HOSTS"), item.hosts))
+        for number, item in enumerate(instance.partitions)
+    )
+    found = [attribute_place(finding, instance) for finding in findings]
+    if not findings:
+        found += _unlike(("cluster", "groups"), "members", cluster.groups, built.groups)
+        found += _unlike(("cluster", "units"), "hosts", cluster.units, built.units)
+        found += _unlike(("cluster", "shared"), "hosts", cluster.shared, built.shared)
+        found += _unlike(("partitions",), "hosts", instance.partitions, partitions)
+    parts: dict[str, Any] = {"groups": built.groups, "units": built.units, "shared": built.shared}
+    read = replace(instance, cluster=replace(cluster, **parts), partitions=partitions)
+    return read, found
+
+
+def _unlike(
+    section: tuple[str, ...], key: str, given: Sequence[object], found: Sequence[object]
+) -> Iterator[Finding]:
+    """Objects whose hosts the reader has understood in another way."""
+    for number, (item, other) in enumerate(zip(given, found, strict=True)):
+        listed, read = getattr(item, key), getattr(other, key)
+        if listed is not None and (set(listed) != set(read) or len(listed) != len(read)):
+            message = "must name hosts, each once, and in a unit those of the units within it"
+            yield Finding((*section, number, key), message)
+
+
+def _document(cluster: Cluster) -> d.Document:
+    """The machines as a document has them; nothing of it has to be read."""
+    inner: dict[str, list[str]] = {}
+    for unit in cluster.units:
+        if unit.parent is not None:
+            inner.setdefault(unit.parent, []).append(unit.name)
+    units = [
+        d.UnitEntry.model_construct(
+            name=unit.name, type=unit.type, members=tuple(inner.get(unit.name, unit.hosts))
+        )
+        for unit in cluster.units
+    ]
+    template = d.HostEntry.model_construct(name=("",), slots=0)
+    types = (cluster.unit_types, cluster.default_unit_type)
+    return d.Document.model_construct(
+        format=d.FORMAT,
+        hosts=[
+            template.model_copy(update={"name": (host.name,), "slots": host.slots})
+            for host in cluster.hosts
+        ],
+        host_groups={group.name: group.members for group in cluster.groups},
+        compute_units=units,
+        shared_resources=[
+            d.SharedEntry.model_construct(
+                name=item.name,
+                amount=float(item.amount),
+                hosts=None if item.hosts is None else tuple(sorted(item.hosts)),
+                static=item.static,
+            )
+            for item in cluster.shared
+        ],
+        params=d.ParamsEntry.model_construct(compute_unit_types=types),
+    )

@@ -1,0 +1,346 @@
+"""What the library gives back: picklable, iterable, shown in notebooks, and safe in threads."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any, get_args
+
+import pytest
+import slotwise as sw
+
+HEADLINE = sw.load(sw.example("headline"))
+JOINT = sw.load(sw.example("joint-wins"))
+#: Names that are no objects of ours but types for annotations.
+TYPES = {"Change", "Method", "ObjectiveName", "OnProgress", "Reservation", "Status"}
+
+
+def results() -> dict[str, Any]:
+    """One of everything that a call returns."""
+    plan = sw.plan(JOINT, effort=1)
+    simulation = sw.simulate(JOINT, keep_log=True)
+    return {
+        "instance": JOINT,
+        "plan": plan,
+        "planned job": plan.reservations[0],
+        "greedy plan": sw.plan(JOINT, "greedy"),
+        "comparison": sw.compare(JOINT, effort=1),
+        "explanation": sw.explain(HEADLINE, "job5"),
+        "answer": sw.ask(HEADLINE, "-n 2 -W 1:00", choices=sw.Choices(slots=(1, 4))),
+        "simulation": simulation,
+        "metrics": sw.measure(simulation),
+        "violations": sw.validate(replace(JOINT, pending=()), plan),
+        "progress": sw.Progress(1, 2, 3.0, 2.0, 0.5),
+    }
+
+
+RESULTS = results()
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_survive_pickling(name: str) -> None:
+    value = RESULTS[name]
+    assert value
+    again = pickle.loads(pickle.dumps(value))
+    assert again == value
+    assert type(again) is type(value)
+
+
+def test_errors_survive_pickling_with_their_problems() -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.loads("format: slotwise/1\nhosts: [{name: a, slots: -1}]\nfuture: x")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.problems == caught.value.problems
+    assert len(again.problems) == 2
+    assert str(again) == str(caught.value)
+    unknown = sw.UnknownNameError("no job is called 'x'")
+    assert type(pickle.loads(pickle.dumps(unknown))) is sw.UnknownNameError
+    assert str(pickle.loads(pickle.dumps(unknown))) == "no job is called 'x'"
+
+
+def test_calls_can_be_sent_to_other_processes() -> None:
+    for call in (sw.plan, sw.compare, sw.explain, sw.ask, sw.simulate, sw.validate, sw.load):
+        assert pickle.loads(pickle.dumps(call)) is call
+
+
+# --- names that stand for nothing ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: RESULTS["plan"]["jub1"], "unknown job 'jub1'"),
+        (lambda: RESULTS["simulation"]["jub1"], "unknown job 'jub1'"),
+        (lambda: RESULTS["comparison"]["jub1"], "unknown job 'jub1'"),
+        (lambda: sw.explain(HEADLINE, "job6"), "did you mean 'job5'?"),
+        (lambda: HEADLINE.queue("paralel"), "did you mean 'parallel'?"),
+        (lambda: sw.example("hedline"), "did you mean 'headline'?"),
+        (lambda: sw.plan(HEADLINE, "greddy"), "did you mean 'greedy'?"),  # type: ignore[arg-type]
+        (lambda: sw.plan(HEADLINE, objective="makespam"), "did you mean 'makespan'?"),  # type: ignore[arg-type]
+        (lambda: sw.plan(HEADLINE, objective=["makespan"]), "unknown objective"),  # type: ignore[arg-type]
+        (lambda: sw.simulate(HEADLINE, reservation="gredy"), "did you mean 'greedy'?"),  # type: ignore[arg-type]
+        (lambda: sw.explain(HEADLINE, "job5", method="milp"), "use one of time-based, optimal"),  # type: ignore[arg-type]
+        (lambda: sw.ask(HEADLINE, "-n 1", method="optimum"), "did you mean 'optimal'?"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_unknown_names(call: Any, message: str) -> None:
+    with pytest.raises(sw.UnknownNameError) as caught:
+        call()
+    assert message in str(caught.value)
+    assert isinstance(caught.value, sw.SlotwiseError)
+    assert isinstance(caught.value, KeyError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_job_without_a_start_is_told_with_its_reason() -> None:
+    huge = sw.Job("huge", 10_000, queue="parallel", run_limit=60)
+    plan = sw.plan(replace(HEADLINE, pending=(huge,)), "optimal")
+    with pytest.raises(KeyError, match="has no start in this plan: "):
+        plan["huge"]
+
+
+@pytest.mark.parametrize("value", ["x", None, float("nan"), -1, True])
+def test_limits_must_be_numbers(value: Any) -> None:
+    if value is None:
+        assert sw.plan(HEADLINE, "greedy", time_limit=value)
+        return
+    with pytest.raises(sw.InputError, match="time_limit is"):
+        sw.plan(HEADLINE, time_limit=value)
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["plan", "greedy plan", "comparison", "simulation"])
+def test_it_has_a_length_and_a_frame(name: str) -> None:
+    value = RESULTS[name]
+    rows = list(value)
+    frame = value.to_frame()
+    assert len(value) == len(rows) == len(frame) >= 2
+    assert list(frame["job"]) == [row.job for row in rows]
+    assert list(frame["job"]) == [value[row.job].job for row in rows]
+
+
+@pytest.mark.parametrize("method", get_args(sw.Method))
+def test_nothing_pending_is_a_plan_all_the_same(method: sw.Method) -> None:
+    idle = replace(HEADLINE, pending=())
+    plan = sw.plan(idle, method, effort=1)
+    assert plan
+    assert len(plan) == 0
+    assert {"job", "start", "finish", "allocation"} <= set(plan.to_frame().columns)
+    assert set(sw.compare(idle, effort=1).to_frame().columns) >= {"job", "greedy_start"}
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def _read(html: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(html)
+    return reader
+
+
+@pytest.mark.parametrize(
+    "name", ["plan", "greedy plan", "comparison", "simulation", "explanation", "answer"]
+)
+def test_it_shows_itself_in_a_notebook(name: str) -> None:
+    value = RESULTS[name]
+    reader = _read(value._repr_html_())
+    assert set(reader.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    text = " ".join(reader.words)
+    job = value.outlook.job.id if name == "explanation" else None
+    jobs = [job] if job else [] if name == "answer" else [row.job for row in value]
+    assert all(job in text for job in jobs)
+
+
+def test_what_a_notebook_shows_is_escaped() -> None:
+    """Ids may come from a site's users: whatever they hold is text."""
+    evil = "<script>alert(1)</script>\x1b[2J\u202e"
+    plan = sw.Plan(
+        "optimal", "lexicographic", "feasible", 0,
+        (sw.PlannedJob(evil, 0, 60, {evil: 1}, waits_for=evil),),
+        (sw.Unplaced(evil, evil),),
+    )  # fmt: skip
+    simulation = RESULTS["simulation"]
+    bad = replace(simulation, jobs=(replace(simulation.jobs[0], job=evil, reason=evil),))
+    comparison = RESULTS["comparison"]
+    row = replace(comparison.jobs[0], job=evil, allocation={evil: 1})
+    for value in (plan, bad, replace(comparison, jobs=(row,))):
+        html = value._repr_html_()
+        assert "script" not in _read(html).tags
+        assert "\x1b" not in html
+        assert "\u202e" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_a_long_plan_is_shown_in_part_and_counted() -> None:
+    jobs = tuple(sw.PlannedJob(f"j{n}", 0, 60, {"a": 1}) for n in range(1000))
+    html = sw.Plan("greedy", "lexicographic", "heuristic", 0, jobs)._repr_html_()
+    assert html.count("<tr>") < 100
+    assert "and 940 more" in html
+
+
+# --- cancel and progress -----------------------------------------------------------------------
+
+LONG = {
+    "plan": lambda **more: sw.plan(JOINT, effort=1, **more),
+    "weighted": lambda **more: sw.plan(JOINT, objective="total-start", effort=1, **more),
+    "milp": lambda **more: sw.plan(JOINT, "milp", effort=1, **more),
+    "compare": lambda **more: sw.compare(JOINT, effort=1, **more),
+    "explain": lambda **more: sw.explain(HEADLINE, "job5", **more),
+    "ask": lambda **more: sw.ask(HEADLINE, "-n 2 -W 1:00", explore=True, **more),
+    "simulate": lambda **more: sw.simulate(JOINT, **more),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_long_call_tells_its_progress(name: str) -> None:
+    told: list[sw.Progress] = []
+    LONG[name](on_progress=told.append)
+    assert told
+    assert all(type(item) is sw.Progress for item in told)
+    assert all(str(item) for item in told)
+    assert [item.done for item in told] == sorted(item.done for item in told)
+    assert all(item.total is None or item.done <= item.total for item in told)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_long_call_can_be_cancelled(name: str) -> None:
+    cancel = threading.Event()
+    cancel.set()
+    found = LONG[name](cancel=cancel)
+    assert found
+    if name == "simulate":
+        assert not found.complete
+        assert found.cycles == 0
+
+
+def test_a_simulation_stops_where_it_is_told_to() -> None:
+    cancel = threading.Event()
+
+    def stop(progress: sw.Progress) -> None:
+        if progress.time:
+            cancel.set()
+
+    found = sw.simulate(JOINT, cycle=0, cancel=cancel, on_progress=stop)
+    whole = sw.simulate(JOINT, cycle=0)
+    assert whole.complete
+    assert not found.complete
+    assert 0 < found.time < whole.time
+    assert found.starts.items() <= whole.starts.items()
+
+
+# --- threads -----------------------------------------------------------------------------------
+
+
+def test_plans_in_threads_are_those_in_turn() -> None:
+    names = ("headline", "joint-wins", "cu-maxcus-range", "memory-phases")
+
+    def work(name: str) -> tuple[Any, ...]:
+        instance = sw.load(sw.example(name))
+        return (
+            sw.plan(instance, "optimal", effort=1),
+            sw.plan(instance, "time-based"),
+            sw.simulate(instance).jobs,
+            sw.dump(instance),
+        )
+
+    in_turn = [work(name) for name in names]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, names)) == in_turn
+
+
+def test_one_instance_is_planned_in_two_threads_at_once() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: sw.plan(JOINT, effort=1), range(2)))
+    assert both[0] == both[1] == RESULTS["plan"]
+
+
+# --- the public face ---------------------------------------------------------------------------
+
+
+def test_what_the_model_is_made_of_is_exported() -> None:
+    """Every class that an annotation of the public calls or of an instance names."""
+    for name in ("Cluster", "Host", "Job", "Queue", "RunningJob", "Params", "Limit", "User"):
+        assert inspect.isclass(getattr(sw, name))
+    assert get_args(sw.Method) == ("greedy", "time-based", "optimal", "milp")
+    assert "lexicographic" in get_args(sw.ObjectiveName)
+    assert "heuristic" in get_args(sw.Status)
+    assert "configured" in get_args(sw.Reservation)
+    for name in set(sw.__all__) - TYPES - {"__version__"}:
+        assert getattr(sw, name).__doc__
+
+
+@pytest.mark.parametrize("name", ["plan", "compare", "explain", "ask", "simulate"])
+def test_long_calls_keep_their_signature_and_take_cancel_and_progress(name: str) -> None:
+    parameters = inspect.signature(getattr(sw, name)).parameters
+    assert next(iter(parameters)) == "instance"
+    assert {"cancel", "on_progress"} <= set(parameters)
+
+
+# --- instances made in memory ------------------------------------------------------------------
+
+
+def test_an_instance_is_made_of_its_parts() -> None:
+    hosts = [sw.Host("a", 4), sw.Host("b", 4)]
+    jobs = (sw.Job(f"j{n}", 2, run_limit=600) for n in range(3))
+    made = sw.instance(hosts, pending=jobs, now=60)
+    assert made == sw.Instance(sw.Cluster(tuple(hosts)), pending=made.pending, now=60)
+    assert sw.plan(made, "time-based")["j2"].start == 60
+    assert sw.instance(sw.Cluster(tuple(hosts))).pending == ()
+    document = {"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1}]}
+    assert sw.instance(document) == sw.from_document(document)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sw.instance([sw.Host("a", 4)], pending=[sw.Job("p", -4)]), "must be 1 slot or"),
+        (lambda: sw.instance([sw.Host("a", 4)], pending="x"), "pending: must be a list or a tuple"),
+        (lambda: sw.instance(None), "hosts: must be a list or a tuple"),  # type: ignore[arg-type]
+        (lambda: sw.instance([]), "must have at least one entry"),
+        (lambda: sw.instance({"format": "slotwise/1"}), "the key 'hosts' is missing"),
+        (lambda: sw.instance(HEADLINE, pending=[sw.Job("p")]), "takes no other parts"),
+        (lambda: sw.instance([sw.Host("a", 1)], now="8h"), "now: must be a whole number"),  # type: ignore[arg-type]
+        (lambda: sw.plan("headline.yaml"), "must be an Instance, not str"),  # type: ignore[arg-type]
+        (lambda: sw.validate(HEADLINE, None), "must be a Plan, not NoneType"),  # type: ignore[arg-type]
+        (lambda: sw.loads(None), "must be a text, not NoneType"),  # type: ignore[arg-type]
+        (lambda: sw.load(None), "must be the path of a file, not NoneType"),  # type: ignore[arg-type]
+        (lambda: sw.loads("[]"), "must be a mapping"),
+        (lambda: sw.from_document([]), "must be a mapping"),  # type: ignore[arg-type]
+        (lambda: sw.check(None), "must be an Instance, not NoneType"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(sw.InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_the_judge_itself_sees_an_overbooked_host() -> None:
+    from slotwise.solver.validate import validate
+
+    cluster = sw.Cluster((sw.Host("a", 4), sw.Host("b", 4)))
+    run = sw.RunningJob(sw.Job("r", 5, run_limit=60), 0, {"a": 5})
+    instance = sw.Instance(cluster, running=(run,))
+    idle = sw.plan(sw.instance(cluster))
+    (violation,) = validate(instance, idle)
+    assert str(violation) == "running: a has 4 slots, the running jobs hold 5"
+    (told,) = sw.validate(instance, idle)
+    assert told.message.endswith("a has 4 slots, the running jobs hold 5")
+    asleep = replace(instance, running=(replace(run, suspended=True),))
+    assert validate(asleep, idle) == sw.validate(asleep, idle) == []
