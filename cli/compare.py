@@ -12,6 +12,7 @@ from .options import (
     Effort,
     Example,
     FormatOption,
+    GanttOption,
     InstanceFile,
     ObjectiveOption,
     TimeLimit,
@@ -36,6 +37,7 @@ def compare(
         ),
     ] = False,
     format: FormatOption = "text",
+    gantt: GanttOption = False,
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
 
@@ -44,8 +46,10 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .render import comparison_output
+    from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
+    check_format(gantt, format)
     instance = read_instance(file, example)
     with cancel_on_signal() as cancel, progress() as report:
         found = compare_methods(
@@ -60,5 +64,7 @@ def compare(
             on_progress=report,
         )
     typer.echo(comparison_output(instance, found, format), nl=False)
+    if gantt:
+        print_gantt(instance, found.optimal)
     if cancel.is_set():
         raise typer.Exit(Exit.STOPPED)

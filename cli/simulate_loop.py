@@ -62,8 +62,8 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
     with stop_on_signal() as stopped:
-        instance = _instance(source, options)
-        session = _session(instance, options)
+        instance = workload(source, options)
+        session = new_session(instance, options)
         if series is not None:
             _only_with_policies(instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
@@ -115,7 +115,8 @@ def _only_with_policies(instance: Instance) -> None:
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
 
 
-def _instance(path: Path, options: LoopOptions) -> Instance:
+def workload(path: Path, options: LoopOptions) -> Instance:
+    """What a file gives the loop to run; remarks go to stderr."""
     from ..model.errors import InputError
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.registry import format_of
@@ -133,7 +134,8 @@ def _instance(path: Path, options: LoopOptions) -> Instance:
     return reading.instance
 
 
-def _session(instance: Instance, options: LoopOptions) -> Session:
+def new_session(instance: Instance, options: LoopOptions) -> Session:
+    """A simulation that has begun, or goes on from where it was stopped."""
     from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon

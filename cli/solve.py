@@ -15,6 +15,7 @@ from .options import (
     Effort,
     Example,
     FormatOption,
+    GanttOption,
     InstanceFile,
     ObjectiveOption,
     TimeLimit,
@@ -43,6 +44,7 @@ def solve(
     ] = None,
     as_lsf: AsLsf = False,
     format: FormatOption = "text",
+    gantt: GanttOption = False,
     lsf_plan: Annotated[
         Path | None,
         typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
@@ -57,8 +59,10 @@ def solve(
     """
     from ..solver.planning import plan
     from .render import plan_output
+    from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
+    check_format(gantt, format)
     instance = read_instance(file, example)
     if lsf_plan is not None:
         check_path(lsf_plan, suffixes=())
@@ -82,6 +86,8 @@ def solve(
         with whole_file(lsf_plan) as output:
             output.write(allocation_plan(instance, found).encode())
     typer.echo(plan_output(instance, found, format), nl=False)
+    if gantt:
+        print_gantt(instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set())
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
-from ...model.plan import Plan
+from ...model.plan import Plan, PlannedJob
 from ...model.time_text import with_stamps
 from ..fairshare.priority_order import priority_order
-from ..loop.run_on import run_on
+from ..loop.run_on import placed_by_loop
 from ..planning import plan
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Comparison:
     """Every pending job in priority order, and the three plans behind the rows.
 
     really: whether the starts that the loop gives by each method were asked for. now: seconds from
-    the origin, the ISO date of second 0 (None: it has none).
+    the origin, the ISO date of second 0 (None: it has none). loop: what the loop gives by each
+    method that was run on, start and place, by job.
     """
 
     jobs: tuple[ComparedJob, ...]
@@ -73,6 +74,7 @@ class Comparison:
     really: bool = False
     now: int = 0
     origin: str | None = None
+    loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
@@ -151,7 +153,7 @@ def compare(
         on_progress=on_progress,
     )
     real = {
-        method: run_on(instance, method, cancel=cancel)
+        method: {item.job: item for item in placed_by_loop(instance, method, cancel=cancel)}
         for method in (("greedy", "time-based", "optimal") if really else ("greedy",))
     }
     rows = tuple(
@@ -159,7 +161,14 @@ def compare(
         for job in priority_order(instance)
     )
     return Comparison(
-        rows, greedy, time_based, optimal, really, now=instance.now, origin=instance.origin
+        rows,
+        greedy,
+        time_based,
+        optimal,
+        really,
+        now=instance.now,
+        origin=instance.origin,
+        loop=real,
     )
 
 
@@ -169,13 +178,13 @@ def _row(
     greedy: Plan,
     time_based: Plan,
     optimal: Plan,
-    real: Mapping[str, Mapping[str, int]],
+    real: Mapping[str, Mapping[str, PlannedJob]],
 ) -> ComparedJob:
     estimated = greedy.get(job)
     estimate = None
     if estimated is not None:
         estimate = estimated.start if estimated.estimate is None else estimated.estimate
-    started = real["greedy"].get(job)
+    started = _start(real["greedy"].get(job))
     timed = time_based.get(job)
     best = optimal.get(job)
     reasons = {item.job: item.reason for item in optimal.unplaced}
@@ -193,7 +202,11 @@ def _row(
         allocation=best.allocation if best else {},
         waits_for=best.waits_for if best else reasons.get(job, ""),
         fallback=best.fallback if best else "",
-        time_based_start=real.get("time-based", {}).get(job),
-        optimal_start=real.get("optimal", {}).get(job),
+        time_based_start=_start(real.get("time-based", {}).get(job)),
+        optimal_start=_start(real.get("optimal", {}).get(job)),
         needs_backfill=best.needs_backfill if best else "",
     )
+
+
+def _start(item: PlannedJob | None) -> int | None:
+    return None if item is None else item.start

@@ -11,8 +11,11 @@ from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.plan import PlannedJob
 from ..methods.registry import settings_for
+from ..world.job_state import JobState
 from ..world.settings import EFFORT
+from ..world.world import World
 from .simulation import Session
 
 
@@ -25,6 +28,22 @@ def run_on(
     cancel: threading.Event | None = None,
 ) -> dict[str, int]:
     """Start (seconds) of each pending job in the loop; one that never starts is absent.
+
+    Options as in :func:`placed_by_loop`.
+    """
+    placed = placed_by_loop(instance, method, jobs=jobs, effort=effort, cancel=cancel)
+    return {item.job: item.start for item in placed if item.start is not None}
+
+
+def placed_by_loop(
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None = None,
+    effort: float = EFFORT,
+    cancel: threading.Event | None = None,
+) -> tuple[PlannedJob, ...]:
+    """Start and place of each pending job in the loop; one that never starts is absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
     method gives them; None: all. effort: solver units a cycle of "optimal". cancel: set it to end
@@ -43,9 +62,24 @@ def run_on(
     waiting = {job.id for job in instance.pending}
     while waiting and not (cancel is not None and cancel.is_set()) and session.advance():
         waiting.difference_update(session.cycle.record.started)
-    by_id = session.world.by_id
-    found = ((job.id, by_id[job.id].start) for job in instance.pending)
-    return {name: start for name, start in found if start is not None}
+    states = (session.world.by_id[job.id] for job in instance.pending)
+    return tuple(
+        _placed(session.world, state, method) for state in states if state.start is not None
+    )
+
+
+def _placed(world: World, state: JobState, method: str) -> PlannedJob:
+    """What the loop gave a job that has started."""
+    start, duration = state.start, state.duration
+    return PlannedJob(
+        job=state.job.id,
+        start=start,
+        finish=None if start is None or duration is None else start + duration,
+        allocation=world.named(state.allocation),
+        method=method,
+        alternative=state.alternative,
+        terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
+    )
 
 
 def _at_its_limit(job: Job) -> Job:
