@@ -27,6 +27,11 @@ from .options import (
 if TYPE_CHECKING:
     from ..model.plan import Plan
 
+LsfPlan = Annotated[
+    Path | None,
+    typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+]
+
 
 def solve(
     file: InstanceFile = None,
@@ -45,10 +50,7 @@ def solve(
     as_lsf: AsLsf = False,
     format: FormatOption = "text",
     gantt: GanttOption = False,
-    lsf_plan: Annotated[
-        Path | None,
-        typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
-    ] = None,
+    lsf_plan: LsfPlan = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
     ] = False,

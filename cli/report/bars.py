@@ -89,18 +89,18 @@ class _Lanes:
             heapq.heappush(self.busy, (until, first, end))
 
 
-def bars(spans: Iterable[Stretch], hosts: Mapping[str, int], slots: Sequence[int]) -> list[Bar]:
-    """Bars of all spans, host by host; jobs share no lane, as far as the host has enough.
+def bars(stretches: Iterable[Stretch], hosts: Mapping[str, int], slots: Sequence[int]) -> list[Bar]:
+    """Bars of all stretches, host by host; jobs share no lane, as far as the host has enough.
 
     hosts: index by name. slots: of each host. What is reserved is drawn last, on lanes that are
     free when it begins, and may lie over jobs that borrow it.
     """
     on_host: dict[int, list[tuple[Stretch, int]]] = {}
-    for span in spans:
-        if span.finish is None or span.start < span.finish:
-            for name, count in span.allocation.items():
+    for stretch in stretches:
+        if stretch.finish is None or stretch.start < stretch.finish:
+            for name, count in stretch.allocation.items():
                 if count > 0:
-                    on_host.setdefault(hosts[name], []).append((span, count))
+                    on_host.setdefault(hosts[name], []).append((stretch, count))
     return [
         bar for host in sorted(on_host) for bar in _bars_of_host(host, slots[host], on_host[host])
     ]
@@ -110,28 +110,28 @@ def _bars_of_host(host: int, slots: int, held: list[tuple[Stretch, int]]) -> lis
     lanes = _Lanes([(0, slots)] if slots else [], [], slots)
     found: list[Bar] = []
     jobs = [item for item in held if item[0].kind != "reserved"]
-    for span, count in sorted(jobs, key=lambda item: item[0].start):
-        lanes.release(span.start)
-        found += _drawn(span, host, lanes.take(count, span.finish))
+    for stretch, count in sorted(jobs, key=lambda item: item[0].start):
+        lanes.release(stretch.start)
+        found += _drawn(stretch, host, lanes.take(count, stretch.finish))
     kept = [item for item in held if item[0].kind == "reserved"]
     taken: list[tuple[int, int]] = []
-    for span, count in kept:
+    for stretch, count in kept:
         busy = [
             (bar.first, bar.first + bar.count)
             for bar in found
             if bar.kind != "reserved"
-            and bar.start <= span.start
-            and (bar.finish is None or bar.finish > span.start)
+            and bar.start <= stretch.start
+            and (bar.finish is None or bar.finish > stretch.start)
         ]
         runs = _gaps(sorted([*busy, *taken]), slots, count)
         taken += [(first, first + size) for first, size in runs]
-        found += _drawn(span, host, runs)
+        found += _drawn(stretch, host, runs)
     return found
 
 
-def _drawn(span: Stretch, host: int, runs: Iterable[tuple[int, int]]) -> list[Bar]:
+def _drawn(stretch: Stretch, host: int, runs: Iterable[tuple[int, int]]) -> list[Bar]:
     return [
-        Bar(span.job, span.kind, host, first, count, span.start, span.finish)
+        Bar(stretch.job, stretch.kind, host, first, count, stretch.start, stretch.finish)
         for first, count in runs
     ]
 

@@ -24,6 +24,7 @@ from .rows import RowGroup, host_groups, opened_within
 MOST_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
 MOST_BARS = 150_000
+TOO_MANY = "There are too many bars for one page: rows of hosts stay empty, groups show how full."
 #: Jobs of a simulation that its table lists.
 MOST_JOBS = 10_000
 
@@ -32,13 +33,13 @@ MOST_JOBS = 10_000
 class View:
     """One of the pictures between which the reader switches.
 
-    name: "greedy", "time-based", "optimal", "milp" or "simulation". meaning: a sentence. spans:
+    name: "greedy", "time-based", "optimal", "milp" or "simulation". meaning: a sentence. stretches:
     what is planned and reserved, without the running jobs. estimates: of greedy, "no sooner than".
     """
 
     name: str
     meaning: str
-    spans: tuple[Stretch, ...]
+    stretches: tuple[Stretch, ...]
     estimates: Mapping[str, int] = field(default_factory=dict)
     free: FreeOverTime | None = None
 
@@ -69,7 +70,7 @@ class Report:
 # --- what is held when ----------------------------------------------------------------------------
 
 
-def running_spans(instance: Instance) -> tuple[Stretch, ...]:
+def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
     """The running jobs, as long as they are expected to run."""
     return tuple(
         Stretch(run.job.id, "running", run.start, expected_finish(instance, run), run.allocation)
@@ -77,7 +78,7 @@ def running_spans(instance: Instance) -> tuple[Stretch, ...]:
     )
 
 
-def planned_spans(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
+def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
     """Those of a plan that have a start."""
     return tuple(
         Stretch(item.job, "planned", item.start, item.finish, item.allocation)
@@ -86,7 +87,7 @@ def planned_spans(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
     )
 
 
-def reserved_spans(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[Stretch, ...]:
+def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[Stretch, ...]:
     """What a plan holds now for later starts; starts: when the loop really starts these jobs."""
     return tuple(
         Stretch(item.job, "reserved", plan.now, until.start if until else None, item.reserved)
@@ -106,15 +107,17 @@ def view_of_plan(instance: Instance, plan: Plan, starts: Mapping[str, PlannedJob
             "time-based": "Time-based reservation: job by job in priority order, first fit.",
             "optimal": "Starts and places of all jobs found together, as early as can be.",
         }.get(plan.method, "Starts found by mixed-integer programming.")
-        return View(plan.method, meaning, planned_spans(plan), free=free_over_time(instance, plan))
+        return View(
+            plan.method, meaning, planned_stretches(plan), free=free_over_time(instance, plan)
+        )
     placed = tuple(starts.values()) or tuple(item for item in plan if item.start is not None)
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = (
         "Greedy reservation: what it holds now (hatched), and the starts that it really gives when "
         "the scheduler loop runs on."
     )
-    spans = (*planned_spans(placed), *reserved_spans(plan, starts))
-    return View("greedy", meaning, spans, estimates, free_over_time(instance, placed))
+    stretches = (*planned_stretches(placed), *reserved_stretches(plan, starts))
+    return View("greedy", meaning, stretches, estimates, free_over_time(instance, placed))
 
 
 # --- reports --------------------------------------------------------------------------------------
@@ -138,7 +141,7 @@ def report_of_comparison(
         "comparison",
         name,
         instance,
-        running_spans(instance),
+        running_stretches(instance),
         views,
         comparison=comparison,
         advice=advice,
@@ -158,7 +161,7 @@ def report_of_plan(
         "plan",
         name,
         instance,
-        running_spans(instance),
+        running_stretches(instance),
         (view_of_plan(instance, plan, {}),),
         plan=plan,
         advice=advice,
@@ -172,7 +175,7 @@ def report_of_simulation(
     """A simulation: which job was where when, how full the cluster was, who had which share."""
     instance = result.instance
     before = {run.job.id for run in instance.running}
-    spans = [
+    stretches = [
         Stretch(record.job, "running" if record.job in before else "planned", since, until, where)
         for record in result.jobs
         for since, until, where in record.held
@@ -185,13 +188,13 @@ def report_of_simulation(
     view = View(
         "simulation",
         f"The scheduler loop with {result.settings.reservation} reservation.",
-        tuple(span for span in spans if span.kind != "running"),
+        tuple(stretch for stretch in stretches if stretch.kind != "running"),
     )
     return Report(
         "simulation",
         name,
         instance,
-        tuple(span for span in spans if span.kind == "running"),
+        tuple(stretch for stretch in stretches if stretch.kind == "running"),
         (view,),
         notes=tuple(notes),
         metrics=measure(result).to_dict(),
@@ -225,13 +228,13 @@ def chart(report: Report, view: View, most_rows: int = MOST_ROWS) -> Chart:
     index = cluster.host_index()
     slots = [host.slots for host in cluster.hosts]
     groups = host_groups(cluster)
-    spans = [*report.running, *view.spans]
+    stretches = [*report.running, *view.stretches]
     begin, end = time_range(report)
     return Chart(
         groups,
         opened_within(groups, len(slots), most_rows),
-        tuple(bars(spans, index, slots)),
-        tuple(loads(spans, groups, index, slots)),
+        tuple(bars(stretches, index, slots)),
+        tuple(loads(stretches, groups, index, slots)),
         begin,
         end,
     )
@@ -243,13 +246,15 @@ def time_range(report: Report) -> tuple[int, int]:
     ends = [
         time
         for view in report.views
-        for span in view.spans
-        for time in (span.start, span.finish)
+        for stretch in view.stretches
+        for time in (stretch.start, stretch.finish)
         if time is not None
     ]
     later = [time for time in ends if time > now]
     if not later:
-        later = [span.finish for span in report.running if span.finish and span.finish > now]
+        later = [
+            stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
+        ]
     return now, max(later, default=now + 3600)
 
 
@@ -298,7 +303,7 @@ def as_records(report: Report) -> dict[str, Any]:
         "comparison": None if report.comparison is None else report.comparison.to_dict(),
         "plan": None if report.plan is None else report.plan.to_dict(),
         "advice": {job: found.to_dict() for job, found in report.advice.items()},
-        "notes": list(report.notes),
+        "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
         "metrics": dict(report.metrics),
         "records": list(report.jobs),
         "use": None if report.use is None else asdict(report.use),

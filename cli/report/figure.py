@@ -182,7 +182,9 @@ def _time_axis(axis: Axes, report: Report, found: Chart) -> None:
 def _legend(axis: Axes, report: Report) -> None:
     from matplotlib.patches import Patch
 
-    reserved = any(span.kind == "reserved" for view in report.views for span in view.spans)
+    reserved = any(
+        stretch.kind == "reserved" for view in report.views for stretch in view.stretches
+    )
     entries = [
         Patch(facecolor=RUNNING[0], label="running"),
         Patch(facecolor=PLANNED, label="planned"),

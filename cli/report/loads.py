@@ -29,7 +29,7 @@ class Load:
 
 
 def loads(
-    spans: Iterable[Stretch],
+    stretches: Iterable[Stretch],
     groups: Sequence[RowGroup],
     hosts: Mapping[str, int],
     slots: Sequence[int],
@@ -37,19 +37,19 @@ def loads(
     """The load of every group, and at the end that of all hosts."""
     around = _groups_of(groups, len(slots))
     changes: list[dict[int, list[int]]] = [{} for _ in range(len(groups) + 1)]
-    for span in spans:
-        if span.finish is not None and span.finish <= span.start:
+    for stretch in stretches:
+        if stretch.finish is not None and stretch.finish <= stretch.start:
             continue
-        kind = KINDS.index(span.kind)
+        kind = KINDS.index(stretch.kind)
         share: dict[int, int] = {}
-        for name, count in span.allocation.items():
+        for name, count in stretch.allocation.items():
             for group in around[hosts[name]]:
                 share[group] = share.get(group, 0) + count
         for group, count in share.items():
             at = changes[group]
-            at.setdefault(span.start, [0, 0, 0])[kind] += count
-            if span.finish is not None:
-                at.setdefault(span.finish, [0, 0, 0])[kind] -= count
+            at.setdefault(stretch.start, [0, 0, 0])[kind] += count
+            if stretch.finish is not None:
+                at.setdefault(stretch.finish, [0, 0, 0])[kind] -= count
     sizes = [sum(slots[host] for host in group.hosts) for group in groups]
     return [_load(at, size) for at, size in zip(changes, [*sizes, sum(slots)], strict=True)]
 
@@ -80,8 +80,10 @@ def thinned(times: np.ndarray, levels: np.ndarray, most: int) -> tuple[np.ndarra
     """Steps [T] with their levels [T, K]; more than `most` become means over equal stretches."""
     if len(times) <= most:
         return times, levels
-    spans = np.diff(times)
-    area = np.vstack([np.zeros(levels.shape[1]), np.cumsum(levels[:-1] * spans[:, None], axis=0)])
+    stretches = np.diff(times)
+    area = np.vstack(
+        [np.zeros(levels.shape[1]), np.cumsum(levels[:-1] * stretches[:, None], axis=0)]
+    )
     edges = np.linspace(times[0], times[-1], most).astype(np.int64)
     edges = np.unique(edges)
     at = np.clip(np.searchsorted(times, edges, side="right") - 1, 0, len(times) - 1)

@@ -35,6 +35,7 @@ def page(report: Report) -> str:
     never markup in the scripts. The page's own policy forbids every other script and any network.
     """
     scripts = [asset(name) for name in (*LIBRARIES, *SCRIPTS)]
+    data = as_records(report)
     title = report.instance.name or report.name
     return Template(asset("report.html")).substitute(
         policy=_policy(scripts),
@@ -45,9 +46,9 @@ def page(report: Report) -> str:
         styles="\n".join(map(asset, STYLES)),
         figures=_figures(report),
         sections=sections(report),
-        notes=_notes(report),
+        notes=_notes(data["notes"]),
         footer=_text(f"slotwise {__version__}. {_moment(report)} The page works offline."),
-        data=_json(as_records(report)),
+        data=_json(data),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
 
@@ -109,10 +110,10 @@ def _moment(report: Report) -> str:
     return f"Now is {at}." if at else f"Times count from now, second {now}."
 
 
-def _notes(report: Report) -> str:
-    if not report.notes:
+def _notes(notes: list[str]) -> str:
+    if not notes:
         return ""
-    lines = "".join(f'<p class="note">{_text(note)}</p>' for note in report.notes)
+    lines = "".join(f'<p class="note">{_text(note)}</p>' for note in notes)
     return (
         f'<section aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>{lines}</section>'
     )
@@ -155,7 +156,7 @@ def _figures_of_simulation(metrics: Any) -> list[tuple[str, str, bool]]:
         (f"{metrics.get('started', 0)} of {metrics.get('jobs', 0)}", "jobs started", False),
         (f"{100 * metrics.get('utilisation', 0.0):.1f} %", "of the slots in use", False),
         (seconds("mean_wait"), "mean wait", False),
-        (seconds("p95_wait"), "wait of one in twenty at least", False),
+        (seconds("p95_wait"), "95th percentile of waits", False),
         (f"{100 * metrics.get('idle_while_waiting', 0.0):.1f} %", "idle while jobs waited", False),
         (str(metrics.get("backfilled", 0)), "jobs backfilled", False),
     ]

@@ -13,6 +13,7 @@ from ...solver.advice.compare import ComparedJob
 from ..cells import printable
 from ..tables import hosts_text
 from .data import Report
+from .rows import host_groups
 
 _KEYS = (
     "With the picture in focus: <kbd>↑</kbd> <kbd>↓</kbd> row, <kbd>Enter</kbd> fold, "
@@ -84,12 +85,13 @@ def _gantt(report: Report) -> str:
         tools += _switch("view", "Method", [*labels, ("difference", "Difference")], names[-1])
         options = "".join(f'<option value="{name}">{name}</option>' for name in names[:-1])
         tools += f'<label hidden>against <select id="against">{options}</select></label>'
-    folding = (
-        '<button type="button" id="unfold-one">Unfold</button>'
-        '<button type="button" id="fold">Fold</button>'
-    )
+    if host_groups(report.instance.cluster):
+        tools += (
+            '<button type="button" id="unfold-one">Unfold</button>'
+            '<button type="button" id="fold">Fold</button>'
+        )
     tools += (
-        f'{folding}<button type="button" id="zoom-in" aria-label="Zoom in">+</button>'
+        '<button type="button" id="zoom-in" aria-label="Zoom in">+</button>'
         '<button type="button" id="zoom-out" aria-label="Zoom out">−</button>'
         '<button type="button" id="zoom-all">Whole plan</button>'
     )
@@ -225,6 +227,11 @@ def _compared(instance: Instance, jobs: Iterable[ComparedJob]) -> str:
     return _rows("comparison", (*titles, "Proved", "Where", "Waits for"), rows)
 
 
+def _wait(wait: int | None) -> str:
+    """Nothing for a job that ran before the simulation began."""
+    return _number(wait, duration_text(wait) if wait is not None and wait >= 0 else "")
+
+
 def _gain(gain: int | None) -> str:
     kind = "" if not gain else "good" if gain > 0 else "bad"
     return _number(gain, None if gain is None else duration_text(gain), kind)
@@ -276,9 +283,7 @@ def _simulated(report: Report) -> str:
             + _time(instance, record["submit"])
             + _time(instance, record["start"])
             + _time(instance, record["end"], "unknown")
-            + _number(
-                record["wait"], None if record["wait"] is None else duration_text(record["wait"])
-            )
+            + _wait(record["wait"])
             + f"<td>{_text(record['status'])}{', backfilled' if record['backfilled'] else ''}</td>"
             + _why(record["reason"]),
         )

@@ -62,7 +62,7 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
     last = max((end for end in ends if end is not None), default=instance.now)
     if last <= instance.now:
         return ""
-    spans = [_running(instance, number) for number in range(len(instance.running))]
+    stretches = [_running(instance, number) for number in range(len(instance.running))]
     new = [
         Stretch(item.job, "planned", item.start, item.finish, item.allocation)
         for item in items
@@ -70,14 +70,14 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
     ]
     groups = host_groups(instance.cluster)
     index = instance.cluster.host_index()
-    used = {index[name] for span in new for name in span.allocation}
+    used = {index[name] for stretch in new for name in stretch.allocation}
     rows, left_out = _rows(groups, len(index), used)
     names = [_label(instance, groups, row) for row in rows]
     left = max(map(len, names))
     columns = max(20, width - left - 3)
     edges = [instance.now + (last - instance.now) * n // columns for n in range(columns + 1)]
-    letters = {span.job: LETTERS[n % len(LETTERS)] for n, span in enumerate(new)}
-    drawn = list(_cells(instance, groups, rows, [*spans, *new], edges, letters))
+    letters = {stretch.job: LETTERS[n % len(LETTERS)] for n, stretch in enumerate(new)}
+    drawn = list(_cells(instance, groups, rows, [*stretches, *new], edges, letters))
     lines = [f"{'':<{left}}  {_axis(instance, edges)}".rstrip()]
     lines += [f"{name:<{left}} ▕{cells}▏" for name, cells in zip(names, drawn, strict=True)]
     if left_out:
@@ -103,15 +103,15 @@ def _cells(
     instance: Instance,
     groups: Sequence[RowGroup],
     rows: Sequence[ChartRow],
-    spans: Sequence[Stretch],
+    stretches: Sequence[Stretch],
     edges: Sequence[int],
     letters: Mapping[str, str],
 ) -> Iterator[str]:
     """What stands between the bars of each row."""
     index = instance.cluster.host_index()
     slots = [host.slots for host in instance.cluster.hosts]
-    levels = loads(spans, groups, index, slots)
-    by_host = _by_host(spans, index)
+    levels = loads(stretches, groups, index, slots)
+    by_host = _by_host(stretches, index)
     for row in rows:
         if row.kind == "host":
             yield _host_cells(by_host.get(row.index, ()), edges, letters)
@@ -136,12 +136,12 @@ def _label(instance: Instance, groups: Sequence[RowGroup], row: ChartRow) -> str
 
 
 def _by_host(
-    spans: Sequence[Stretch], index: Mapping[str, int]
+    stretches: Sequence[Stretch], index: Mapping[str, int]
 ) -> dict[int, list[tuple[Stretch, int]]]:
     found: dict[int, list[tuple[Stretch, int]]] = {}
-    for span in spans:
-        for name, slots in span.allocation.items():
-            found.setdefault(index[name], []).append((span, slots))
+    for stretch in stretches:
+        for name, slots in stretch.allocation.items():
+            found.setdefault(index[name], []).append((stretch, slots))
     return found
 
 
@@ -151,11 +151,11 @@ def _host_cells(
     cells = []
     for begin, end in itertools.pairwise(edges):
         most, cell = 0.0, FREE
-        for span, slots in held:
-            upto = end if span.finish is None else min(end, span.finish)
-            area = slots * (upto - max(begin, span.start))
-            if area > 0 and span.kind == "planned" and area > most:
-                most, cell = area, letters[span.job]
+        for stretch, slots in held:
+            upto = end if stretch.finish is None else min(end, stretch.finish)
+            area = slots * (upto - max(begin, stretch.start))
+            if area > 0 and stretch.kind == "planned" and area > most:
+                most, cell = area, letters[stretch.job]
             elif area > 0 and cell == FREE:
                 cell = RUNNING
         cells.append(cell)
@@ -180,7 +180,7 @@ def _axis(instance: Instance, edges: Sequence[int]) -> str:
     """Clock times above the chart, as many as there is room for."""
     columns, begin, end = len(edges) - 1, edges[0], edges[-1]
     line: list[str] = []
-    for time, label in ticks(instance, begin, end, max(2, columns // 14)):
+    for time, label in ticks(instance, begin, end, max(2, columns // 10)):
         place = (time - begin) * columns // (end - begin)
         if len(line) <= place <= columns - len(label) - 1:
             line += [" "] * (place - len(line)) + [*f"|{label} "]

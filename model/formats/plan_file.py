@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, get_args
 
 from ..cluster import Cluster, Host
@@ -66,8 +67,16 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
         Cluster(tuple(Host(name, slots) for name, slots in peaks.items())),
         pending=tuple(Job(name) for name in dict.fromkeys(names)),
         now=now if type(now) is int else 0,
-        origin=origin if isinstance(origin, str) else None,
+        origin=origin if _is_stamp(origin) else None,
     )
+
+
+def _is_stamp(value: object) -> bool:
+    """Whether it is an ISO 8601 stamp or nothing."""
+    try:
+        return value is None or (isinstance(value, str) and bool(datetime.fromisoformat(value)))
+    except ValueError:
+        return False
 
 
 def _list(value: object) -> list[Any]:
@@ -104,6 +113,9 @@ class _PlanReader:
         notes = data.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
             self._wrong("must be a list of texts", "notes")
+        origin = data.get("origin")
+        if not _is_stamp(origin):
+            self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
         value, bound = (self._real(data, key) for key in ("value", "bound"))
         if self.problems:
             raise InputError(self.problems)
@@ -117,7 +129,7 @@ class _PlanReader:
             value=value,
             bound=bound,
             notes=tuple(notes),
-            origin=data.get("origin"),
+            origin=origin,
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:

@@ -97,7 +97,7 @@
       yAxis: [S.valueAxis({ name: "slots" }), S.valueAxis({ name: "waiting jobs", splitLine: { show: false }, nameTextStyle: { color: S.css("--soft"), align: "right" } })],
       series: [
         line("slots in use", points(data.use.times, data.use.slots), S.css("--planned"), { areaStyle: { opacity: 0.25 },
-          markLine: { silent: true, symbol: "none", data: [{ yAxis: capacity }], lineStyle: { color: S.css("--soft") }, label: { formatter: `${capacity} slots`, position: "insideEndTop", color: S.css("--soft") } } }),
+          markLine: { silent: true, symbol: "none", data: [{ yAxis: capacity }], lineStyle: { color: S.css("--soft") }, label: { formatter: `${capacity} slots`, position: "insideStartTop", color: S.css("--soft") } } }),
         line("slots that waiting jobs ask for", points(data.use.times, data.use.asked), S.css("--reserved"), { lineStyle: { color: S.css("--reserved"), width: 1.5, type: "dashed" } }),
         line("waiting jobs", points(data.use.times, data.use.waiting), S.css("--bad"), { yAxisIndex: 1 }),
       ],
