@@ -7,7 +7,8 @@ Screenshots are left in .cache/screenshots for people to look at.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,15 @@ def picture(browser: Any, name: str) -> None:
 
 def find(browser: Any, selector: str) -> Any:
     return browser.find_element("css selector", selector)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what the page does in its own time; AssertionError after ten seconds."""
+    for _ in range(200):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come true")
 
 
 def said(browser: Any) -> str:
@@ -229,20 +239,21 @@ def test_the_comparison_sorts_and_filters(opened: Any, small: tuple[Path, Any]) 
     jobs = small[1]["comparison"]["jobs"]
     head = opened.find_elements("css selector", "#comparison thead tr:first-child th")
     head[1].click()
+    until(lambda: head[1].get_attribute("aria-sort") == "ascending")
     assert [int(text) for text in column(opened, 2)] == sorted(row["slots"] for row in jobs)
-    assert head[1].get_attribute("aria-sort") == "ascending"
     head[1].click()
+    until(lambda: head[1].get_attribute("aria-sort") == "descending")
     assert [int(text) for text in column(opened, 2)] == sorted(
         (row["slots"] for row in jobs), reverse=True
     )
     wanted = jobs[0]["job"]
     box = find(opened, 'input[aria-label="Filter Job"]')
     box.send_keys(wanted)
+    until(lambda: len(column(opened, 1)) < len(jobs))
     assert column(opened, 1) == sorted(
         (row["job"] for row in jobs if wanted in row["job"]), key=column(opened, 1).index
     )
     assert wanted in column(opened, 1)
-    assert len(column(opened, 1)) < len(jobs)
 
 
 def test_tables_behind_the_pictures_have_the_same(opened: Any, small: tuple[Path, Any]) -> None:

@@ -345,3 +345,23 @@ def test_the_page_of_an_empty_queue_is_a_page(tmp_path: Path) -> None:
     file.write_text("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n")
     elements = Elements(written(tmp_path / "x.html", str(file)))
     assert ("div", "gantt") in [(tag, values.get("id")) for tag, values in elements.found]
+
+
+# --- its documentation ----------------------------------------------------------------------------
+
+
+def test_the_drawing_of_the_docs_is_what_the_command_prints() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    command = "slotwise solve --example headline --method time-based --gantt"
+    assert f"$ {command}\n" in text
+    assert run(*command.split()[1:]).stdout.decode().endswith("\n\n" + shown.group(1))
+
+
+def test_pictures_of_the_docs_are_small() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    for name in ("report.png", "report-5000.png"):
+        content = (docs / name).read_bytes()
+        assert content.startswith(PNG)
+        assert len(content) < 200_000

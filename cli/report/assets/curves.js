@@ -32,13 +32,13 @@
   const startsAt = document.getElementById("starts");
   if (startsAt) startsAt.style.height = `${Math.min(720, 96 + 28 * Math.max(2, waiting.length))}px`;
   const marks = [
-    ["greedy says", "greedy_estimate", "greedy", "emptyDiamond", -5], ["greedy gives", "greedy_start", "greedy", "diamond", -5],
+    ["greedy says", "greedy_estimate", "greedy", "diamond", -5, true], ["greedy gives", "greedy_start", "greedy", "diamond", -5],
     ["time-based", "time_based", "time-based", "rect", 0], ["optimal", "optimal", "optimal", "circle", 5],
   ];
   const starts = picture("starts", () => {
     const names = waiting.map((row) => row.job);
     const many = names.length > 22;
-    const size = { emptyDiamond: 11, diamond: 11, rect: 8, circle: 9 };
+    const size = { diamond: 11, rect: 8, circle: 9 };
     return {
       grid: grid({ left: 110, right: many ? 34 : 24, top: 30 }), legend: legend({ icon: undefined, itemWidth: 14, itemHeight: 10 }),
       tooltip: S.tooltip({ trigger: "item", formatter: (item) => {
@@ -59,8 +59,9 @@
           const [from, to] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(2), api.value(1)])];
           return { type: "line", shape: { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, style: { stroke: api.value(3) > 0 ? S.css("--good") : api.value(3) < 0 ? S.css("--bad") : S.css("--line"), lineWidth: 4, opacity: 0.45 } };
         }, data: waiting.flatMap((row, n) => row.optimal !== null && row.greedy_start !== null ? [[S.axisTime(row.optimal), n, S.axisTime(row.greedy_start), row.gain]] : []) },
-        ...marks.map(([name, key, method, symbol, offset]) => ({
-          name, type: "scatter", symbol, symbolSize: size[symbol], symbolOffset: [0, offset], z: 3, itemStyle: { color: colours()[method] }, animation: false,
+        ...marks.map(([name, key, method, symbol, offset, hollow]) => ({
+          name, type: "scatter", symbol, symbolSize: size[symbol], symbolOffset: [0, offset], z: 3, animation: false,
+          itemStyle: hollow ? { color: S.css("--card"), borderColor: colours()[method], borderWidth: 2 } : { color: colours()[method] },
           data: waiting.flatMap((row, n) => row[key] === null ? [] : [[S.axisTime(row[key]), n]]),
           markLine: key === "optimal" ? S.nowLine() : undefined,
         })),

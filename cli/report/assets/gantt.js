@@ -139,7 +139,7 @@
       : kind === RESERVED ? { fill: hatched(), stroke: S.css("--reserved"), lineWidth: 1 }
         : { fill: colour };
     if (S.chosen === job.id) Object.assign(style, { stroke: S.css("--ink"), lineWidth: 2 });
-    style.opacity = dim ? 0.3 : 1;
+    style.opacity = dim ? 0.4 : 1;
     shape.r = Math.min(3, shape.height / 3);
     const wide = shape.width > 7 * job.id.length + 10 && shape.height >= 12 && kind !== GHOST;
     return {
