@@ -1,9 +1,8 @@
-"""What the file of a report is: an instance, a saved plan or the jobs of a simulation."""
+"""Whether the file of a report is a saved plan."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,3 @@ def saved_data(path: Path) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError([Problem(f"is not JSON: {error}", str(path))]) from None
-
-
-def on_a_terminal() -> bool:
-    """Whether standard output is a terminal, which no page should be written to by default."""
-    return sys.stdout is not None and sys.stdout.isatty()
