@@ -1,15 +1,15 @@
-# make demo | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
+# make demo | report | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo test test-all check lint types imports bench fuzz docs mutants matrix wheel clean
+.PHONY: demo report test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,highs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,highs,report]'
 	@touch $@
 
 demo: $(STAMP)
@@ -17,6 +17,11 @@ demo: $(STAMP)
 	$(BIN)/slotwise compare --example headline
 	$(BIN)/slotwise compare --example kth-sp2-queue-10
 	$(BIN)/slotwise compare --example cluster-1000 --time-limit 20
+
+# A page to look at; EXAMPLE=headline or any other name of `slotwise examples`.
+EXAMPLE ?= cluster-1000
+report: $(STAMP)
+	$(BIN)/slotwise report --example $(EXAMPLE) --time-limit 20 --explain 3 -o report.html --open
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
@@ -52,6 +57,10 @@ fuzz: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python docs/make_compatibility.py
+
+# The pictures of README and docs, drawn by the program itself in headless Chromium.
+pictures: $(STAMP)
+	$(BIN)/python docs/make_pictures.py
 
 imports: $(STAMP)
 	$(BIN)/lint-imports --no-cache

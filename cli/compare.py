@@ -12,6 +12,7 @@ from .options import (
     Effort,
     Example,
     FormatOption,
+    GanttOption,
     InstanceFile,
     ObjectiveOption,
     TimeLimit,
@@ -42,6 +43,7 @@ def compare(
     top: Top = None,
     wide: Wide = False,
     format: FormatOption = "text",
+    gantt: GanttOption = False,
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
 
@@ -50,8 +52,10 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .render import comparison_output
+    from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
+    check_format(gantt, format)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -68,5 +72,7 @@ def compare(
             on_progress=report,
         )
     typer.echo(comparison_output(instance, found, format, selection), nl=False)
+    if gantt:
+        print_gantt(instance, found.optimal)
     if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)

@@ -23,6 +23,7 @@ from .explain import explain
 from .generate import generate
 from .importer import app as importers
 from .replay import replay
+from .report.command import report
 from .resreq import SETTINGS as RESREQ_SETTINGS
 from .resreq import resreq
 from .show import show
@@ -41,8 +42,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, explain, simulate, replay, show, check, generate, examples, schema):
+for command in (solve, compare, explain, report, simulate, replay, show, check, generate, examples):
     app.command()(command)
+app.command()(schema)
 app.command()(snapshot)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)

@@ -64,6 +64,9 @@ AsLsf = Annotated[
     ),
 ]
 
+GanttOption = Annotated[
+    bool, typer.Option("--gantt", help="Also draw the plan: a line a host, a letter a job (text).")
+]
 JobsFile = Annotated[
     Path | None,
     typer.Option(

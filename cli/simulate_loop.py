@@ -78,9 +78,9 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     series = _series(options)
     check_apart(options.outputs, [source, *([options.cluster] if options.cluster else [])])
     with stop_on_signal() as stopped:
-        given = _read(source, options)
+        given = workload(source, options)
         fit = _fit(given, options)
-        session = _session(given, options, fit)
+        session = new_session(given, options, fit)
         if series is not None:
             _only_with_policies(given.instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
@@ -105,7 +105,8 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     typer.echo(render(name or str(source), result, waits, fit, options.format))
 
 
-def _read(source: Path, options: LoopOptions) -> Simulated:
+def workload(source: Path, options: LoopOptions) -> Simulated:
+    """What a file gives the loop to run; remarks go to stderr."""
     sources = Sources(
         source,
         cluster=options.cluster,
@@ -165,7 +166,8 @@ def _only_with_policies(instance: Instance) -> None:
         raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
 
 
-def _session(given: Simulated, options: LoopOptions, fit: CycleFit | None) -> Session:
+def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
+    """A simulation that has begun, or goes on from where it was stopped."""
     from ..model.formats.checkpoint import read_checkpoint
     from ..solver.loop.checkpoints import load
     from ..solver.loop.simulation import Session, horizon

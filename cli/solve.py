@@ -15,6 +15,7 @@ from .options import (
     Effort,
     Example,
     FormatOption,
+    GanttOption,
     InstanceFile,
     ObjectiveOption,
     TimeLimit,
@@ -26,6 +27,11 @@ from .selection import JobNames, OnlyState, PlanSort, Selection, Top, Wide
 
 if TYPE_CHECKING:
     from ..model.plan import Plan
+
+LsfPlan = Annotated[
+    Path | None,
+    typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+]
 
 
 def solve(
@@ -49,10 +55,8 @@ def solve(
     top: Top = None,
     wide: Wide = False,
     format: FormatOption = "text",
-    lsf_plan: Annotated[
-        Path | None,
-        typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
-    ] = None,
+    gantt: GanttOption = False,
+    lsf_plan: LsfPlan = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
     ] = False,
@@ -64,8 +68,10 @@ def solve(
     """
     from ..solver.planning import plan
     from .render import plan_output
+    from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
+    check_format(gantt, format)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -91,6 +97,8 @@ def solve(
         with whole_file(lsf_plan) as output:
             output.write(allocation_plan(instance, found).encode())
     typer.echo(plan_output(instance, found, format, selection), nl=False)
+    if gantt:
+        print_gantt(instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
 
 

@@ -74,6 +74,16 @@ def test_files_of_the_fictitious_site_are_package_data() -> None:
     assert site <= shipped
 
 
+def test_files_of_the_page_are_package_data() -> None:
+    """Templates, scripts and libraries stand in folders that are no packages."""
+    folder = ROOT / "cli" / "report"
+    patterns = SETUPTOOLS["package-data"]["slotwise.cli.report"]
+    shipped = {file for pattern in patterns for file in folder.glob(pattern) if file.is_file()}
+    there = {file for file in (folder / "assets").rglob("*") if file.is_file()}
+    assert len(there) > 10
+    assert there <= shipped
+
+
 def test_installed_package_has_its_marker_and_its_instances() -> None:
     files = resources.files("slotwise")
     assert files.joinpath("py.typed").is_file()
@@ -99,7 +109,7 @@ def test_every_dependency_is_pinned_with_those_it_brings() -> None:
     pins = dict(line.split("==") for line in lines)
     assert len(pins) == len(lines)
     pinned = {canonicalize_name(name): version for name, version in pins.items()}
-    waiting = [("slotwise", frozenset({"dev", "highs"}))]
+    waiting = [("slotwise", frozenset({"dev", "highs", "report"}))]
     seen: set[tuple[str, frozenset[str]]] = set()
     missing = set()
     while waiting:

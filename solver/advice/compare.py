@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
-from ...model.plan import Plan
+from ...model.plan import Plan, PlannedJob
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..budget import Budget
 from ..fairshare.priority_order import priority_order
-from ..loop.run_on import run_on
+from ..loop.run_on import placed_by_loop
 from ..planning import plan
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ class Comparison:
 
     really: whether the starts that the loop gives by each method were asked for. now: seconds from
     the origin, the ISO date of second 0 (None: it has none). cut: a limit or Ctrl-C came before
-    all was looked at, so that a start that is missing is not known.
+    all was looked at, so that a start that is missing is not known. loop: what the loop gives by
+    each method that was run on, start and place, by job.
     """
 
     jobs: tuple[ComparedJob, ...]
@@ -80,6 +81,7 @@ class Comparison:
     now: int = 0
     origin: str | None = None
     cut: bool = False
+    loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
@@ -209,11 +211,12 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    real: dict[str, dict[str, int]] = {}
+    real: dict[str, dict[str, PlannedJob]] = {}
     cut = any(found.cut for found in (greedy, time_based, optimal))
     for method in ("greedy", "time-based", "optimal") if really else ("greedy",):
         budget = Budget(time_limit, cancel=cancel or threading.Event())
-        real[method] = run_on(instance, method, budget=budget)
+        placed = placed_by_loop(instance, method, budget=budget)
+        real[method] = {item.job: item for item in placed}
         cut = cut or budget.stopped()
     rows = tuple(
         _row(job.id, job.slots, greedy, time_based, optimal, real)
@@ -228,6 +231,7 @@ def compare(
         now=instance.now,
         origin=instance.origin,
         cut=cut,
+        loop=real,
     )
 
 
@@ -237,13 +241,13 @@ def _row(
     greedy: Plan,
     time_based: Plan,
     optimal: Plan,
-    real: Mapping[str, Mapping[str, int]],
+    real: Mapping[str, Mapping[str, PlannedJob]],
 ) -> ComparedJob:
     estimated = greedy.get(job)
     estimate = None
     if estimated is not None:
         estimate = estimated.start if estimated.estimate is None else estimated.estimate
-    started = real["greedy"].get(job)
+    started = _start(real["greedy"].get(job))
     timed = time_based.get(job)
     best = optimal.get(job)
     reasons = {item.job: item.reason for item in optimal.unplaced}
@@ -261,7 +265,11 @@ def _row(
         allocation=best.allocation if best else {},
         waits_for=best.waits_for if best else reasons.get(job, ""),
         fallback=best.fallback if best else "",
-        time_based_start=real.get("time-based", {}).get(job),
-        optimal_start=real.get("optimal", {}).get(job),
+        time_based_start=_start(real.get("time-based", {}).get(job)),
+        optimal_start=_start(real.get("optimal", {}).get(job)),
         needs_backfill=best.needs_backfill if best else "",
     )
+
+
+def _start(item: PlannedJob | None) -> int | None:
+    return None if item is None else item.start

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
 from ..methods.registry import settings_for
 from ..world.settings import EFFORT
@@ -26,6 +27,22 @@ def run_on(
     budget: Budget | None = None,
 ) -> dict[str, int]:
     """Start (seconds) of each pending job in the loop; one that never starts is absent.
+
+    Options as in :func:`placed_by_loop`.
+    """
+    placed = placed_by_loop(instance, method, jobs=jobs, effort=effort, budget=budget)
+    return {item.job: item.start for item in placed if item.start is not None}
+
+
+def placed_by_loop(
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None = None,
+    effort: float = EFFORT,
+    budget: Budget | None = None,
+) -> tuple[PlannedJob, ...]:
+    """Start and place of each pending job in the loop; one that never starts is absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
@@ -47,8 +64,10 @@ def run_on(
         while waiting and not budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
     by_id = session.world.by_id
-    found = ((job.id, by_id[job.id].start) for job in instance.pending if job.id in by_id)
-    return {name: start for name, start in found if start is not None}
+    states = (by_id[job.id] for job in instance.pending if job.id in by_id)
+    return tuple(
+        _placed(session.world, state, method) for state in states if state.start is not None
+    )
 
 
 def _at_its_limit(job: Job) -> Job:

@@ -1,0 +1,322 @@
+"""``slotwise report``: pictures and tables of an instance, a plan or a simulation in one file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..atomic import check_output, whole_file
+from ..exits import Exit
+from ..options import (
+    AsLsf,
+    Effort,
+    Example,
+    InstanceFile,
+    ObjectiveOption,
+    TimeLimit,
+    Workers,
+    progress,
+    read_instance,
+    read_source,
+    tell,
+)
+from ..simulate import ClusterFile, HostCount, Reservation, Until
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+    from ...model.plan import Plan
+    from ..simulate_loop import LoopOptions
+    from .advice import Advice
+    from .data import Report
+
+Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="The page, one HTML file; - for standard output."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
+]
+WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
+Explain = Annotated[
+    int, typer.Option(min=0, help="Waiting jobs to say why not earlier and what would help.")
+]
+AdviceTime = Annotated[
+    float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
+]
+Beside = Annotated[
+    Path | None,
+    typer.Option(help="The instance that a saved plan was made for.", show_default=False),
+]
+Simulate = Annotated[
+    bool, typer.Option("--simulate", help="Run the scheduler loop and report on that.")
+]
+Open = Annotated[
+    bool, typer.Option("--open", help="Show the page in the browser when it is written.")
+]
+#: Wall seconds for all explanations together, where nobody says otherwise.
+ADVICE_TIME = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line says about the plans of a report."""
+
+    method: Wanted
+    explain: int
+    advice_time: float | None
+    options: dict[str, Any]
+
+
+def report(
+    file: InstanceFile = None,
+    example: Example = None,
+    output: Output = None,
+    png: Picture = None,
+    svg: Picture = None,
+    method: WantedMethod = "all",
+    objective: ObjectiveOption = "lexicographic",
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
+    workers: Workers = None,
+    as_lsf: AsLsf = False,
+    explain: Explain = 10,
+    advice_time: AdviceTime = None,
+    instance: Beside = None,
+    simulate: Simulate = False,
+    reservation: Reservation = None,
+    until: Until = None,
+    cluster: ClusterFile = None,
+    hosts: HostCount = None,
+    open: Open = False,
+) -> None:
+    """Write a page to look at: Gantt chart, comparison, profiles, why each job waits.
+
+    FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
+    for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
+    codes: 0 done, 2 bad input, 3 stopped early with the best so far.
+    """
+    from ..stopping import cancel_on_signal
+
+    outputs = _outputs(output, png, svg)
+    _check_request(simulate, method, reservation, until, cluster, hosts, instance)
+    options = {
+        "objective": objective,
+        "time_limit": time_limit,
+        "effort": effort,
+        "workers": workers,
+        "as_lsf": as_lsf,
+    }
+    seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
+    asked = Asked(method, explain, seconds, options)
+    name = example or (file.name if file is not None else "")
+    with cancel_on_signal() as cancel, progress() as show:
+        if simulate:
+            found = _simulated(file, example, name, reservation, until, cluster, hosts, cancel)
+        else:
+            found = _planned(file, example, name, instance, asked, cancel, show)
+    _write(found, output, outputs)
+    if open and output is not None and str(output) != "-":
+        _show(output)
+    if cancel.is_set():
+        raise typer.Exit(Exit.STOPPED)
+
+
+# --- before any work ------------------------------------------------------------------------------
+
+
+def _outputs(output: Path | None, png: Path | None, svg: Path | None) -> dict[str, Path]:
+    """The pictures by their format; InputError where something could not be written."""
+    from ...model.errors import InputError
+
+    pictures = {form: path for form, path in (("png", png), ("svg", svg)) if path is not None}
+    if output is None and not pictures:
+        raise InputError("say where the report goes: -o report.html, - for standard output")
+    if pictures:
+        from .figure import check_library
+
+        check_library()
+    for path in (output, *pictures.values()):
+        if path is not None and str(path) != "-":
+            check_output(path)
+    if list(map(str, (output, *pictures.values()))).count("-") > 1:
+        raise InputError("only one of -o, --png and --svg can be standard output (-)")
+    return pictures
+
+
+def _check_request(
+    simulate: bool,
+    method: str,
+    reservation: str | None,
+    until: str | None,
+    cluster: Path | None,
+    hosts: int | None,
+    instance: Path | None,
+) -> None:
+    """InputError for options that do not go together."""
+    from ...model.errors import InputError
+
+    of_loop = {"reservation": reservation, "until": until, "cluster": cluster, "hosts": hosts}
+    given = [f"--{name}" for name, value in of_loop.items() if value is not None]
+    if given and not simulate:
+        raise InputError(f"{', '.join(given)}: means something with --simulate alone")
+    if simulate and (method != "all" or instance is not None):
+        wrong = "--instance" if instance is not None else "--method"
+        raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
+
+
+# --- the three kinds of report --------------------------------------------------------------------
+
+
+def _planned(
+    file: Path | None,
+    example: str | None,
+    name: str,
+    beside: Path | None,
+    asked: Asked,
+    cancel: threading.Event,
+    show: Callable[[Any], None] | None,
+) -> Report:
+    from ...model.errors import InputError
+    from .data import report_of_comparison, report_of_plan
+    from .sources import saved_data
+
+    saved = saved_data(file) if file is not None else None
+    if saved is not None:
+        assert file is not None
+        return _saved(file, name, saved, beside, asked, cancel, show)
+    if beside is not None:
+        raise InputError("--instance goes with a saved plan: FILE is none")
+    instance = read_instance(file, example)
+    if asked.method == "all":
+        from ...solver.advice.compare import compare
+
+        comparison = compare(instance, cancel=cancel, on_progress=show, **asked.options)
+        waiting = [row.job for row in comparison if row.time_based != instance.now]
+        advice = _advice(instance, waiting, asked, cancel, show)
+        return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
+    from ...solver.planning import plan
+
+    found = plan(instance, asked.method, cancel=cancel, on_progress=show, **asked.options)
+    advice = _advice(instance, _waiting(found), asked, cancel, show)
+    return report_of_plan(name, instance, found, advice.found, advice.notes())
+
+
+def _saved(
+    file: Path,
+    name: str,
+    data: Any,
+    beside: Path | None,
+    asked: Asked,
+    cancel: threading.Event,
+    show: Callable[[Any], None] | None,
+) -> Report:
+    """Of a saved plan, with the instance that it was made for or with what it says itself."""
+    from ...model.formats.plan_file import bare_instance, read_plan
+    from ...solver.validate import validate
+    from .data import report_of_plan
+
+    if beside is None:
+        instance = bare_instance(data)
+        found = read_plan(data, instance, str(file))
+        note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
+        return report_of_plan(name, instance, found, {}, (f"{note}and why jobs wait.",))
+    instance = read_source(beside)
+    found = read_plan(data, instance, str(file))
+    broken = [f"The plan breaks a rule: {violation}" for violation in validate(instance, found)]
+    for line in broken:
+        tell(line)
+    advice = _advice(instance, _waiting(found), asked, cancel, show)
+    return report_of_plan(name, instance, found, advice.found, (*advice.notes(), *broken))
+
+
+def _waiting(found: Plan) -> list[str]:
+    """Jobs that do not start now, those without a place last."""
+    waiting = [item.job for item in found if item.start != found.now]
+    return waiting + [item.job for item in found.unplaced]
+
+
+def _advice(
+    instance: Instance,
+    waiting: list[str],
+    asked: Asked,
+    cancel: threading.Event,
+    show: Callable[[Any], None] | None,
+) -> Advice:
+    from .advice import advise
+
+    return advise(
+        instance,
+        waiting,
+        most=asked.explain,
+        seconds=asked.advice_time,
+        cancel=cancel,
+        on_progress=show,
+    )
+
+
+def _simulated(
+    file: Path | None,
+    example: str | None,
+    name: str,
+    reservation: str | None,
+    until: str | None,
+    cluster: Path | None,
+    hosts: int | None,
+    cancel: threading.Event,
+) -> Report:
+    from ...instances import example as example_path
+    from ...model.errors import InputError
+    from ...solver.fairshare.series import ShareSeries
+    from ..simulate_loop import LoopOptions, new_session, workload
+    from .data import report_of_simulation
+
+    if (file is None) == (example is None):
+        raise InputError("give an instance, a log or --example NAME")
+    source = file if file is not None else example_path(str(example))
+    options: LoopOptions = LoopOptions(
+        reservation=reservation, until=until, cluster=cluster, hosts=hosts
+    )
+    session = new_session(workload(source, options), options)
+    series = ShareSeries()
+    session.recorder = lambda record, world: series.record(world.order, record.time)
+    while not cancel.is_set() and session.advance():
+        pass
+    return report_of_simulation(name, session.result(), series.points)
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+def _write(found: Report, output: Path | None, pictures: dict[str, Path]) -> None:
+    """Every output whole or not at all, the pictures first."""
+    for form, path in pictures.items():
+        from .figure import figure_bytes
+
+        _put(path, figure_bytes(found, form))
+    if output is not None:
+        from .page import page
+
+        _put(output, page(found).encode())
+
+
+def _put(path: Path, content: bytes) -> None:
+    if str(path) == "-":
+        typer.echo(content, nl=False)
+        return
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def _show(path: Path) -> None:
+    """Open a page in the browser, or say where it lies where there is none."""
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        tell(f"no browser found: open {path} in one")

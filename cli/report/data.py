@@ -1,0 +1,331 @@
+"""All that a report shows, as plain data that knows neither HTML nor a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ...model.duration import expected_duration, expected_finish
+from ...model.instance import Instance
+from ...model.plan import Plan, PlannedJob
+from ...solver.advice.compare import Comparison
+from ...solver.advice.explain import Explanation
+from ...solver.advice.free_over_time import FreeOverTime, free_over_time
+from ...solver.fairshare.series import SharePoint
+from ...solver.loop.metrics import measure
+from ...solver.loop.records import Simulation
+from .bars import Bar, Stretch, bars
+from .curves import AccountCurve, UseOverTime, account_curves, plain, use_over_time
+from .loads import Load, loads
+from .rows import RowGroup, host_groups, opened_within
+
+#: Rows that a chart opens with.
+MOST_ROWS = 48
+#: Bars of hosts that a report carries; of more it has the loads of groups alone.
+MOST_BARS = 150_000
+TOO_MANY = "There are too many bars for one page: rows of hosts stay empty, groups show how full."
+#: Jobs of a simulation that its table lists.
+MOST_JOBS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One of the pictures between which the reader switches.
+
+    name: "greedy", "time-based", "optimal", "milp" or "simulation". meaning: a sentence. stretches:
+    what is planned and reserved, without the running jobs. estimates: of greedy, "no sooner than".
+    """
+
+    name: str
+    meaning: str
+    stretches: tuple[Stretch, ...]
+    estimates: Mapping[str, int] = field(default_factory=dict)
+    free: FreeOverTime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a report is about; times in seconds from the origin.
+
+    running: what runs in every view. advice: by job id, for the jobs that were looked at. jobs: a
+    record each of the table of a simulation; metrics: its numbers.
+    """
+
+    kind: str
+    name: str
+    instance: Instance
+    running: tuple[Stretch, ...]
+    views: tuple[View, ...]
+    comparison: Comparison | None = None
+    plan: Plan | None = None
+    advice: Mapping[str, Explanation] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    jobs: tuple[Mapping[str, Any], ...] = ()
+    use: UseOverTime | None = None
+    accounts: tuple[AccountCurve, ...] = ()
+
+
+# --- what is held when ----------------------------------------------------------------------------
+
+
+def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
+    """The running jobs, as long as they are expected to run."""
+    return tuple(
+        Stretch(run.job.id, "running", run.start, expected_finish(instance, run), run.allocation)
+        for run in instance.running
+    )
+
+
+def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
+    """Those of a plan that have a start."""
+    return tuple(
+        Stretch(item.job, "planned", item.start, item.finish, item.allocation)
+        for item in planned
+        if item.start is not None
+    )
+
+
+def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[Stretch, ...]:
+    """What a plan holds now for later starts; starts: when the loop really starts these jobs."""
+    return tuple(
+        Stretch(item.job, "reserved", plan.now, until.start if until else None, item.reserved)
+        for item in plan
+        if item.reserved
+        for until in [starts.get(item.job)]
+    )
+
+
+def view_of_plan(instance: Instance, plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
+    """A plan; of greedy, which plans no future place, what it really gives (the loop run on).
+
+    starts: of the loop by this method, as far as known.
+    """
+    if plan.method != "greedy":
+        meaning = {
+            "time-based": "Time-based reservation: job by job in priority order, first fit.",
+            "optimal": "Starts and places of all jobs found together, as early as can be.",
+        }.get(plan.method, "Starts found by mixed-integer programming.")
+        return View(
+            plan.method, meaning, planned_stretches(plan), free=free_over_time(instance, plan)
+        )
+    placed = tuple(starts.values()) or tuple(item for item in plan if item.start is not None)
+    estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
+    meaning = (
+        "Greedy reservation: what it holds now (hatched), and the starts that it really gives when "
+        "the scheduler loop runs on."
+    )
+    stretches = (*planned_stretches(placed), *reserved_stretches(plan, starts))
+    return View("greedy", meaning, stretches, estimates, free_over_time(instance, placed))
+
+
+# --- reports --------------------------------------------------------------------------------------
+
+
+def report_of_comparison(
+    name: str,
+    instance: Instance,
+    comparison: Comparison,
+    advice: Mapping[str, Explanation],
+    notes: Sequence[str] = (),
+) -> Report:
+    """All three methods beside each other."""
+    views = (
+        view_of_plan(instance, comparison.greedy, comparison.loop.get("greedy", {})),
+        view_of_plan(instance, comparison.time_based, {}),
+        view_of_plan(instance, comparison.optimal, {}),
+    )
+    said = (*comparison.notes(), *notes)
+    return Report(
+        "comparison",
+        name,
+        instance,
+        running_stretches(instance),
+        views,
+        comparison=comparison,
+        advice=advice,
+        notes=said,
+    )
+
+
+def report_of_plan(
+    name: str,
+    instance: Instance,
+    plan: Plan,
+    advice: Mapping[str, Explanation],
+    notes: Sequence[str] = (),
+) -> Report:
+    """One plan by one method."""
+    return Report(
+        "plan",
+        name,
+        instance,
+        running_stretches(instance),
+        (view_of_plan(instance, plan, {}),),
+        plan=plan,
+        advice=advice,
+        notes=(*plan.notes, *notes),
+    )
+
+
+def report_of_simulation(
+    name: str, result: Simulation, points: Sequence[SharePoint] = ()
+) -> Report:
+    """A simulation: which job was where when, how full the cluster was, who had which share."""
+    instance = result.instance
+    before = {run.job.id for run in instance.running}
+    stretches = [
+        Stretch(record.job, "running" if record.job in before else "planned", since, until, where)
+        for record in result.jobs
+        for since, until, where in record.held
+    ]
+    notes = list(result.notes)
+    if len(result.jobs) > MOST_JOBS:
+        notes.append(f"The table lists the first {MOST_JOBS:,} of {len(result.jobs):,} jobs.")
+    if not result.complete:
+        notes.append(f"The simulation was stopped at second {result.time}.")
+    view = View(
+        "simulation",
+        f"The scheduler loop with {result.settings.reservation} reservation.",
+        tuple(stretch for stretch in stretches if stretch.kind != "running"),
+    )
+    return Report(
+        "simulation",
+        name,
+        instance,
+        tuple(stretch for stretch in stretches if stretch.kind == "running"),
+        (view,),
+        notes=tuple(notes),
+        metrics=measure(result).to_dict(),
+        jobs=tuple(plain(record, instance.origin) for record in result.jobs[:MOST_JOBS]),
+        use=use_over_time(result.jobs),
+        accounts=tuple(account_curves(points)),
+    )
+
+
+# --- a chart --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A view made ready to be drawn. bars: of hosts; loads: of every group, of all hosts at last.
+
+    begin, end: seconds between which the planned part of the picture lies.
+    """
+
+    groups: tuple[RowGroup, ...]
+    opened: frozenset[int]
+    bars: tuple[Bar, ...]
+    loads: tuple[Load, ...]
+    begin: int
+    end: int
+
+
+def chart(report: Report, view: View, most_rows: int = MOST_ROWS) -> Chart:
+    """The bars and loads of one view with the running jobs."""
+    cluster = report.instance.cluster
+    index = cluster.host_index()
+    slots = [host.slots for host in cluster.hosts]
+    groups = host_groups(cluster)
+    stretches = [*report.running, *view.stretches]
+    begin, end = time_range(report)
+    return Chart(
+        groups,
+        opened_within(groups, len(slots), most_rows),
+        tuple(bars(stretches, index, slots)),
+        tuple(loads(stretches, groups, index, slots)),
+        begin,
+        end,
+    )
+
+
+def time_range(report: Report) -> tuple[int, int]:
+    """What a picture shows at first: from now to the last planned end that is known."""
+    now = report.instance.now
+    ends = [
+        time
+        for view in report.views
+        for stretch in view.stretches
+        for time in (stretch.start, stretch.finish)
+        if time is not None
+    ]
+    later = [time for time in ends if time > now]
+    if not later:
+        later = [
+            stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
+        ]
+    return now, max(later, default=now + 3600)
+
+
+def as_records(report: Report) -> dict[str, Any]:
+    """The report as plain data, fit for JSON; see `assets/model.js` for how it is read."""
+    instance = report.instance
+    charts = [chart(report, view) for view in report.views]
+    first = charts[0]
+    jobs = _jobs(report)
+    number = {job["id"]: place for place, job in enumerate(jobs)}
+    drawn = max(len(item.bars) for item in charts) <= MOST_BARS
+
+    def rectangles(found: Sequence[Bar], running: bool) -> list[list[Any]]:
+        kept = [bar for bar in found if (bar.kind == "running") == running] if drawn else []
+        return [
+            [number[b.job], int(b.kind == "reserved"), b.host, b.first, b.count, b.start, b.finish]
+            for b in kept
+        ]
+
+    return {
+        "kind": report.kind,
+        "name": report.name,
+        "title": instance.name or report.name,
+        "description": instance.description,
+        "now": instance.now,
+        "origin": instance.origin,
+        "begin": first.begin,
+        "end": first.end,
+        "hosts": [[host.name, host.slots, host.status] for host in instance.cluster.hosts],
+        "groups": [[g.name, g.type, g.parent, list(g.hosts), list(g.own)] for g in first.groups],
+        "opened": sorted(first.opened),
+        "jobs": jobs,
+        "running": rectangles(first.bars, running=True),
+        "barsLeftOut": not drawn,
+        "views": [
+            {
+                "name": view.name,
+                "meaning": view.meaning,
+                "bars": rectangles(found.bars, running=False),
+                "loads": [asdict(load) for load in found.loads],
+                "estimates": dict(view.estimates),
+                "free": None if view.free is None else asdict(view.free),
+            }
+            for view, found in zip(report.views, charts, strict=True)
+        ],
+        "comparison": None if report.comparison is None else report.comparison.to_dict(),
+        "plan": None if report.plan is None else report.plan.to_dict(),
+        "advice": {job: found.to_dict() for job, found in report.advice.items()},
+        "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
+        "metrics": dict(report.metrics),
+        "records": list(report.jobs),
+        "use": None if report.use is None else asdict(report.use),
+        "accounts": [asdict(curve) for curve in report.accounts],
+    }
+
+
+def _jobs(report: Report) -> list[dict[str, Any]]:
+    """Every job that the charts may name: running, pending, future."""
+    instance = report.instance
+    states = [(run.job, "running") for run in instance.running]
+    states += [(job, "pending") for job in instance.pending]
+    states += [(job, "future") for job in instance.future]
+    return [
+        {
+            "id": job.id,
+            "user": job.user,
+            "queue": job.queue,
+            "slots": job.slots,
+            "state": state,
+            "submit": job.submit,
+            "duration": expected_duration(instance, job),
+        }
+        for job, state in states
+    ]

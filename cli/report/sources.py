@@ -1,0 +1,36 @@
+"""Whether the file of a report is a saved plan."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ...model.errors import InputError, Problem
+from ...model.input_limits import limits
+
+
+def saved_data(path: Path) -> Any:
+    """The plain data of a JSON file that may hold a saved plan; None for anything else.
+
+    Standard input and devices are not looked at: they can be read only once.
+    """
+    if str(path) == "-" or not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            head = file.read(1 << 16).lstrip()
+            if not head.startswith(b"{") or b'"reservations"' not in head:
+                return None
+            file.seek(0)
+            data = file.read(limits().text + 1)
+    except OSError as error:
+        raise InputError([Problem(error.strerror or str(error), str(path))]) from None
+    if len(data) > limits().text:
+        raise InputError(
+            [Problem(f"has more than {limits().text:,} bytes (--max-text)", str(path))]
+        )
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError([Problem(f"is not JSON: {error}", str(path))]) from None

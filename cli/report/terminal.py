@@ -1,0 +1,199 @@
+"""The Gantt chart in a terminal: a line a host or group, a letter a job."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...model.duration import expected_finish
+from ...model.instance import Instance
+from ...model.plan import PlannedJob
+from ...solver.shortage import counted
+from ..cells import printable
+from .bars import Stretch
+from .loads import loads
+from .rows import ChartRow, RowGroup, host_groups, opened_within, visible_rows
+from .ticks import ticks
+
+#: Lines of a chart, as far as folding can bring it down to that.
+MOST_ROWS = 32
+SHADES = "·▁▂▃▄▅▆▇█"
+RUNNING, FREE = "░", "·"
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+#: Columns of names at the left, at most.
+WIDEST_NAME = 18
+#: Columns where standard output is no terminal.
+USUAL_WIDTH = 100
+
+
+def check_format(wanted: bool, format: str) -> None:
+    """InputError for --gantt with a format that programs read."""
+    from ...model.errors import InputError
+
+    if wanted and format != "text":
+        raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
+
+
+def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
+    """The chart on standard output, as wide as the terminal."""
+    import shutil
+    import sys
+
+    import typer
+
+    width = USUAL_WIDTH
+    if sys.stdout.isatty():
+        width = max(40, shutil.get_terminal_size((USUAL_WIDTH, 40)).columns)
+    drawn = gantt_text(instance, planned, width)
+    typer.echo(
+        f"\n{drawn}" if drawn else "\nno job has a planned start: nothing to draw\n", nl=False
+    )
+
+
+def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) -> str:
+    """The chart of a plan in `width` columns, with a legend; "" where it plans no start.
+
+    A column of a host shows the planned job with most slots there then, else whether something
+    runs. A folded group shows how full it is. Of very many rows those with planned jobs are shown.
+    """
+    items = [item for item in planned if item.start is not None]
+    ends = [item.start if item.finish is None else item.finish for item in items]
+    last = max((end for end in ends if end is not None), default=instance.now)
+    if last <= instance.now:
+        return ""
+    stretches = [_running(instance, number) for number in range(len(instance.running))]
+    new = [
+        Stretch(item.job, "planned", item.start, item.finish, item.allocation)
+        for item in items
+        if item.start is not None
+    ]
+    groups = host_groups(instance.cluster)
+    index = instance.cluster.host_index()
+    used = {index[name] for stretch in new for name in stretch.allocation}
+    rows, left_out = _rows(groups, len(index), used)
+    names = [_label(instance, groups, row) for row in rows]
+    left = max(map(len, names))
+    columns = max(20, width - left - 3)
+    edges = [instance.now + (last - instance.now) * n // columns for n in range(columns + 1)]
+    letters = {stretch.job: LETTERS[n % len(LETTERS)] for n, stretch in enumerate(new)}
+    drawn = list(_cells(instance, groups, rows, [*stretches, *new], edges, letters))
+    lines = [f"{'':<{left}}  {_axis(instance, edges)}".rstrip()]
+    lines += [f"{name:<{left}} ▕{cells}▏" for name, cells in zip(names, drawn, strict=True)]
+    if left_out:
+        lines.append(f"{'':<{left}}  {counted(left_out, 'row')} without planned jobs not shown")
+    shown = {job: letter for job, letter in letters.items() if any(letter in c for c in drawn)}
+    return "\n".join([*lines, *_legend(shown, bool(groups), width)]) + "\n"
+
+
+def _rows(groups: Sequence[RowGroup], count: int, used: set[int]) -> tuple[list[ChartRow], int]:
+    """The rows to show, and how many were left out."""
+    rows = visible_rows(groups, count, opened_within(groups, count, MOST_ROWS))
+    if len(rows) <= MOST_ROWS:
+        return rows, 0
+    kept = [
+        row
+        for row in rows
+        if not used.isdisjoint(groups[row.index].hosts if row.kind == "group" else [row.index])
+    ][:MOST_ROWS]
+    return kept, len(rows) - len(kept)
+
+
+def _cells(
+    instance: Instance,
+    groups: Sequence[RowGroup],
+    rows: Sequence[ChartRow],
+    stretches: Sequence[Stretch],
+    edges: Sequence[int],
+    letters: Mapping[str, str],
+) -> Iterator[str]:
+    """What stands between the bars of each row."""
+    index = instance.cluster.host_index()
+    slots = [host.slots for host in instance.cluster.hosts]
+    levels = loads(stretches, groups, index, slots)
+    by_host = _by_host(stretches, index)
+    for row in rows:
+        if row.kind == "host":
+            yield _host_cells(by_host.get(row.index, ()), edges, letters)
+            continue
+        load = levels[row.index]
+        size = max(1, sum(slots[host] for host in groups[row.index].hosts))
+        use = [a + b for a, b in zip(load.running, load.planned, strict=True)]
+        yield _group_cells(load.times, use, edges, size)
+
+
+def _running(instance: Instance, number: int) -> Stretch:
+    run = instance.running[number]
+    finish = expected_finish(instance, run)
+    return Stretch(run.job.id, "running", run.start, finish, run.allocation)
+
+
+def _label(instance: Instance, groups: Sequence[RowGroup], row: ChartRow) -> str:
+    host = row.kind == "host"
+    name = instance.cluster.hosts[row.index].name if host else groups[row.index].name
+    text = "  " * row.depth + printable(name)
+    return text if len(text) <= WIDEST_NAME else text[: WIDEST_NAME - 1] + "…"
+
+
+def _by_host(
+    stretches: Sequence[Stretch], index: Mapping[str, int]
+) -> dict[int, list[tuple[Stretch, int]]]:
+    found: dict[int, list[tuple[Stretch, int]]] = {}
+    for stretch in stretches:
+        for name, slots in stretch.allocation.items():
+            found.setdefault(index[name], []).append((stretch, slots))
+    return found
+
+
+def _host_cells(
+    held: Sequence[tuple[Stretch, int]], edges: Sequence[int], letters: Mapping[str, str]
+) -> str:
+    cells = []
+    for begin, end in itertools.pairwise(edges):
+        most, cell = 0.0, FREE
+        for stretch, slots in held:
+            upto = end if stretch.finish is None else min(end, stretch.finish)
+            area = slots * (upto - max(begin, stretch.start))
+            if area > 0 and stretch.kind == "planned" and area > most:
+                most, cell = area, letters[stretch.job]
+            elif area > 0 and cell == FREE:
+                cell = RUNNING
+        cells.append(cell)
+    return "".join(cells)
+
+
+def _group_cells(
+    times: Sequence[int], use: Sequence[float], edges: Sequence[int], size: int
+) -> str:
+    cells, place = [], -1
+    for begin, end in itertools.pairwise(edges):
+        middle = (begin + end) // 2
+        while place + 1 < len(times) and times[place + 1] <= middle:
+            place += 1
+        share = use[place] / size if place >= 0 else 0.0
+        step = min(len(SHADES) - 1, round(share * (len(SHADES) - 1)))
+        cells.append(SHADES[max(step, 1) if share > 0 else 0])
+    return "".join(cells)
+
+
+def _axis(instance: Instance, edges: Sequence[int]) -> str:
+    """Clock times above the chart, as many as there is room for."""
+    columns, begin, end = len(edges) - 1, edges[0], edges[-1]
+    line: list[str] = []
+    for time, label in ticks(instance, begin, end, max(2, columns // 10)):
+        place = (time - begin) * columns // (end - begin)
+        if len(line) <= place <= columns - len(label) - 1:
+            line += [" "] * (place - len(line)) + [*f"|{label} "]
+    return "".join(line)
+
+
+def _legend(letters: Mapping[str, str], groups: bool, width: int) -> list[str]:
+    """What the signs and letters stand for, wrapped."""
+    import textwrap
+
+    signs = f"{RUNNING} running, {FREE} free"
+    signs += f", {SHADES[1]} to {SHADES[-1]} how full a folded group is" if groups else ""
+    said = ", ".join(f"{letter}\xa0{printable(job)}" for job, letter in letters.items())
+    text = f"{signs}; {said}" if said else signs
+    lines = textwrap.wrap(text, max(40, width), break_on_hyphens=False)
+    return [line.replace("\xa0", " ") for line in lines]

@@ -1,0 +1,52 @@
+"""What a plan leaves free over time: slots and memory of the whole cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...model.instance import Instance
+from ...model.plan import PlannedJob
+from ..availability.resources import SLOTS
+from ..placement.earliest import hold_start
+from ..problem import PlanningProblem
+
+#: Instants at which the free amounts are looked at, at most; evenly chosen among the changes.
+MOST_TIMES = 600
+
+
+@dataclass(frozen=True, slots=True)
+class FreeOverTime:
+    """Free slots and memory (MB, None where no host has an amount of it) from each time on.
+
+    times: seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
+    """
+
+    times: tuple[int, ...]
+    slots: tuple[int, ...]
+    memory: tuple[int, ...] | None
+
+
+def free_over_time(instance: Instance, planned: Iterable[PlannedJob]) -> FreeOverTime:
+    """What running jobs, advance reservations and these planned jobs leave free."""
+    problem = PlanningProblem.of(instance, as_lsf=False)
+    demands = {demand.job.id: demand for demand in problem.demands}
+    profile = problem.base.copy()
+    for item in planned:
+        start = problem.start_of(item)
+        if start is not None and item.job in demands:
+            hold_start(profile, demands[item.job], start)
+    times = profile.changes()
+    step = -(-len(times) // MOST_TIMES)
+    times = sorted({*times[::step], times[-1]})
+    hosts = instance.cluster.hosts
+    up = np.array([host.takes_jobs for host in hosts], dtype=bool)
+
+    def total(index: int) -> tuple[int, ...]:
+        return tuple(round(float(np.maximum(profile.free(index, t), 0)[up].sum())) for t in times)
+
+    resources = problem.resolver.table.host_resources
+    memory = next((n for n, item in enumerate(resources) if item.name == "mem"), None)
+    return FreeOverTime(tuple(times), total(SLOTS), None if memory is None else total(memory))

@@ -1,0 +1,222 @@
+"""The page: the numbers of `compare --format json`, names as text, nothing from outside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from importlib import resources
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from report.lab import HOSTILE, Elements, compared, data_of, hostile_instance
+from slotwise.cli.report.data import MOST_BARS, Report, report_of_plan, report_of_simulation
+from slotwise.cli.report.page import page
+from slotwise.model.generate import generate
+from slotwise.model.time_text import duration_text, short_clock_text
+from slotwise.solver.fairshare.series import ShareSeries
+from slotwise.solver.loop.simulation import simulate
+
+VENDOR = Path(str(resources.files("slotwise.cli.report"))) / "assets" / "vendor"
+
+
+def report_of(name: str, explained: int = 0) -> Report:
+    return compared(sw.load(sw.example(name)), explained)
+
+
+# --- the numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["headline", "joint-wins", "backfill", "kth-sp2-queue-10"])
+def test_the_data_of_the_page_is_that_of_compare_as_json(name: str) -> None:
+    report = report_of(name)
+    assert report.comparison is not None
+    found = data_of(page(report))
+    assert found["comparison"] == json.loads(json.dumps(report.comparison.to_dict()))
+
+
+@pytest.mark.parametrize("name", ["headline", "backfill", "kth-sp2-queue-10"])
+def test_the_table_of_the_page_says_the_same_without_any_script(name: str) -> None:
+    """Cells sort by the very seconds that JSON has; "backfill" has clock times."""
+    report = report_of(name)
+    assert report.comparison is not None
+    rows = Elements(page(report)).cells["comparison"][1:]
+    records = report.comparison.to_records()
+    assert len(rows) == len(records)
+    for cells, record in zip(rows, records, strict=True):
+        assert cells[0][0] == record["job"]
+        assert cells[1] == (str(record["slots"]), str(record["slots"]))
+        keys = ("greedy_estimate", "greedy_start", "time_based", "optimal")
+        for key, (text, order) in zip(keys, cells[2:6], strict=True):
+            if record[key] is None:
+                assert text in ("never", "no estimate")
+                assert float(order or 0) > 1e15
+            else:
+                assert order == str(record[key])
+                assert text == short_clock_text(report.instance, record[key])
+        if record["gain"] is not None:
+            assert cells[6] == (duration_text(record["gain"]), str(record["gain"]))
+        assert cells[7][0] == (
+            "yes" if record["proved"] else "no" if record["optimal"] is not None else ""
+        )
+        assert cells[9][0].startswith(record["waits_for"])
+
+
+def test_why_not_earlier_and_what_would_help_are_those_of_explain() -> None:
+    instance = sw.load(sw.example("headline"))
+    found = data_of(page(compared(instance, 1)))
+    assert found["advice"] == {
+        "job5": json.loads(json.dumps(sw.explain(instance, "job5").to_dict()))
+    }
+
+
+def test_bars_of_the_data_are_the_allocations_of_the_plans() -> None:
+    report = report_of("joint-wins")
+    found = data_of(page(report))
+    plans = {
+        "time-based": report.comparison.time_based,  # type: ignore[union-attr]
+        "optimal": report.comparison.optimal,  # type: ignore[union-attr]
+    }
+    for view in found["views"][1:]:
+        drawn: dict[str, dict[str, int]] = {}
+        times = {}
+        for job, kind, host, _, count, start, finish in view["bars"]:
+            name, on = found["jobs"][job]["id"], found["hosts"][host][0]
+            assert kind == 0
+            drawn.setdefault(name, {})
+            drawn[name][on] = drawn[name].get(on, 0) + count
+            times[name] = (start, finish)
+        plan = plans[view["name"]]
+        assert drawn == {item.job: dict(item.allocation) for item in plan}
+        assert times == {item.job: (item.start, item.finish) for item in plan}
+
+
+def test_a_simulation_has_its_curves_and_its_jobs() -> None:
+    instance = sw.load(sw.example("fairshare-groups"))
+    series = ShareSeries()
+    result = simulate(
+        instance, recorder=lambda record, world: series.record(world.order, record.time)
+    )
+    report = report_of_simulation("x", result, series.points)
+    found = data_of(page(report))
+    starts = {record["job"]: record["start"] for record in found["records"]}
+    assert starts == {record.job: record.start for record in result.jobs}
+    last = {point.account: point.share for point in series.points}
+    assert {curve["account"]: curve["shares"][-1] for curve in found["accounts"]} == {
+        account: round(share, 6) for account, share in last.items()
+    }
+    assert max(found["use"]["slots"]) <= sum(host[1] for host in found["hosts"])
+
+
+# --- names are text -------------------------------------------------------------------------------
+
+
+def test_hostile_names_are_text_wherever_they_stand() -> None:
+    text = page(compared(hostile_instance(), 1))
+    elements = Elements(text).found
+    assert not [tag for tag, _ in elements if tag in ("img", "svg", "iframe", "link")]
+    assert not [key for _, values in elements for key in values if key.startswith("on")]
+    # Scripts: ours and the data, no other.
+    scripts = [values for tag, values in elements if tag == "script"]
+    assert [values.get("id") for values in scripts if values.get("type")] == ["data"]
+    assert len(scripts) == text.count("</script>") == 10
+    found = data_of(text)
+    known = {job["id"] for job in found["jobs"]}
+    assert {HOSTILE[0], HOSTILE[2], HOSTILE[3]} <= known
+    assert found["hosts"][0][0] == HOSTILE[0]
+    # Characters without a look of their own are shown, as in every table.
+    assert "\\u202egnp\\u2028x" in known
+    assert "\u202e" not in text
+    buttons = [values["data-job"] for tag, values in elements if values.get("class") == "name"]
+    assert HOSTILE[0] in buttons
+
+
+# --- one file, nothing from outside ---------------------------------------------------------------
+
+
+def test_the_page_loads_nothing_and_its_policy_forbids_it() -> None:
+    text = page(report_of("headline"))
+    elements = Elements(text).found
+    loads = [
+        (tag, key, value)
+        for tag, values in elements
+        for key, value in values.items()
+        if key in ("src", "srcset", "action", "data", "poster")
+        or (key == "href" and value != "#main")
+    ]
+    assert loads == []
+    policy = next(v["content"] for t, v in elements if t == "meta" and "http-equiv" in v)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    bodies = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    hashes = [b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in bodies]
+    assert len(hashes) == 9
+    assert re.findall(r"'sha256-([^']+)'", policy) == hashes
+    assert "@import" not in text
+    assert "url(http" not in text
+
+
+def test_libraries_are_the_released_files_that_their_list_names() -> None:
+    listed = re.findall(
+        r"^\| `([^`]+)` .*`([0-9a-f]{64})` \|$", (VENDOR / "README.md").read_text(), re.MULTILINE
+    )
+    code = {file.name for file in VENDOR.iterdir() if file.suffix in (".js", ".css")}
+    assert {name for name, _ in listed} == code
+    for name, digest in listed:
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_scripts_of_ours_are_short() -> None:
+    for file in VENDOR.parent.glob("*.*"):
+        assert len(file.read_text(encoding="utf-8").splitlines()) <= 500, file.name
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    assert page(report_of("backfill", 1)) == page(report_of("backfill", 1))
+
+
+def test_every_chart_has_a_name_and_every_control_a_label() -> None:
+    for report in (report_of("cu-racks"), report_of("fairshare-pool")):
+        elements = Elements(page(report)).found
+        ids = [values["id"] for _, values in elements if "id" in values]
+        assert len(ids) == len(set(ids))
+        for _, values in elements:
+            if values.get("class") == "chart":
+                assert values["aria-label"]
+                assert f"behind-{values['id']}" in ids or values["id"] in (
+                    "starts",
+                    "free-slots",
+                    "free-memory",
+                )
+            if "aria-labelledby" in values:
+                assert values["aria-labelledby"] in ids
+        labels = {values.get("for") for tag, values in elements if tag == "label"}
+        assert all(v["id"] in labels for t, v in elements if t == "input")
+
+
+# --- size -----------------------------------------------------------------------------------------
+
+
+def test_five_thousand_hosts_stay_below_ten_megabytes() -> None:
+    """All three views at their worst: each as large as one by time-based planning."""
+    instance = generate(hosts=5000, running=11500, pending=100, seed=3)
+    report = report_of_plan("big.json", instance, sw.plan(instance, "time-based"), {})
+    text = page(report)
+    found = data_of(text)
+    view = json.dumps(found["views"][0], separators=(",", ":"))
+    assert len(text.encode()) + 2 * len(view) < 10_000_000
+    assert len(found["groups"]) == 313 + 79
+    assert not found["barsLeftOut"]
+
+
+def test_of_too_many_bars_the_loads_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST_BARS > 36_000
+    monkeypatch.setattr("slotwise.cli.report.data.MOST_BARS", 3)
+    found = data_of(page(report_of("headline")))
+    assert found["barsLeftOut"]
+    assert found["running"] == []
+    assert found["views"][0]["loads"][-1]["running"]
+    assert any("too many" in note for note in found["notes"])

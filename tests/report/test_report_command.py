@@ -1,0 +1,367 @@
+"""``slotwise report``: what it reads, where it writes, what it refuses; ``--gantt``."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import slotwise as sw
+from report.lab import Elements, data_of
+from slotwise.cli.report.terminal import gantt_text
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.errors import InputError
+from slotwise.model.formats.plan_file import bare_instance, read_plan
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+
+RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
+HEADLINE = str(sw.example("headline"))
+QUICK = ("--effort", "1", "--explain", "0")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*RUN, *arguments], capture_output=True, timeout=120, check=False, **options
+    )
+
+
+def written(path: Path, *arguments: str) -> str:
+    done = run("report", *arguments, "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b""
+    return path.read_text(encoding="utf-8")
+
+
+# --- what it reads --------------------------------------------------------------------------------
+
+
+def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
+    text = written(tmp_path / "page.html", HEADLINE, "--explain", "1", "--effort", "1")
+    shown = json.loads(run("compare", HEADLINE, "--format", "json", "--effort", "1").stdout)
+    found = data_of(text)
+    assert found["comparison"] == shown
+    advice = json.loads(run("explain", HEADLINE, "job5", "--format", "json").stdout)
+    assert found["advice"]["job5"] == advice
+    assert found["name"] == "headline.yaml"
+
+
+def test_the_page_goes_to_standard_output_and_the_instance_comes_from_standard_input(
+    tmp_path: Path,
+) -> None:
+    page = written(tmp_path / "page.html", HEADLINE, *QUICK)
+    done = run("report", "-", "-o", "-", *QUICK, input=Path(HEADLINE).read_bytes())
+    assert done.returncode == 0
+    assert done.stdout.decode().replace('"name":"-"', '"name":"headline.yaml"') == page
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_one_method_gives_one_plan(method: str, tmp_path: Path) -> None:
+    found = data_of(written(tmp_path / "p.html", HEADLINE, "--method", method, *QUICK))
+    assert [view["name"] for view in found["views"]] == [method]
+    assert found["plan"]["method"] == method
+    assert found["comparison"] is None
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+def test_a_saved_plan_is_drawn_as_it_was(method: str, tmp_path: Path) -> None:
+    """With its instance the picture is that of the method itself; alone it has its own hosts."""
+    plan = tmp_path / "plan.json"
+    arguments = ("solve", HEADLINE, "--method", method, "--effort", "1", "--format", "json")
+    plan.write_bytes(run(*arguments).stdout)
+    whole = data_of(written(tmp_path / "a.html", str(plan), "--instance", HEADLINE, *QUICK))
+    direct = data_of(written(tmp_path / "b.html", HEADLINE, "--method", method, *QUICK))
+    assert whole["plan"] == direct["plan"]
+    assert whole["views"] == direct["views"]
+    assert whole["running"] == direct["running"]
+    alone = data_of(written(tmp_path / "c.html", str(plan), *QUICK))
+    assert alone["plan"]["reservations"] == direct["plan"]["reservations"]
+    assert {host[0] for host in alone["hosts"]} <= {host[0] for host in direct["hosts"]}
+    assert any("--instance" in note for note in alone["notes"])
+
+
+def test_a_simulation_is_run_and_reported(tmp_path: Path) -> None:
+    arguments = ("--example", "fairshare-groups", "--simulate", "--reservation", "time-based")
+    found = data_of(written(tmp_path / "s.html", *arguments))
+    assert found["kind"] == "simulation"
+    jobs = tmp_path / "jobs.json"
+    run(
+        "simulate",
+        "--example",
+        "fairshare-groups",
+        "--reservation",
+        "time-based",
+        "--jobs",
+        str(jobs),
+    )
+    records = json.loads(jobs.read_text())
+    assert [(r["job"], r["start"], r["end"]) for r in found["records"]] == [
+        (r["job"], r["start"], r["end"]) for r in records
+    ]
+    assert found["accounts"]
+
+
+def test_a_log_is_simulated_on_the_hosts_that_are_asked_for(tmp_path: Path) -> None:
+    log = tmp_path / "small.swf"
+    log.write_text(
+        "; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
+        "2 1 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
+    )
+    found = data_of(written(tmp_path / "s.html", str(log), "--simulate", "--hosts", "2"))
+    assert len(found["hosts"]) == 2
+    assert [record["status"] for record in found["records"]] == ["done", "done"]
+
+
+# --- what it refuses ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((HEADLINE,), "-o report.html"),
+        ((HEADLINE, "-o", "none/such/x.html"), "no such folder"),
+        (("none.yaml", "-o", "x.html"), "No such file"),
+        ((HEADLINE, "-o", "x.html", "--until", "1d"), "--simulate"),
+        ((HEADLINE, "-o", "x.html", "--simulate", "--method", "optimal"), "--method"),
+        ((HEADLINE, "-o", "x.html", "--instance", HEADLINE), "saved plan"),
+        ((HEADLINE, "-o", "-", "--svg", "-"), "standard output"),
+        (("-o", "x.html"), "--example"),
+        ((HEADLINE, "-o", "x.html", "--simulate", "--reservation", "best"), "best"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused_in_one_line(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = run("report", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_instance_leaves_the_old_page_as_it_was(tmp_path: Path) -> None:
+    bad, page = tmp_path / "bad.yaml", tmp_path / "page.html"
+    bad.write_text(
+        "format: slotwise/1\nhosts: [{name: a, slots: -1}]\npending: [{id: 1, slots: x}]\n"
+    )
+    page.write_text("old")
+    done = run("report", str(bad), "-o", str(page))
+    assert done.returncode == 2
+    assert done.stderr.count(b"bad.yaml") >= 2
+    assert page.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+PLAN = {
+    "now": 0,
+    "origin": None,
+    "method": "optimal",
+    "objective": "lexicographic",
+    "status": "optimal",
+    "value": 1.0,
+    "bound": 1.0,
+    "reservations": [
+        {
+            "job": "job5", "start": 10800, "finish": 14400, "method": "optimal", "bound": 10800,
+            "proved": True, "waits_for": "", "allocation": {"hostA": 2, "hostC": 2, "hostD": 2},
+        }
+    ],
+    "unplaced": [],
+    "notes": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"method": "best"}, "method: must be one of"),
+        ({"status": 7}, "status"),
+        ({"now": 5}, "another moment"),
+        ({"reservations": {}}, "must be a list"),
+        ({"reservations": [{**PLAN["reservations"][0], "job": "job55"}]}, "did you mean 'job5'"),
+        ({"reservations": [{**PLAN["reservations"][0], "allocation": {"hostX": 1}}]}, "no host"),
+        ({"reservations": [{**PLAN["reservations"][0], "allocation": {"hostA": 0}}]}, "1 or more"),
+        ({"reservations": [{**PLAN["reservations"][0], "allocation": [1]}]}, "map hosts to slots"),
+        ({"reservations": [{**PLAN["reservations"][0], "start": "x"}]}, "whole seconds"),
+        ({"reservations": [{**PLAN["reservations"][0], "start": -5}]}, "before the plan's now"),
+        ({"reservations": [{**PLAN["reservations"][0], "finish": 1}]}, "before the start"),
+        ({"reservations": PLAN["reservations"] * 2}, "more than once"),
+        ({"notes": "x"}, "list of texts"),
+        ({"value": "x"}, "must be a number"),
+        ({"origin": 5}, "origin"),
+        ({"origin": "noon"}, "origin"),
+    ],
+)
+def test_a_broken_plan_is_said_with_its_path(change: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_plan({**PLAN, **change}, sw.load(HEADLINE), "plan.json")
+    assert said in str(caught.value)
+    assert "plan.json" in str(caught.value)
+    broken = {**PLAN, **change, "method": "best"}
+    bare = bare_instance(broken)
+    with pytest.raises(InputError):
+        read_plan(broken, bare, "plan.json")
+
+
+def test_everything_that_is_wrong_with_a_plan_is_said_at_once() -> None:
+    entry = {**PLAN["reservations"][0], "job": 5, "start": "x", "allocation": {"none": -1}}
+    with pytest.raises(InputError) as caught:
+        read_plan({**PLAN, "status": "?", "reservations": [entry]}, sw.load(HEADLINE), "p")
+    assert len(caught.value.problems) == 5
+
+
+def test_a_read_plan_is_the_plan_that_was_written() -> None:
+    for name in ("headline", "compound-terms", "kth-sp2-queue-10", "memory-phases"):
+        instance = sw.load(sw.example(name))
+        for method in ("greedy", "time-based"):
+            plan = sw.plan(instance, method)  # type: ignore[arg-type]
+            again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
+            assert again.to_dict() == plan.to_dict()
+
+
+def test_a_plan_that_breaks_rules_is_drawn_and_said_so(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    entry = {**PLAN["reservations"][0], "start": 0, "finish": 3600, "bound": 0}
+    plan.write_text(json.dumps({**PLAN, "reservations": [entry]}))
+    done = run("report", str(plan), "--instance", HEADLINE, "-o", str(tmp_path / "x.html"), *QUICK)
+    assert done.returncode == 0
+    assert b"breaks a rule" in done.stderr
+    assert any(
+        "breaks a rule" in note for note in data_of((tmp_path / "x.html").read_text())["notes"]
+    )
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def test_pictures_are_whole_and_the_same_each_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    arguments = ("report", "--example", "cu-racks", *QUICK)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        files = (
+            "--png",
+            str(tmp_path / folder / "x.png"),
+            "--svg",
+            str(tmp_path / folder / "x.svg"),
+        )
+        done = run(*arguments, *files)
+        assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    for name in ("x.png", "x.svg"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert (tmp_path / "a" / "x.png").read_bytes().startswith(PNG)
+    root = ElementTree.fromstring((tmp_path / "a" / "x.svg").read_text())
+    words = {"".join(node.itertext()).strip() for node in root.iter() if node.tag.endswith("text")}
+    instance = sw.load(sw.example("cu-racks"))
+    assert {"greedy", "time-based", "optimal", "now"} <= words
+    assert {host.name for host in instance.cluster.hosts} <= words
+
+
+def test_hostile_names_in_a_picture_are_text(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from report.lab import HOSTILE, compared, hostile_instance
+    from slotwise.cli.report.figure import figure_bytes
+
+    root = ElementTree.fromstring(figure_bytes(compared(hostile_instance()), "svg").decode())
+    words = {"".join(node.itertext()) for node in root.iter() if node.tag.endswith("text")}
+    assert {HOSTILE[0], HOSTILE[1], HOSTILE[3]} <= words
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; from slotwise.cli.start import main; main()"
+    )
+    arguments = ["report", HEADLINE, "--png", str(tmp_path / "x.png")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'slotwise[report]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- in the terminal ------------------------------------------------------------------------------
+
+
+def test_gantt_in_the_terminal() -> None:
+    instance = sw.load(HEADLINE)
+    drawn = gantt_text(instance, sw.plan(instance, "time-based"), 48)
+    assert drawn == (
+        "       |now      |1h       |2h       |3h\n"
+        "hostA ▕░░░░░░░░░░░░░░░░░░░░··········AAAAAAAAAA▏\n"
+        "hostB ▕░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▏\n"
+        "hostC ▕░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░AAAAAAAAAA▏\n"
+        "hostD ▕░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░AAAAAAAAAA▏\n"
+        "░ running, · free; A job5\n"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("name", ["headline", "cu-racks", "cluster-1000", "kth-sp2-queue-10"])
+def test_the_chart_in_the_terminal_keeps_to_its_width_and_to_a_page(name: str, width: int) -> None:
+    instance = sw.load(sw.example(name))
+    plan = sw.plan(instance, "time-based")
+    lines = gantt_text(instance, plan, width).splitlines()
+    assert max(map(len, lines)) <= width
+    rows = [line for line in lines if "▕" in line]
+    assert 1 <= len(rows) <= 32
+    assert len({len(line) for line in rows}) == 1
+
+
+def test_a_chart_in_the_terminal_shows_the_letter_where_and_when_the_job_is() -> None:
+    instance = Instance(
+        Cluster((Host("a", 2), Host("b", 2))),
+        running=(RunningJob(Job("r", 2, run_limit=3600), 0, {"b": 2}),),
+        pending=(Job("p", 2, run_limit=3600), Job("q", 4, run_limit=3600)),
+    )
+    lines = gantt_text(instance, sw.plan(instance, "time-based"), 24).splitlines()
+    assert lines[1:3] == ["a ▕" + "A" * 10 + "B" * 10 + "▏", "b ▕" + "░" * 10 + "B" * 10 + "▏"]
+
+
+def test_solve_and_compare_draw_below_their_tables() -> None:
+    for command in (("solve", "--method", "time-based"), ("compare", "--effort", "1")):
+        plain = run(command[0], HEADLINE, *command[1:]).stdout.decode()
+        drawn = run(command[0], HEADLINE, *command[1:], "--gantt").stdout.decode()
+        assert drawn.startswith(plain)
+        assert len(re.findall(r"^host[A-D] ▕.*▏$", drawn, re.MULTILINE)) == 4
+        refused = run(command[0], HEADLINE, "--gantt", "--format", "json")
+        assert (refused.returncode, refused.stdout) == (2, b"")
+        assert b"--gantt" in refused.stderr
+
+
+def test_a_plan_without_starts_has_nothing_to_draw() -> None:
+    done = run("solve", HEADLINE, "--method", "greedy", "--gantt")
+    assert done.returncode == 0
+    assert "nothing to draw" in done.stdout.decode()
+
+
+def test_the_page_of_an_empty_queue_is_a_page(tmp_path: Path) -> None:
+    file = tmp_path / "idle.yaml"
+    file.write_text("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n")
+    elements = Elements(written(tmp_path / "x.html", str(file)))
+    assert ("div", "gantt") in [(tag, values.get("id")) for tag, values in elements.found]
+
+
+# --- its documentation ----------------------------------------------------------------------------
+
+
+def test_the_drawing_of_the_docs_is_what_the_command_prints() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    command = "slotwise solve --example headline --method time-based --gantt"
+    assert f"$ {command}\n" in text
+    assert run(*command.split()[1:]).stdout.decode().endswith("\n\n" + shown.group(1))
+
+
+def test_pictures_of_the_docs_are_small() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    for name in ("report.png", "report-5000.png"):
+        content = (docs / name).read_bytes()
+        assert content.startswith(PNG)
+        assert len(content) < 200_000
