@@ -43,7 +43,7 @@ class Command:
 
 
 def pages() -> list[Path]:
-    """README, the changelog's neighbours and every page of docs."""
+    """README and every page of docs."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 

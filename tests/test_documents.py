@@ -33,8 +33,14 @@ WITH_COMMANDS = [
 WITH_CODE = [name for name, text in PAGES.items() if shown.blocks(text, "python")]
 
 
-@pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", sorted({*WITH_COMMANDS, *WITH_CODE}))
+def test_commands_and_code_print_what_the_page_shows(
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The commands of a page first, then its code, in one folder."""
     for block in shown.blocks(PAGES[page], "console"):
         for command in shown.commands(block):
             if not command.runs:
@@ -42,15 +48,6 @@ def test_commands_print_what_the_page_shows(page: str, tmp_path: Path) -> None:
             printed = shown.run(command.line, tmp_path)
             if command.output.strip():
                 assert shown.agrees(command.output, printed), f"$ {command.line}\n{printed}"
-
-
-@pytest.mark.parametrize("page", WITH_CODE)
-def test_code_prints_what_the_page_shows(
-    page: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     expected = []
