@@ -70,5 +70,19 @@ def placed_by_loop(
     )
 
 
+def _placed(world: World, state: JobState, method: str) -> PlannedJob:
+    """What the loop gave a job that has started."""
+    start, duration = state.start, state.duration
+    return PlannedJob(
+        job=state.job.id,
+        start=start,
+        finish=None if start is None or duration is None else start + duration,
+        allocation=world.named(state.allocation),
+        method=method,
+        alternative=state.alternative,
+        terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
+    )
+
+
 def _at_its_limit(job: Job) -> Job:
     return job if job.run_time is None else replace(job, run_time=None)

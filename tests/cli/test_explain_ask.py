@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -15,9 +13,6 @@ import slotwise as sw
 from slotwise.cli.main import app, main
 from typer.testing import CliRunner
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explain-and-ask.md"
-TEXT = PAGE.read_text("utf-8")
-SHOWN = re.findall(r"```text\n\$ slotwise (.*?)\n(.*?)```", TEXT, flags=re.DOTALL)
 LINE = "-n 8 -W 2:00 -R 'span[ptile=4]'"
 
 
@@ -40,23 +35,6 @@ def failed(
     assert captured.out == ""
     assert "Traceback" not in captured.err
     return captured.err
-
-
-@pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[shown[0][:40] for shown in SHOWN])
-def test_the_page_shows_what_the_command_prints(command: str, expected: str) -> None:
-    assert output(*shlex.split(command)).strip() == expected.strip()
-
-
-def test_the_page_shows_both_commands() -> None:
-    assert {command.split()[0] for command, _ in SHOWN} == {"explain", "ask"}
-    assert len(SHOWN) >= 5
-
-
-def test_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    exec(compile(code, str(PAGE), "exec"), {})
-    shown = re.findall(r"# -> (.*)", code)
-    assert capsys.readouterr().out.splitlines() == shown
 
 
 def test_explain_as_json() -> None:

@@ -1,0 +1,33 @@
+"""How Sphinx builds the site (`make docs`); the reference pages are made from the program first."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import slotwise
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import make_reference
+
+make_reference.main()
+
+project = "Slotwise"
+author = "the Slotwise engineers"
+copyright = "the Slotwise engineers, Apache-2.0"
+version = release = slotwise.__version__
+today = f"Slotwise {version}"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+copybutton_prompt_text = "$ "
+html_theme = "furo"
+html_title = "Slotwise"
+html_show_sourcelink = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+exclude_patterns = ["_build"]
+man_pages = [
+    ("reference/commands", "slotwise", "when will each pending job start, and where", author, 1)
+]

@@ -1,0 +1,116 @@
+"""Commands and code shown in README and docs: what the pages print is what a user gets.
+
+``python docs/shown.py`` (part of `make docs`) runs every ``$ slotwise …`` line of a console block
+and writes its output behind it; `tests/test_documents.py` runs the same and compares. A block whose
+commands show no output is run all the same. A line ``…`` stands for any lines. A command
+with the comment ``# your …`` wants a file of the reader's and is not run. The commands of a
+page run one after the other in a folder of their own; other commands (make, pip, git) are not run.
+Python blocks of a page run one after the other in one namespace; ``# -> text`` is what they print.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SLOTWISE = Path(sys.executable).with_name("slotwise")
+#: As wide as the pages, as long as no page.
+ENVIRONMENT = {"COLUMNS": "160", "LINES": "50", "NO_COLOR": "1", "TZ": "UTC"}
+ANY = "…"
+_BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of a console block, and the output that is shown behind it ("" for none)."""
+
+    line: str
+    output: str
+    comment: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a command of ours that needs no file of the reader's (``# your …``)."""
+        return self.line.startswith("slotwise ") and not self.comment.startswith("your ")
+
+
+def pages() -> list[Path]:
+    """README and every page of docs."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    """The contents of the blocks of a kind, in order."""
+    return [found[2] for found in _BLOCK.finditer(text) if found[1] == kind]
+
+
+def commands(block: str) -> Iterator[Command]:
+    """The commands of a console block; a backslash at the end of a line joins the next."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        line, _, output = part.replace("\\\n", "").partition("\n")
+        line, _, comment = line.partition("  # ")
+        yield Command(line.strip(), output, comment.strip())
+
+
+def run(line: str, folder: Path) -> str:
+    """Standard output of a command line in a folder; RuntimeError if it fails."""
+    words = shlex.split(line)
+    done = subprocess.run(
+        [str(SLOTWISE), *words[1:]],
+        cwd=folder,
+        env=os.environ | ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{line}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def agrees(shown: str, printed: str) -> bool:
+    """Whether an output is the one that is shown, a line ``…`` standing for any."""
+    parts = [re.escape(part) for part in _lines(shown).split(f"{ANY}\n")]
+    return re.fullmatch("(.*\n)*".join(parts), _lines(printed)) is not None
+
+
+def _lines(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").split("\n"))
+
+
+def rewritten(text: str, folder: Path) -> str:
+    """The page with outputs as they are now; a shown output that still agrees stays."""
+
+    def block(found: re.Match[str]) -> str:
+        if found[1] != "console":
+            return found[0]
+        content = found[2]
+        for command in commands(content):
+            if not command.runs:
+                continue
+            printed = run(command.line, folder)
+            if command.output.strip() and not agrees(command.output, printed):
+                content = content.replace(command.output, _lines(printed))
+        return f"```console\n{content}```"
+
+    return _BLOCK.sub(block, text)
+
+
+def main() -> None:
+    """Bring every page up to date."""
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(rewritten(text, Path(folder)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""README and docs: every command and code block runs and prints what the page shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _shown() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("shown", ROOT / "docs" / "shown.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["shown"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+shown = _shown()
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in shown.pages()}
+WITH_COMMANDS = [
+    name
+    for name, text in PAGES.items()
+    if any(c.runs for block in shown.blocks(text, "console") for c in shown.commands(block))
+]
+WITH_CODE = [name for name, text in PAGES.items() if shown.blocks(text, "python")]
+
+
+@pytest.mark.parametrize("page", sorted({*WITH_COMMANDS, *WITH_CODE}))
+def test_commands_and_code_print_what_the_page_shows(
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The commands of a page first, then its code, in one folder."""
+    for block in shown.blocks(PAGES[page], "console"):
+        for command in shown.commands(block):
+            if not command.runs:
+                continue
+            printed = shown.run(command.line, tmp_path)
+            if command.output.strip():
+                assert shown.agrees(command.output, printed), f"$ {command.line}\n{printed}"
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}
+    expected = []
+    for code in shown.blocks(PAGES[page], "python"):
+        exec(compile(code, page, "exec"), names)
+        expected += re.findall(r"# -> (.*)", code)
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == expected
+
+
+def test_the_pages_show_something() -> None:
+    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_COMMANDS)
+    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_CODE)
+
+
+def test_no_command_of_ours_hides_in_another_block() -> None:
+    """A line that begins with slotwise stands in a console block, behind a dollar, and is run."""
+    hidden = [
+        (name, line)
+        for name, text in PAGES.items()
+        for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        for line in block.splitlines()
+        if kind != "console" and re.match(r"\$? ?slotwise [a-z]+ ", line)
+    ]
+    assert hidden == []
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "same"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "\na  \nb\n\n", True),
+        ("a\n…\nc\n", "a\nx\ny\nc\n", True),
+        ("a\n…\nc\n", "a\nx\ny\n", False),
+        ("a.c\n", "abc\n", False),
+        ("…\n", "anything\n", True),
+    ],
+)
+def test_what_agrees(text: str, printed: str, same: bool) -> None:
+    assert shown.agrees(text, printed) is same
+
+
+def test_links_lead_somewhere() -> None:
+    missing = []
+    for name, text in PAGES.items():
+        prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+        for link in re.findall(r"\]\(([^)#\s]+)", prose):
+            known = link.startswith("http") or (ROOT / name).parent.joinpath(link).exists()
+            missing += [] if known else [(name, link)]
+    assert missing == []
