@@ -55,8 +55,12 @@ SEED ?= 1
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/hostile.py --inputs $(INPUTS) --seed $(SEED)
 
+# Pages are brought up to date (tables, outputs of commands, man page, completions), then the site is built.
 docs: $(STAMP)
 	$(BIN)/python docs/make_compatibility.py
+	$(BIN)/python docs/shown.py
+	$(BIN)/python docs/make_reference.py --installed
+	$(BIN)/python -m sphinx -q -b html docs build/docs
 
 # The pictures of README and docs, drawn by the program itself in headless Chromium.
 pictures: $(STAMP)

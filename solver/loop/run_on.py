@@ -14,7 +14,9 @@ from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
 from ..methods.registry import settings_for
+from ..world.job_state import JobState
 from ..world.settings import EFFORT
+from ..world.world import World
 from .simulation import Session
 
 
