@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import slotwise
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -18,7 +21,8 @@ author = "the Slotwise engineers"
 copyright = "the Slotwise engineers, Apache-2.0"
 version = release = slotwise.__version__
 today = f"Slotwise {version}"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 copybutton_prompt_text = "$ "
@@ -31,3 +35,18 @@ exclude_patterns = ["_build"]
 man_pages = [
     ("reference/commands", "slotwise", "when will each pending job start, and where", author, 1)
 ]
+
+
+def setup(app: Sphinx) -> None:
+    """Formulas as MathML, which browsers draw without any script, online or not."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
+
+
+def _inline(writer: nodes.NodeVisitor, node: nodes.Element) -> None:
+    writer.body.append(str(tex2mathml(node.astext())))
+    raise nodes.SkipNode
+
+
+def _displayed(writer: nodes.NodeVisitor, node: nodes.Element) -> None:
+    writer.body.append(str(tex2mathml(node.astext(), as_block=True)))
+    raise nodes.SkipNode

@@ -35,7 +35,7 @@ class Host:
 
     slots: job slots (MXJ). ncpus: processors, slots where not given.
     amounts: numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and
-        user-defined host-based ones in their own unit. An absent resource is not on the host.
+    user-defined host-based ones in their own unit. An absent resource is not on the host.
     strings: static string resources (os_version, …). booleans: Boolean resources.
     exclusive: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
     load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.

@@ -1,0 +1,1 @@
+complete --command slotwise --no-files --arguments "(env _SLOTWISE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) slotwise)" --condition "env _SLOTWISE_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) slotwise"
