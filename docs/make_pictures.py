@@ -1,6 +1,6 @@
 """The screen pictures of README and docs, made by the program itself in headless Chromium.
 
-``make pictures`` writes docs/report.png and docs/report-5000.png. With ``--measure`` nothing is
+``make pictures`` writes docs/report.png, docs/report-5000.png and the two of docs/how-it-works.md. With ``--measure`` nothing is
 written: a report of 5,000 hosts is made and opened five times, and its size and the times that the
 browser took are printed (benchmarks of docs/report.md).
 
@@ -89,6 +89,11 @@ def main() -> None:
         if asked.measure:
             measure(make_report(Path(folder), LARGE, 0))
             return
+        for method in ("time-based", "optimal"):
+            drawn = ("--png", str(DOCS / f"joint-wins-{method}.png"))
+            options = ("--method", method, "--effort", "2", "--explain", "0", *drawn)
+            command = ("report", "--example", "joint-wins", *options, "-o", f"{folder}/page.html")
+            subprocess.run([sys.executable, "-m", "slotwise", *command], check=True)
         small = make_report(Path(folder), SMALL, 2)
         choose = f"""
             document.querySelector('label[for="view-difference"]').click();

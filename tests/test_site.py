@@ -1,0 +1,85 @@
+"""The site and what the wheel installs beside the package: made from the program as it is now."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.model.formats import json_schema
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS))
+
+import make_reference  # noqa: E402
+
+
+def built(builder: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder]
+    done = subprocess.run(
+        [*command, str(DOCS), str(folder)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_man_page_and_completions_are_those_of_the_program(tmp_path: Path) -> None:
+    """`make docs` brings them up to date."""
+    made = built("man", tmp_path) / "slotwise.1"
+    kept = DOCS / "man" / "slotwise.1"
+    # The first lines name the version of the writer.
+    assert made.read_text("utf-8").splitlines()[2:] == kept.read_text("utf-8").splitlines()[2:]
+    for shell, name in make_reference.COMPLETIONS.items():
+        assert (DOCS / "completions" / name).read_text("utf-8") == make_reference.completion(shell)
+
+
+def test_the_wheel_installs_them() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    installed = project["tool"]["setuptools"]["data-files"]
+    files = {file for files in installed.values() for file in files}
+    names = {f"docs/completions/{name}" for name in make_reference.COMPLETIONS.values()}
+    assert files == {"docs/man/slotwise.1", *names}
+    assert all((ROOT / file).exists() for file in files)
+
+
+def test_every_command_key_and_name_has_its_place_in_the_reference() -> None:
+    commands = make_reference.commands_page()
+    for name in ("solve", "compare", "explain", "ask", "report", "simulate", "replay", "show"):
+        assert f"## slotwise {name}\n" in commands
+    assert "## slotwise import lsf\n" in commands
+    assert "- `--time-limit" in commands
+    keys = make_reference.instances_page()
+    for entry in json_schema()["$defs"].values():
+        assert all(f"| `{key}` |" in keys for key in entry.get("properties", ()))
+    library = make_reference.library_page()
+    for name in sw.__all__:
+        thing = getattr(sw, name)
+        if isinstance(thing, type) or callable(thing):
+            assert f"slotwise.{name}\n" in library
+
+
+def test_every_page_is_in_the_contents() -> None:
+    index = (DOCS / "index.md").read_text("utf-8").splitlines()
+    pages = {page.stem for page in DOCS.glob("*.md")} - {"index"}
+    assert pages - set(index) == set()
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_can_be_searched(tmp_path: Path) -> None:
+    site = built("html", tmp_path)
+    assert "searchindex" in (site / "search.html").read_text("utf-8")
+    for page in (
+        "index",
+        "tutorial-job",
+        "how-it-works",
+        "reference/commands",
+        "reference/library",
+    ):
+        assert (site / f"{page}.html").exists()
+    # Nothing is fetched from elsewhere when a page is read, but for the formulas.
+    text = (site / "tutorial-job.html").read_text("utf-8")
+    assert '<script src="http' not in text
