@@ -37,7 +37,8 @@ _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 app = typer.Typer(
     name="slotwise",
     help="When will each pending job start, where, is that provably the earliest, "
-    "and what would start it sooner?",
+    "and what would start it sooner? Pages (docs/NAME.md) are in share/doc/slotwise of the "
+    "installation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

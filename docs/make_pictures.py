@@ -1,8 +1,8 @@
 """The screen pictures of README and docs, made by the program itself in headless Chromium.
 
-``make pictures`` writes docs/report.png, docs/report-5000.png and the two of docs/how-it-works.md. With ``--measure`` nothing is
-written: a report of 5,000 hosts is made and opened five times, and its size and the times that the
-browser took are printed (benchmarks of docs/report.md).
+``make pictures`` writes docs/report.png, docs/report-5000.png and the two of docs/how-it-works.md.
+With ``--measure`` nothing is written: a report of 5,000 hosts is made and opened five times, and
+its size and the times that the browser took are printed (benchmarks of docs/report.md).
 
 Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
 """

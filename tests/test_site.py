@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -42,8 +43,14 @@ def test_the_wheel_installs_them() -> None:
     installed = project["tool"]["setuptools"]["data-files"]
     files = {file for files in installed.values() for file in files}
     names = {f"docs/completions/{name}" for name in make_reference.COMPLETIONS.values()}
-    assert files == {"docs/man/slotwise.1", *names}
-    assert all((ROOT / file).exists() for file in files)
+    assert files == {"docs/*.md", "docs/man/slotwise.1", *names}
+    assert all(list(ROOT.glob(file)) for file in files)
+
+
+def test_pages_that_help_texts_name_are_there() -> None:
+    named = re.findall(r"docs/[\w-]+\.md", make_reference.commands_page())
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_every_command_key_and_name_has_its_place_in_the_reference() -> None:
