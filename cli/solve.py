@@ -26,8 +26,17 @@ from .options import (
 from .selection import JobNames, OnlyState, PlanSort, Selection, Top, Wide
 
 if TYPE_CHECKING:
+    from ..model.instance import Instance
     from ..model.plan import Plan
 
+MostReservations = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        min=0,
+        help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
+    ),
+]
 LsfPlan = Annotated[
     Path | None,
     typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
@@ -42,12 +51,7 @@ def solve(
     time_limit: TimeLimit = None,
     effort: Effort = None,
     workers: Workers = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS)."
-        ),
-    ] = None,
+    jobs: MostReservations = None,
     as_lsf: AsLsf = False,
     job: JobNames = None,
     only: OnlyState = None,
@@ -91,15 +95,19 @@ def solve(
             on_progress=report,
         )
     if lsf_plan is not None:
-        from .atomic import whole_file
-        from .lsf_json import allocation_plan
-
-        with whole_file(lsf_plan) as output:
-            output.write(allocation_plan(instance, found).encode())
+        _write_lsf_plan(lsf_plan, instance, found)
     typer.echo(plan_output(instance, found, format, selection), nl=False)
     if gantt:
         print_gantt(instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
+
+
+def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
+    from .atomic import whole_file
+    from .lsf_json import allocation_plan
+
+    with whole_file(path) as output:
+        output.write(allocation_plan(instance, found).encode())
 
 
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:

@@ -5,7 +5,8 @@ and writes its output behind it; `tests/test_documents.py` runs the same and com
 commands show no output is run all the same. A line ``…`` stands for any lines. A command
 with the comment ``# your …`` wants a file of the reader's and is not run. The commands of a
 page run one after the other in a folder of their own; other commands (make, pip, git) are not run.
-Python blocks of a page run one after the other in one namespace; ``# -> text`` is what they print.
+Python blocks of a page run one after the other in one namespace; what they print stands in
+``# -> text`` comments or in a text block right behind.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ SLOTWISE = Path(sys.executable).with_name("slotwise")
 #: As wide as the pages, as long as no page.
 ENVIRONMENT = {"COLUMNS": "160", "LINES": "50", "NO_COLOR": "1", "TZ": "UTC"}
 ANY = "…"
+_CODE = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -60,19 +63,32 @@ def commands(block: str) -> Iterator[Command]:
         yield Command(line.strip(), output, comment.strip())
 
 
+def furnish(folder: Path) -> None:
+    """Put the files of the administrator's tutorial into a page's folder."""
+    shutil.copytree(ROOT / "instances" / "tutorial", folder, dirs_exist_ok=True)
+
+
+def codes(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each Python block, and the lines it prints: ``# -> line``, or the text block behind it."""
+    for found in re.finditer(_CODE, text):
+        code, output = found[1], found[2]
+        yield code, re.findall(r"# -> (.*)", code) + (output or "").splitlines()
+
+
 def run(line: str, folder: Path) -> str:
-    """Standard output of a command line in a folder; RuntimeError if it fails."""
+    """What a command line prints in a folder, messages too; RuntimeError if it fails."""
     words = shlex.split(line)
     done = subprocess.run(
         [str(SLOTWISE), *words[1:]],
         cwd=folder,
         env=os.environ | ENVIRONMENT,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"{line}: exit code {done.returncode}\n{done.stderr}")
+        raise RuntimeError(f"{line}: exit code {done.returncode}\n{done.stdout}")
     return done.stdout
 
 
@@ -108,8 +124,10 @@ def main() -> None:
     """Bring every page up to date."""
     for page in pages():
         text = page.read_text(encoding="utf-8")
-        with tempfile.TemporaryDirectory() as folder:
-            page.write_text(rewritten(text, Path(folder)), encoding="utf-8")
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            furnish(folder)
+            page.write_text(rewritten(text, folder), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ def test_commands_and_code_print_what_the_page_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The commands of a page first, then its code, in one folder."""
+    shown.furnish(tmp_path)
     for block in shown.blocks(PAGES[page], "console"):
         for command in shown.commands(block):
             if not command.runs:
@@ -51,9 +52,9 @@ def test_commands_and_code_print_what_the_page_shows(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     expected = []
-    for code in shown.blocks(PAGES[page], "python"):
+    for code, printed in shown.codes(PAGES[page]):
         exec(compile(code, page, "exec"), names)
-        expected += re.findall(r"# -> (.*)", code)
+        expected += printed
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == expected
 
 

@@ -81,7 +81,8 @@ class Session:
         self.budget = budget or Budget()
         instance = with_loaded_modules(instance)
         come = tuple(change.job for change in changes if isinstance(change, NewJob))
-        instance = replace(instance, future=(*instance.future, *come))
+        if come:
+            instance = replace(instance, future=(*instance.future, *come))
         self.settings = settings
         self.until = until
         self.changes = sorted(changes, key=lambda change: change.time)

@@ -283,7 +283,7 @@ def test_a_moment_adds_up(instance):
     jobs = tuple(replace(job, submit=0) for job in instance.future)
     instance = replace(instance, pending=jobs, future=())
     before, after = (snapshot_of(instance, after_cycle=cycle) for cycle in (False, True))
-    assert before.instance is instance
+    assert before.instance == instance
     assert not any(before.holds(job.id) for job in jobs)
     ids = {item.job.id for item in after.instance.running} | set(after.waiting)
     assert ids == {item.job.id for item in instance.running} | {job.id for job in jobs}

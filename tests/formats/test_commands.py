@@ -74,7 +74,7 @@ def test_schema_is_printed_as_json() -> None:
 
 
 def test_examples_are_listed_and_printed() -> None:
-    listing = _run("examples").stdout.splitlines()
+    listing = [line for line in _run("examples").stdout.splitlines() if line[0] != " "]
     assert [line.split()[0] for line in listing] == list(names())
     assert all(len(line.split()) > 5 for line in listing)
     printed = _run("examples", "headline").stdout

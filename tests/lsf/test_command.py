@@ -14,7 +14,7 @@ from slotwise.model.formats import load
 
 _DOC = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
 _COMMANDS = [
-    line.removeprefix("$ slotwise ")
+    line.removeprefix("$ slotwise ").partition("  # ")[0]
     for block in re.findall(r"```console\n(.*?)```", _DOC, re.DOTALL)
     for line in block.splitlines()
     if line.startswith("$ slotwise ")

@@ -40,7 +40,7 @@ def test_headline_greedy_says_the_end_of_job4_and_time_based_the_end_of_job1() -
         planned = plan(instance, method, effort=10)["job5"]
         assert planned.start == 3 * HOUR
         assert planned.allocation == {"hostA": 2, "hostC": 2, "hostD": 2}
-        assert planned.waits_for == "needs 3 hosts with 2 free slots, has 2; " + (
+        assert planned.waits_for == "needs 3 hosts with 2 free slots, has 0; " + (
             "waits for the end of job1"
         )
     assert plan(instance, effort=10)["job5"].proved

@@ -1,244 +1,185 @@
-"""Limits and cancellation: a plan at every instant at which the work may have to stop.
-
-No clock of the machine is looked at: a cancellation fires at the n-th time it is asked for, or an
-injected clock jumps.
-"""
+"""Every slot limit of TBR-10, now and in the future, and the other limits of lsb.resources."""
 
 from __future__ import annotations
 
-import threading
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import slotwise as sw
-from slotwise.model.generate import generate
+from judging import host, job, problem, running
 from slotwise.model.instance import Instance
-from slotwise.model.plan import Method, Plan
-from slotwise.solver import planning
-from slotwise.solver.advice.ask import ask
-from slotwise.solver.advice.compare import compare
-from slotwise.solver.advice.explain import explain
-from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
-from slotwise.solver.certify import NOT_JUDGED
-from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.model.job import Job
+from slotwise.model.limits import Limit, Scope
+from slotwise.model.queue import Queue
+from slotwise.model.user import User, UserGroup
 from slotwise.solver.planning import plan
-from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.validate import validate
 
-ESTIMATES = ("greedy", "time-based")
-
-
-class Nth(threading.Event):
-    """Is set from the n-th time on that it is asked; counts how often it was."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.n = n
-        self.asked = 0
-
-    def is_set(self) -> bool:
-        self.asked += 1
-        return self.asked >= self.n or super().is_set()
+ALL, EACH = Scope(("all",)), Scope(("all",), each=True)
+BOB = {"user": "bob"}
+OTHER = {"queue": "other"}
+PROJECT = {"project": "q"}
 
 
-class Ticks:
-    """A clock that goes on by one second each time it is looked at."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
+def slots(amount: float = 4, **scopes: Any) -> dict[str, Any]:
+    """A Limit section of `amount` slots."""
+    return {"limits": (Limit("L", {"slots": amount}, **scopes),)}
 
 
-def busy(seed: int = 0, pending: int = 7) -> Instance:
-    return generate(hosts=8, per_enclosure=4, running=14, pending=pending, load=0.95, seed=seed)
+def queue(**limits: Any) -> dict[str, Any]:
+    """A limit of the queue `default`, beside a queue without any."""
+    return {"queues": (Queue("default", **limits), Queue("other"))}
 
 
-def in_order(full: int, most: int = 40) -> list[int]:
-    """The polls to stop at: all of them, or so many evenly spread ones."""
-    step = max(1, full // most)
-    return [*range(1, full + 1, step), full]
+#: Name, instance fields, what makes a job that the limit does not count (None: nothing does), and
+#: how the limit is named. Each leaves 4 of the 12 slots of the only host, which has 4 processors.
+LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, str]] = {
+    "SLOTS": (slots(), None, "limit L (slots)"),
+    "SLOTS USERS": (slots(users=Scope(("ann",))), BOB, "limit L (slots)"),
+    "SLOTS USERS ~": (slots(users=Scope(("all",), excluded=("bob",))), BOB, "limit L (slots)"),
+    "SLOTS PER_USER": (slots(users=EACH), BOB, "limit L (slots of ann)"),
+    "SLOTS QUEUES": (slots(queues=Scope(("default",))), OTHER, "limit L (slots)"),
+    "SLOTS PER_QUEUE": (slots(queues=EACH), OTHER, "limit L (slots of default)"),
+    "SLOTS PROJECTS": (slots(projects=Scope(("default",))), PROJECT, "limit L (slots)"),
+    "SLOTS PER_PROJECT": (slots(projects=EACH), PROJECT, "limit L (slots of default)"),
+    "SLOTS HOSTS": (slots(hosts=Scope(("A",))), None, "limit L (slots)"),
+    "SLOTS PER_HOST": (slots(hosts=EACH), None, "under limit L (slots)"),
+    "SLOTS PER_USER PER_QUEUE": (
+        slots(users=EACH, queues=EACH),
+        OTHER,
+        "limit L (slots of ann/default)",
+    ),
+    "SLOTS_PER_PROCESSOR": (
+        {"limits": (Limit("L", slots_per_processor=0.8, hosts=EACH),)},
+        None,
+        "under limit L (slots)",
+    ),
+    "JOBS": (
+        {"limits": (Limit("L", {"jobs": 1.0}, users=Scope(("ann",))),)},
+        BOB,
+        "limit L (jobs): needs 1",
+    ),
+    "MXJ": ({"hosts": (host("A", 4, ncpus=12),)}, None, "needs 4 free slots, has 2"),
+    "JL/U": (
+        {"hosts": (host("A", 12, ncpus=4, user_slots=4),)},
+        BOB,
+        "under JL/U slots of user ann",
+    ),
+    "PJOB_LIMIT": (queue(processor_slots=0.8), OTHER, "under PJOB_LIMIT of queue default"),
+    "HJOB_LIMIT": (queue(host_slots=4), OTHER, "under HJOB_LIMIT of queue default"),
+    "QJOB_LIMIT": (queue(queue_slots=4), OTHER, "QJOB_LIMIT of default"),
+    "UJOB_LIMIT": (queue(user_slots=4), BOB, "UJOB_LIMIT of default for user ann"),
+    "MAX_JOBS": ({"users": (User("ann", max_slots=4),)}, BOB, "MAX_JOBS of ann"),
+    "MAX_JOBS default": (
+        {"users": (User("default", max_slots=4), User("bob", max_slots=12))},
+        BOB,
+        "MAX_JOBS of default ann",
+    ),
+    "MAX_JOBS group": (
+        {"users": (User("g", max_slots=4),), "groups": (UserGroup("g", ("ann", "eve")),)},
+        BOB,
+        "MAX_JOBS of g",
+    ),
+    "MAX_JOBS group@": (
+        {"users": (User("g@", max_slots=4),), "groups": (UserGroup("g", ("ann", "bob")),)},
+        BOB,
+        "MAX_JOBS of g@ ann",
+    ),
+    "JL/P": ({"users": (User("ann", processor_slots=0.8),)}, BOB, "under JL/P of ann"),
+}
 
 
-def is_whole(instance: Instance, found: Plan, *, as_lsf: bool) -> None:
-    """Every job stands in the plan once, and the judge has nothing to say."""
-    assert validate(instance, found, as_lsf=as_lsf) == []
-    named = [item.job for item in found] + [item.job for item in found.unplaced]
-    assert sorted(named) == sorted(job.id for job in instance.pending)
-    assert not any("bug in Slotwise" in note for note in found.notes)
+def limited(fields: dict[str, Any], *jobs: Job) -> Instance:
+    """Two slots of ann run until second 100."""
+    more = {"hosts": (host("A", 12, ncpus=4),), "queues": (Queue("default"), Queue("other"))}
+    busy = (running("r", {"A": 2}, user="ann"),)
+    return problem(*jobs, running=busy, **{**more, **fields})
 
 
-def claims_no_more(found: Plan, full: Plan) -> None:
-    """Nothing is proved or called impossible that the whole work would not."""
-    proved = {item.job: item.start for item in full if item.proved}
-    assert {item.job: item.start for item in found if item.proved}.items() <= proved.items()
-    assert found.status in (full.status, "feasible", "heuristic")
-    never = {item.job for item in full.unplaced}
-    for item in found.unplaced:
-        assert item.job in never or "limit" in item.reason
+@pytest.mark.behaviour("TBR-10", "LOP-03")
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+@pytest.mark.parametrize("kind", LIMITS)
+def test_limit_binds_now_and_in_the_future(kind: str, method: str) -> None:
+    """`a` waits for the running job, `b` for `a`; free slots there are all the time."""
+    fields, _, reason = LIMITS[kind]
+    instance = limited(fields, job("a", 4, user="ann"), job("b", 4, user="ann"))
+    found = plan(instance, method, effort=10)
+    assert (found["a"].start, found["b"].start) == (100, 200)
+    assert reason in found["a"].waits_for
+    assert found["b"].waits_for.endswith("waits for the end of a")
+    assert sw.validate(instance, found) == []
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grace never ends by the machine's own clock, however slow that machine is."""
-    monkeypatch.setattr(planning, "GRACE", 1e9)
-    monkeypatch.setattr(planning, "LEAST_GRACE", 1e9)
+@pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize("kind", [kind for kind, case in LIMITS.items() if case[1] is not None])
+def test_limit_leaves_others_alone(kind: str) -> None:
+    fields, free, _ = LIMITS[kind]
+    instance = limited(
+        fields, job("a", 4, user="ann"), job("free", 4, **{"user": "ann", **(free or {})})
+    )
+    found = plan(instance, "time-based")
+    assert (found["a"].start, found["free"].start) == (100, 0)
 
 
-@pytest.fixture
-def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left at the stop is not looked at at all."""
-    monkeypatch.setattr(planning, "GRACE", 0.0)
+@pytest.mark.behaviour("TBR-10")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"limits": (Limit("L", slots_per_processor=0.6, hosts=EACH),)},
+        queue(processor_slots=0.6),
+        {"users": (User("ann", processor_slots=0.6),)},
+    ],
+    ids=["SLOTS_PER_PROCESSOR", "PJOB_LIMIT", "JL/P"],
+)
+def test_slots_by_processor_round_up(fields: dict[str, Any]) -> None:
+    """0.6 on 4 processors are 2.4, which makes 3 slots: one beside the two that run."""
+    found = plan(limited(fields, job("a", 1, user="ann"), job("b", 1, user="ann")), "time-based")
+    assert (found["a"].start, found["b"].start) == (0, 100)
 
 
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
-@pytest.mark.parametrize("grace", [True, False])
-def test_a_plan_wherever_it_is_cancelled(
-    method: Method, grace: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not grace:
-        monkeypatch.setattr(planning, "GRACE", 0.0)
-    effort = None if method in ESTIMATES else 1.0
-    small = busy(pending=7 if method in ESTIMATES else 4)
-    count = Nth(1 << 60)
-    full = plan(small, method, effort=effort, cancel=count)
-    assert not full.cut
-    cuts = 0
-    for n in in_order(count.asked, 40 if method in ESTIMATES else 15):
-        found = plan(small, method, effort=effort, cancel=Nth(n))
-        is_whole(small, found, as_lsf=method in ESTIMATES)
-        claims_no_more(found, full)
-        if found.cut:
-            cuts += 1
-            assert any("limit" in note for note in found.notes)
-        elif method in ESTIMATES and NOT_JUDGED not in found.notes:
-            assert found == full
-    assert cuts > 1 or grace
+@pytest.mark.behaviour("TBR-10")
+def test_slots_per_processor_without_per_host_is_ignored() -> None:
+    fields = {"limits": (Limit("L", slots_per_processor=0.1, users=EACH),)}
+    assert plan(limited(fields, job("a", 4, user="ann")), "time-based")["a"].start == 0
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
-    """Later stops keep at least as many places in the future; the others say why they have none."""
-    small = busy(seed)
-    count = Nth(1 << 60)
-    full = plan(small, "time-based", cancel=count)
-    for n in in_order(count.asked):
-        found = plan(small, "time-based", cancel=Nth(n))
-        is_whole(small, found, as_lsf=True)
-        if found == full or NOT_JUDGED in found.notes:
-            continue
-        assert found.cut
-        for item in found:
-            if item.start is None:
-                assert item.method == "greedy"
-                assert item.fallback or full[item.job].start is None, item
-        assert {item.method for item in found} <= {"greedy", "time-based"}
+@pytest.mark.behaviour("TBR-10")
+def test_a_limit_on_memory_counts_what_jobs_reserve() -> None:
+    """400 MB for all of ann's jobs: 200 run, 300 wait; a job without memory does not count."""
+    hosts = (host("A", 12, amounts={"mem": 9000.0}),)
+    instance = problem(
+        job("a", 1, "rusage[mem=300]", user="ann"),
+        job("b", 1, user="ann"),
+        hosts=hosts,
+        limits=(Limit("L", {"mem": 400.0}, users=Scope(("ann",))),),
+        running=(running("r", {"A": 1}, "rusage[mem=200]", user="ann"),),
+    )
+    found = plan(instance, "time-based")
+    assert (found["a"].start, found["b"].start) == (100, 0)
+    assert "limit L (mem): needs 300" in found["a"].waits_for
 
 
-def test_no_grace_names_the_jobs_that_were_not_looked_at(no_grace: None) -> None:
-    small = busy()
-    found = plan(small, "time-based", cancel=Nth(1))
-    assert found.cut
-    assert found.unplaced == ()
-    assert all(item.start is None and item.fallback == NOT_LOOKED_AT for item in found)
-    assert found.status == "heuristic"
-    exact = plan(small, "optimal", cancel=Nth(1))
-    assert exact.cut
-    assert exact.status in ("feasible", "heuristic")
-    assert exact.bound is None
-    assert [item.fallback for item in exact] == [NOT_LOOKED_AT] * len(small.pending)
+@pytest.mark.behaviour("TBR-10")
+def test_shipped_instance_with_limits_of_user_queue_and_host() -> None:
+    """job3 waits for alice's limit and the queue's, job4 for the queue's, job5 and 6 for JL/U."""
+    found = plan(sw.load(sw.example("slot-limits")), "time-based")
+    assert [item.start for item in found] == [7200, 10800, 0, 0]
 
 
-def test_the_clock_is_the_one_that_is_given() -> None:
-    """Each look at it takes a second: what comes after so many looks is left."""
-    small = busy()
-    whole = plan_next_cycle(small, "time-based")
-    seen = set()
-    for limit in range(0, 400, 7):
-        clock = Ticks()
-        try:
-            found = plan_next_cycle(
-                small, "time-based", budget=Budget(limit, clock=clock, grace=limit / 4)
-            )
-        except OutOfTime:
-            seen.add("nothing")
-            continue
-        is_whole(small, found, as_lsf=True)
-        seen.add("cut" if found.cut else "whole")
-        assert found.cut or found == whole
-    assert seen == {"nothing", "cut", "whole"}
-
-
-def test_stops_stay_stops() -> None:
-    class Once(threading.Event):
-        asked = 0
-
-        def is_set(self) -> bool:
-            self.asked += 1
-            return self.asked == 2
-
-    budget = Budget(cancel=Once())
-    assert [budget.stopped() for _ in range(3)] == [False, True, True]
-
-
-def test_a_problem_is_resolved_only_as_long_as_there_is_time() -> None:
-    with pytest.raises(OutOfTime):
-        PlanningProblem.of(busy(), budget=Budget(0.0, grace=0.0))
-
-
-def test_a_judge_that_gives_up_lets_nothing_be_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "TO_JUDGE", 0.0)
-    small = busy(pending=3)
-    count = Nth(1 << 60)
-    full = plan(small, "optimal", effort=1.0, cancel=count)
-    assert any(item.proved for item in full)
-    found = plan(small, "optimal", effort=1.0, cancel=Nth(count.asked - 1))
-    assert NOT_JUDGED in found.notes
-    assert found.status == "heuristic"
-    assert not any(item.proved or item.bound is not None for item in found)
-
-
-def test_no_time_at_all_is_still_a_plan() -> None:
-    small = busy()
-    for method in ("greedy", "time-based", "optimal", "milp"):
-        found = plan(small, method, time_limit=0.0)  # type: ignore[arg-type]
-        is_whole(small, found, as_lsf=method in ESTIMATES)
-        if method in ESTIMATES:
-            assert found.cut or found == plan(small, method)  # type: ignore[arg-type]
-        else:
-            assert found.status in ("feasible", "optimal")
-
-
-@pytest.mark.parametrize("example", ["headline", "slot-limits"])
-def test_comparing_stops(example: str) -> None:
-    instance = sw.load(sw.example(example))
-    count = Nth(1 << 60)
-    full = compare(instance, effort=0.5, cancel=count)
-    for n in in_order(count.asked, 6):
-        found = compare(instance, effort=0.5, cancel=Nth(n))
-        assert [row.job for row in found] == [row.job for row in full]
-        for plan_, as_lsf in (
-            (found.greedy, True),
-            (found.time_based, True),
-            (found.optimal, False),
-        ):
-            is_whole(instance, plan_, as_lsf=as_lsf)
-    assert compare(instance, effort=0.5, cancel=Nth(1)).cut
-
-
-def test_explaining_and_asking_stop() -> None:
-    small = busy()
-    job = small.pending[-1].id
-    count = Nth(1 << 60)
-    full = explain(small, job, cancel=count)
-    known = {item.change: item.start for item in full.suggestions}
-    for n in in_order(count.asked, 8):
-        found = explain(small, job, cancel=Nth(n))
-        assert found.outlook.job.id == job
-        assert (
-            found.suggestions == ()
-            or {item.change: item.start for item in found.suggestions}.items() <= known.items()
-        )
-    answer = ask(small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40))
-    assert answer.line.outlook.job.slots == 4
+@pytest.mark.behaviour("TBR-10")
+def test_two_limits_together_are_searched_not_only_filled_in_order() -> None:
+    """At most 2 slots on A and B together and 2 on B and C: four fit on A and C."""
+    names = ("A", "B", "C")
+    instance = problem(
+        job("j", 4),
+        hosts=tuple(host(name, 2) for name in names),
+        limits=(
+            Limit("left", {"slots": 2.0}, hosts=Scope(("A", "B"))),
+            Limit("right", {"slots": 2.0}, hosts=Scope(("B", "C"))),
+        ),
+    )
+    planned = plan(instance, "time-based")["j"]
+    assert (planned.start, planned.allocation) == (0, {"A": 2, "C": 2})
+    beside = replace(instance, pending=(job("i", 1), job("j", 4)))
+    found = plan(beside, "time-based")
+    assert (found["i"].start, found["j"].start) == (0, 100)
