@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from ..cluster import Host
 from ..formats.finished_jobs import FinishedJob
@@ -19,28 +22,29 @@ def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: 
     on each host, for which every job of the log is kept in mind.
     """
     moment = Moment(at)
-    uses: dict[str, list[tuple[int, int]]] = {}
+    uses: dict[str, tuple[array[int], array[int]]] = {}  # begins and ends, and slots then taken
     for job in jobs:
         moment.first = job.submit if moment.first is None else min(moment.first, job.submit)
         moment.last = max(moment.last, job.end)
         if hosts and job.start:
             for name, slots in job.hosts.items():
-                uses.setdefault(name, []).extend(((job.start, slots), (job.end, -slots)))
+                times, changes = uses.setdefault(name, (array("q"), array("q")))
+                times.extend((job.start, job.end))
+                changes.extend((slots, -slots))
         if job.submit > at:
             if later and job.start:
                 moment.later.append(_seen(job, at))
         elif job.end > at:
             moment.jobs.append(_seen(job, at))
-    moment.hosts = [SeenHost(name, slots=_most(uses[name])) for name in sorted(uses)]
+    moment.hosts = [SeenHost(name, slots=_most(*uses[name])) for name in sorted(uses)]
     return moment
 
 
-def _most(changes: list[tuple[int, int]]) -> int:
-    used = most = 0
-    for _, slots in sorted(changes):
-        used += slots
-        most = max(most, used)
-    return max(most, *(slots for _, slots in changes))
+def _most(times: array[int], changes: array[int]) -> int:
+    """The most that was taken at once: at one moment what ends makes room first."""
+    slots = np.asarray(changes)
+    used = np.cumsum(slots[np.lexsort((slots, np.asarray(times)))])
+    return max(int(used.max()), int(slots.max()))
 
 
 def _seen(job: FinishedJob, at: int) -> SeenJob:
