@@ -57,14 +57,11 @@ def _in_thread(
     found: list[cp_model.CpSolverStatus] = []
     thread = threading.Thread(target=lambda: found.append(solver.solve(model)), daemon=True)
     thread.start()
-    try:
-        while thread.is_alive():
+    while thread.is_alive():
+        try:
             thread.join(0.02)
-            if budget.cancel.is_set():
-                solver.stop_search()
-                thread.join()
-    except KeyboardInterrupt:
-        budget.cancel.set()
-        solver.stop_search()
-        thread.join()
+        except KeyboardInterrupt:
+            budget.cancel.set()
+        if budget.cancel.is_set():
+            solver.stop_search()  # again and again: before the search has begun nobody hears it
     return found[0]
