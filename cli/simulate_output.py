@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cells import csv_cell
 from .plain_tables import plain_table
+from .tables import Column, ListingRow, listing_text, terminal_width
 
 if TYPE_CHECKING:
     from ..solver.loop.cycle_fit import CycleFit
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..solver.loop.records import Simulation
 
 #: Columns of the table of waits: title and field, recorded and simulated side by side.
-_WAITS = (
+WAITS = (
     ("JOBS", "jobs"),
     ("REC_MEAN", "recorded_mean_wait"),
     ("SIM_MEAN", "simulated_mean_wait"),
@@ -70,14 +71,18 @@ def render(
 
 
 def wait_table(waits: Iterable[WaitComparison]) -> str:
-    """Recorded waits beside simulated ones, a line a queue, in seconds."""
+    """Recorded waits beside simulated ones, a line or a card a queue, in seconds."""
     rows = []
     for item in waits:
         plain = item.to_dict()
-        cells = [_seconds(plain[field]) for _, field in _WAITS]
+        cells = [_seconds(plain[field]) for _, field in WAITS]
         rows.append([item.queue or "all", *cells])
-    titles = ["QUEUE", *(title for title, _ in _WAITS)]
-    return plain_table(titles, rows, "<" + ">" * len(_WAITS))
+    titles = ["QUEUE", *(title for title, _ in WAITS)]
+    table = plain_table(titles, rows, "<" + ">" * len(WAITS))
+    if len(table.partition("\n")[0]) <= terminal_width():
+        return table
+    columns = [Column(title, label=title.lower().replace("_", " ")) for title in titles]
+    return listing_text(columns, [ListingRow(tuple(cell or "-" for cell in row)) for row in rows])
 
 
 def fit_text(fit: CycleFit) -> str:

@@ -7,11 +7,13 @@ import io
 import json
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import slotwise as sw
 from loop_lab import MINUTE, host, instance, job, running
 from slotwise.cli.main import app
+from slotwise.cli.simulate_output import WAITS, wait_table
 from slotwise.model.changes import HostStatus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
@@ -341,3 +343,13 @@ def test_two_sources_of_hosts_are_refused(files: dict[str, Path]) -> None:
     code, _, said = run("simulate", files["swf"], "--hosts", 2, "--cluster", files["instance"])
     assert code == 2
     assert "not both" in said
+
+
+def test_the_waits_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = dict.fromkeys((field for _, field in WAITS), 12345.678)
+    item = SimpleNamespace(queue="night", to_dict=lambda: {"queue": "night", **numbers})
+    for columns in (60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = wait_table([item])
+        assert max(map(len, text.splitlines())) <= columns
+        assert text.count("12345.7") == len(WAITS)
