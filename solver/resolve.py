@@ -58,7 +58,9 @@ class Resolver:
     _index: dict[str, int] = field(default_factory=dict)
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
-    _selected: dict[int, BoolArray] = field(default_factory=dict)
+    _selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
+        default_factory=dict
+    )
     _orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
         default_factory=dict
     )
@@ -117,17 +119,20 @@ class Resolver:
             for position, term in enumerate(requirement.terms)
         ]
         masks = [
-            self._select(term.requirement) & self._open_to(use)
+            self._select(term.requirement, self.home(job)) & self._open_to(use)
             for term, use in zip(requirement.terms, uses, strict=True)
         ]
         parts = split_over_terms(allocation, counts, masks)
         return list(held_by_terms(zip(uses, parts, strict=True), self.table.pools))
 
-    def _select(self, simple: Simple) -> BoolArray:
-        """Hosts that meet a select section, looked up once."""
-        key = id(simple)
+    def _select(self, simple: Simple, home: tuple[str | None, str | None]) -> BoolArray:
+        """Hosts that meet a select section of a job from a host of this type and model."""
+        key = (id(simple), home)
         if key not in self._selected:
-            self._selected[key] = select_mask(simple.select, self.hosts)
+            local_type, local_model = home
+            self._selected[key] = select_mask(
+                simple.select, self.hosts, local_type=local_type, local_model=local_model
+            )
         return self._selected[key]
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:

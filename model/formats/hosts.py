@@ -201,12 +201,13 @@ class HostBuilder:
         )
 
     def _check_machines(self) -> None:
-        """A machine of nodes has a name of its own."""
-        for name, nodes in self._machines.items():
+        """A machine of nodes has a name of its own; one without is no group."""
+        for name, nodes in list(self._machines.items()):
             if name in self._hosts or name in self._document.host_groups:
                 what = "host" if name in self._hosts else "host group"
                 place: Location = ("hosts", self._entry[nodes[0]], "node_of")
                 self._problem(place, f"{name} is a {what} already: give the machine another name")
+                del self._machines[name]
 
     def _expand(self, place: Location, word: str, path: tuple[str, ...]) -> Sequence[str]:
         if word == "all":

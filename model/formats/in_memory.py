@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..limits import Limit, ReservationUsage
 from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
+from .machines import with_machine_groups
 from .objects import examine_objects, require_sound
 from .reader import from_document, load_with_warnings
 
@@ -62,7 +64,7 @@ def instance(
     lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
     made = Instance(machines, **(parts | lists))
     require_sound(made)
-    return made
+    return replace(made, cluster=with_machine_groups(made.cluster))
 
 
 def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..cluster import Cluster
+from ..cluster import Cluster, Host, HostGroup
 from ..instance import Instance
 from . import document as d
 from .finding import Finding
@@ -22,7 +22,8 @@ def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
     """
     cluster = instance.cluster
     names = {host.name for host in cluster.hosts}
-    plain = not (cluster.groups or cluster.units or cluster.shared or instance.partitions)
+    nodes = any(host.node_of for host in cluster.hosts)
+    plain = not (nodes or cluster.groups or cluster.units or cluster.shared or instance.partitions)
     if plain and len(names) == len(cluster.hosts):
         return instance, []
     findings: list[Finding] = []
@@ -34,13 +35,35 @@ def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
     )
     found = [attribute_place(finding, instance) for finding in findings]
     if not findings:
-        found += _unlike(("cluster", "groups"), "members", cluster.groups, built.groups)
+        groups = {group.name: group for group in built.groups}
+        read_groups = [groups[group.name] for group in cluster.groups]
+        found += _unlike(("cluster", "groups"), "members", cluster.groups, read_groups)
         found += _unlike(("cluster", "units"), "hosts", cluster.units, built.units)
         found += _unlike(("cluster", "shared"), "hosts", cluster.shared, built.shared)
         found += _unlike(("partitions",), "hosts", instance.partitions, partitions)
     parts: dict[str, Any] = {"groups": built.groups, "units": built.units, "shared": built.shared}
     read = replace(instance, cluster=replace(cluster, **parts), partitions=partitions)
     return read, found
+
+
+def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
+    """Machines of several nodes, and the hosts that are their nodes, in order."""
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        if host.node_of:
+            found.setdefault(host.node_of, []).append(host.name)
+    return found
+
+
+def with_machine_groups(cluster: Cluster) -> Cluster:
+    """The cluster in which every machine of nodes is a group too, as files give it."""
+    known = {group.name for group in cluster.groups}
+    added = tuple(
+        HostGroup(name, tuple(nodes))
+        for name, nodes in machine_nodes(cluster.hosts).items()
+        if name not in known
+    )
+    return replace(cluster, groups=(*cluster.groups, *added)) if added else cluster
 
 
 def _unlike(
@@ -66,15 +89,22 @@ def _document(cluster: Cluster) -> d.Document:
         )
         for unit in cluster.units
     ]
+    machines = machine_nodes(cluster.hosts)
     template = d.HostEntry.model_construct(name=("",), slots=0)
     types = (cluster.unit_types, cluster.default_unit_type)
     return d.Document.model_construct(
         format=d.FORMAT,
         hosts=[
-            template.model_copy(update={"name": (host.name,), "slots": host.slots})
+            template.model_copy(
+                update={"name": (host.name,), "slots": host.slots, "node_of": host.node_of}
+            )
             for host in cluster.hosts
         ],
-        host_groups={group.name: group.members for group in cluster.groups},
+        host_groups={
+            group.name: group.members
+            for group in cluster.groups
+            if group.name not in machines or set(group.members) != set(machines[group.name])
+        },
         compute_units=units,
         shared_resources=[
             d.SharedEntry.model_construct(

@@ -253,7 +253,8 @@ class _Hosts:
         if self.queue.res_req:
             own = combine((self.queue.res_req,), self._options()).requirement
             if isinstance(own, Simple) and own.select is not None:
-                self._mark(Pending.QUEUE_REQUIREMENT, missed & ~select_mask(own.select, table))
+                meets = select_mask(own.select, table, local_type=kind, local_model=model)
+                self._mark(Pending.QUEUE_REQUIREMENT, missed & ~meets)
         if simple.select is None:
             self._mark(Pending.OTHER_TYPE, missed & select_mask(None, table))
         self._mark(Pending.REQUIREMENT, missed)

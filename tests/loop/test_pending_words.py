@@ -167,6 +167,17 @@ CASES: list[tuple[str, Instance, list[str]]] = [
         ["Queue's resource requirements not satisfied: B", "Job slot limit reached: A"],
     ),
     (
+        "the queue's type of the submission host",
+        waits(
+            host("A", type="X"),
+            host("B", type="Y"),
+            pending=job("j", from_host="A"),
+            queues=queue(res_req="select[type==local]"),
+            running=(full(),),
+        ),
+        ["Queue's resource requirements not satisfied: B", "Job slot limit reached: A"],
+    ),
+    (
         "both select",
         waits(
             *FOUR,

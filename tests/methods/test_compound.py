@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from judging import host, job, problem, running
 from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster
+from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.planning import plan
@@ -137,3 +138,24 @@ def test_optimum_with_compound_jobs_equals_brute_force(instance: Instance) -> No
     assert unplaced(found) == {name for name, start in expected.items() if start is None}
     literal = plan(instance, "time-based")
     assert validate(instance, literal, as_lsf=True) == []
+
+
+def test_terms_of_a_running_job_know_the_host_it_came_from() -> None:
+    """type==local means the type of its submission host, in pending and running jobs alike."""
+    text = """
+format: slotwise/1
+hosts: [{name: a1, slots: 4, type: A, mem: 1000M}, {name: b1, slots: 4, type: B, mem: 1000M}]
+running:
+  - id: r
+    slots: 4
+    from_host: b1
+    run_limit: 1h
+    start: 0
+    allocation: 2*a1 2*b1
+    res_req: "2*{select[type==TYPE] rusage[mem=100]} + 2*{select[type==any] rusage[mem=400]}"
+pending: [{id: p, slots: 1, res_req: "rusage[mem=700]", run_limit: 10m}]
+"""
+    for written in ("local", "B"):
+        for method in ("time-based", "optimal"):
+            planned = sw.plan(loads(text.replace("TYPE", written)), method)["p"]
+            assert (planned.start, dict(planned.allocation)) == (0, {"b1": 1}), written
