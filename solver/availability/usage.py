@@ -5,7 +5,7 @@ A use holds an amount over [begin, end), integer seconds, and never rises after 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,37 @@ class Block:
 _NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
+class RowList:
+    """Constant rows that are gathered one by one and entered together."""
+
+    __slots__ = ("amount", "begin", "end", "where")
+
+    def __init__(self) -> None:
+        self.where: list[int] = []
+        self.begin: list[int] = []
+        self.end: list[int] = []
+        self.amount: list[float] = []
+
+    def extend(
+        self, where: Collection[int], begin: int, end: int, amounts: Iterable[float]
+    ) -> None:
+        """One row for each place."""
+        self.where.extend(where)
+        self.begin.extend([begin] * len(where))
+        self.end.extend([end] * len(where))
+        self.amount.extend(amounts)
+
+    def block(self) -> Block:
+        """The rows as columns."""
+        return Block.of_columns(
+            np.array(self.where, dtype=np.int64),
+            np.array(self.begin, dtype=np.int64),
+            np.array(self.end, dtype=np.int64),
+            np.array(self.amount, dtype=float),
+            _NONE_DECAYING,
+        )
+
+
 class Usage:
     """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
 
@@ -145,6 +176,10 @@ class Usage:
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
         """Add one row a host for something held from start to finish."""
         self._added.append(Block.constant(hosts, start, finish, amounts))
+
+    def add_rows(self, rows: RowList) -> None:
+        """Add rows that were gathered before."""
+        self._added.append(rows.block())
 
     def _later(self) -> list[Block]:
         """Everything added since the freeze, as one block or none."""
