@@ -175,7 +175,7 @@ class RunningProfile(Profile):
         super().__init__(table, now)
         self.finish: dict[int, int] = {}
         self._owner = -1
-        self._sorted: tuple[IntArray, IntArray, FloatArray] | None = None
+        self._sorted: dict[int, tuple[IntArray, IntArray, FloatArray]] = {}
 
     def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
@@ -200,7 +200,7 @@ class RunningProfile(Profile):
         assert isinstance(usage, RunningUsage)
         usage.enter(owners, where, begin, end, amounts)
         self._forget()
-        self._sorted = None
+        self._sorted.clear()
 
     def ended(self, job: int) -> None:
         """A job is gone."""
@@ -209,7 +209,7 @@ class RunningProfile(Profile):
             usage.remove(job)
         self.finish.pop(job, None)
         self._forget()
-        self._sorted = None
+        self._sorted.clear()
 
     def copy(self) -> Profile:
         """A profile of what runs now, to plan in."""
@@ -237,6 +237,7 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
         self._forget()
+        self._sorted.clear()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
@@ -247,8 +248,8 @@ class RunningProfile(Profile):
         return self._ascending(index)
 
     def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
-        if index == SLOTS and self._sorted is not None:
-            return self._sorted
+        if index in self._sorted:
+            return self._sorted[index]
         usage = self._host_usage.get(index)
         if usage is None:
             found = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -258,8 +259,7 @@ class RunningProfile(Profile):
             known: BoolArray = (block.end > OFF) & (block.end < FOREVER)
             order = np.argsort(block.end[known], kind="stable")
             found = (block.end[known][order], block.where[known][order], block.amount[known][order])
-        if index == SLOTS:
-            self._sorted = found
+        self._sorted[index] = found
         return found
 
     def _usage(self, index: int) -> Usage:
@@ -281,7 +281,7 @@ class RunningProfile(Profile):
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
         self._forget()
-        self._sorted = None
+        self._sorted.clear()
 
 
 def _columns(size: int) -> list[Any]:

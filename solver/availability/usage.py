@@ -11,11 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.reservation import DECAY_STEP
-from .arrays import FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .uses import Use
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000
+#: From so many rows on they are sorted by their ends, once the instants asked for are that many.
+MANY_ROWS, MANY_TIMES = 4096, 16
 
 
 class Row(NamedTuple):
@@ -93,6 +95,18 @@ class Block:
             ),
         )
 
+    def only(self, kept: BoolArray) -> Block:
+        """The rows of a mask."""
+        rows, drops = self.decaying
+        place = np.cumsum(kept) - 1
+        return Block.of_columns(
+            self.where[kept],
+            self.begin[kept],
+            self.end[kept],
+            self.amount[kept],
+            (place[rows[kept[rows]]], drops[kept[rows]]),
+        )
+
     def at(self, time: int, size: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
         amount = self.amount
@@ -108,6 +122,47 @@ class Block:
 
 
 _NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+class Ending:
+    """The rows of a block that have begun and hold a constant amount, in the order of their ends.
+
+    What they come to at an instant is put together from a sum kept for every so many rows and
+    the rows before it, so that it costs little however many there are. rest: the other rows.
+    """
+
+    __slots__ = ("_amount", "_end", "_step", "_sums", "_where", "rest", "since", "size")
+
+    def __init__(self, block: Block, since: int, size: int) -> None:
+        """since: the instants from then on may be asked for (seconds)."""
+        self.since, self.size = since, size
+        plain = block.begin <= since
+        plain[block.decaying[0]] = False
+        self.rest = block.only(~plain)
+        order = np.argsort(block.end[plain], kind="stable")
+        self._end = block.end[plain][order]
+        self._where = block.where[plain][order]
+        self._amount = block.amount[plain][order]
+        self._step = max(MANY_ROWS // 4, size // 4)
+        sums = [np.zeros(size)]
+        for first in range((len(order) - 1) // self._step * self._step, 0, -self._step):
+            sums.append(sums[-1] + self._between(first, first + self._step))
+        #: What the rows from every so manieth on come to, [size]; the last is of no rows.
+        self._sums = sums[::-1]
+
+    def _between(self, first: int, last: int) -> FloatArray:
+        rows = slice(first, last)
+        counted = np.bincount(self._where[rows], self._amount[rows], minlength=self.size)
+        return counted.astype(float, copy=False)
+
+    def at(self, time: int) -> FloatArray:
+        """Amount in use at `time`, [size]."""
+        first = int(np.searchsorted(self._end, time, side="right"))
+        at = first // self._step
+        found = self._between(first, (at + 1) * self._step)
+        if at + 1 < len(self._sums):
+            found += self._sums[at]
+        return found + self.rest.at(time, self.size) if len(self.rest.where) else found
 
 
 class RowList:
@@ -149,7 +204,7 @@ class Usage:
     are in no column yet.
     """
 
-    __slots__ = ("_added", "_base", "_known", "recent", "size")
+    __slots__ = ("_added", "_asked", "_base", "_ending", "_known", "recent", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -157,6 +212,8 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
+        self._asked: list[int] = []
+        self._ending: list[Ending] = []
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -194,7 +251,7 @@ class Usage:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
         self._added = []
-        self._known = {}
+        self._known, self._asked, self._ending = {}, [], []
 
     def at(self, time: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
@@ -203,13 +260,24 @@ class Usage:
         assert self._base is not None
         total = self._known.get(time)
         if total is None:
-            total = self._base.at(time, self.size)
+            total = self._of_base(self._base, time)
             if len(self._known) * self.size > MOST_KNOWN:
                 self._known.clear()
             self._known[time] = total
         for block in self._later():
             total = total + block.at(time, self.size)
         return total
+
+    def _of_base(self, base: Block, time: int) -> FloatArray:
+        """Amount that the shared rows come to at `time`, [size]."""
+        if self._ending and time >= self._ending[0].since:
+            return self._ending[0].at(time)
+        if len(base.where) >= MANY_ROWS:
+            self._asked.append(time)
+            if len(self._asked) >= MANY_TIMES:
+                self._ending[:] = [Ending(base, min(self._asked), self.size)]
+                self._asked.clear()
+        return base.at(time, self.size)
 
     @classmethod
     def over(cls, size: int, base: Block) -> Usage:
@@ -224,5 +292,5 @@ class Usage:
             self.freeze()
         twin = Usage(self.size)
         twin._base, twin._added = self._base, list(self._later())
-        twin._known = self._known
+        twin._known, twin._asked, twin._ending = self._known, self._asked, self._ending
         return twin
