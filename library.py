@@ -31,7 +31,7 @@ R = TypeVar("R")
 LEAST_LIMIT = 1e-3
 
 
-def _checked(function: Callable[P, R]) -> Callable[P, R]:
+def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function, with its instance (the first parameter) looked at before it begins.
 
     That counts for a time limit too.
@@ -52,11 +52,11 @@ def _checked(function: Callable[P, R]) -> Callable[P, R]:
     return safe
 
 
-plan = _checked(_planning.plan)
-compare = _checked(_compare.compare)
-explain = _checked(_explain.explain)
-ask = _checked(_ask.ask)
-simulate = _checked(_simulation.simulate)
+plan = checked(_planning.plan)
+compare = checked(_compare.compare)
+explain = checked(_explain.explain)
+ask = checked(_ask.ask)
+simulate = checked(_simulation.simulate)
 
 
 def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:

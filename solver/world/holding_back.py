@@ -28,7 +28,7 @@ _Part = tuple[dict[int, int], dict[int, float]]
 
 
 @dataclass(slots=True)
-class _Reckoned:
+class Reckoned:
     """What one reservation holds at the instants asked about so far, and what decides that.
 
     hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
@@ -46,9 +46,7 @@ class _Reckoned:
     found: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, held: Held, demand: Demand, start: Start, memory: bool, plain: Profile
-    ) -> _Reckoned:
+    def of(cls, held: Held, demand: Demand, start: Start, memory: bool, plain: Profile) -> Reckoned:
         ignored = {"slots", "mem"} if memory else {"slots"}
         every = [(term, other) for term in demand.terms for other in term.alternatives]
         return cls(
@@ -96,7 +94,7 @@ class HoldingBack:
     """What reservations hold beside `plain`, what runs and is planned; remembered by job number."""
 
     def __init__(self) -> None:
-        self._reckoned: dict[int, _Reckoned] = {}
+        self._reckoned: dict[int, Reckoned] = {}
 
     def clear(self) -> None:
         """Something else than a planned place has changed."""
@@ -118,13 +116,13 @@ class HoldingBack:
         for known in self._reckoned.values():
             known.forget(start.time, end, hosts, pools)
 
-    def of(self, held: Held, plain: Profile) -> _Reckoned:
+    def of(self, held: Held, plain: Profile) -> Reckoned:
         """What is known of a reservation that has a place; to be added to."""
         assert held.demand is not None
         assert held.start is not None
         memory, known = _holds_memory(held), self._reckoned.get(held.state.number)
         if known is None or known.held is not held or known.memory is not memory:
-            known = _Reckoned.of(held, held.demand, held.start, memory, plain)
+            known = Reckoned.of(held, held.demand, held.start, memory, plain)
             self._reckoned[held.state.number] = known
         return known
 
@@ -176,7 +174,7 @@ def _instants(ends: list[int], until: int) -> list[int]:
 
 
 def _hold_from_edge_to_edge(
-    rows: HeldRows, known: _Reckoned, plain: Profile, edges: list[int]
+    rows: HeldRows, known: Reckoned, plain: Profile, edges: list[int]
 ) -> None:
     """Hold at each edge what is free then, up to the next."""
     since, before = edges[0], known.part_at(plain, edges[0])
