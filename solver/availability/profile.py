@@ -260,7 +260,9 @@ class Profile:
             return free
         key = (index, points[1], points[-1])
         if key not in self._pool_cache:
-            self._pool_cache[key] = min(self.free_in_pool(index, point) for point in points[1:])
+            usage = self._pool_usage.get(index)
+            most = 0.0 if usage is None else float(usage.totals(points[1:]).max())
+            self._pool_cache[key] = self.table.pools[index].capacity - most
         return min(free, self._pool_cache[key])
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:

@@ -159,8 +159,8 @@ class RunningUsage(Usage):
         ends: IntArray = self._columns[2][: self._count]
         return ends
 
-    def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
+    def _shared(self, time: int) -> FloatArray:
+        """What all rows come to at `time`, [size]."""
         return self.block().at(time, self.size)
 
     def copy(self) -> Usage:

@@ -120,6 +120,13 @@ class Block:
         counted = np.bincount(self.where[active], weights=amount[active], minlength=size)
         return counted.astype(float, copy=False)
 
+    def totals(self, times: Sequence[int]) -> FloatArray:
+        """Amount in use at several instants, of a pool (where all rows have one place)."""
+        if self.decaying[0].size:
+            return np.array([self.at(time, 1)[0] for time in times])
+        at = np.array(times, dtype=np.int64)[:, None]
+        return np.asarray(((self.begin <= at) & (at < self.end)) @ self.amount, dtype=np.float64)
+
 
 _NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
@@ -255,6 +262,20 @@ class Usage:
 
     def at(self, time: int) -> FloatArray:
         """Amount in use at `time`, [size]."""
+        total = self._shared(time)
+        for block in self._later():
+            total = total + block.at(time, self.size)
+        return total
+
+    def totals(self, times: Sequence[int]) -> FloatArray:
+        """Amount of a pool in use at several instants, [len(times)]."""
+        found = np.array([self._shared(time)[0] for time in times])
+        for block in self._later():
+            found += block.totals(times)
+        return found
+
+    def _shared(self, time: int) -> FloatArray:
+        """What the shared rows come to at `time`, [size]; kept."""
         if self._base is None:
             self.freeze()
         assert self._base is not None
@@ -264,8 +285,6 @@ class Usage:
             if len(self._known) * self.size > MOST_KNOWN:
                 self._known.clear()
             self._known[time] = total
-        for block in self._later():
-            total = total + block.at(time, self.size)
         return total
 
     def _of_base(self, base: Block, time: int) -> FloatArray:
