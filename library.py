@@ -7,6 +7,7 @@ itself. A program may make instances of any kind; here they meet the same rules
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -26,25 +27,36 @@ from .solver.validate import Violation
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: Seconds that are left at least of a time limit, so that there is something to stop.
+LEAST_LIMIT = 1e-3
 
-def _checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, with its instance (the first parameter) looked at before it begins."""
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, with its instance (the first parameter) looked at before it begins.
+
+    That counts for a time limit too.
+    """
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:
         given: Any = args[0] if args else kwargs.get("instance")
+        begun = time.monotonic()
         require_sound(given)
+        named: dict[str, Any] = kwargs
+        limit = named.get("time_limit")
+        if isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0:
+            named["time_limit"] = max(LEAST_LIMIT, limit - (time.monotonic() - begun))
         return function(*args, **kwargs)
 
     safe.__module__ = __name__  # so that it can be pickled: sent to other processes
     return safe
 
 
-plan = _checked(_planning.plan)
-compare = _checked(_compare.compare)
-explain = _checked(_explain.explain)
-ask = _checked(_ask.ask)
-simulate = _checked(_simulation.simulate)
+plan = checked(_planning.plan)
+compare = checked(_compare.compare)
+explain = checked(_explain.explain)
+ask = checked(_ask.ask)
+simulate = checked(_simulation.simulate)
 
 
 def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:

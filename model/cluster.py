@@ -137,6 +137,11 @@ class Cluster:
         wanted = unit_type or self.default_unit_type
         return tuple(unit for unit in self.units if unit.type == wanted)
 
+    def has_units_of(self, unit_type: str | None = None) -> bool:
+        """Whether there is a unit of one type (the default type where None)."""
+        wanted = unit_type or self.default_unit_type
+        return any(unit.type == wanted for unit in self.units)
+
     def expand(self, name: str) -> tuple[str, ...] | None:
         """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
         if name == "all":

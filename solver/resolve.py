@@ -428,7 +428,7 @@ class Resolver:
         if job.exclusive and queue.exclusive == "N":
             return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
         for cu in units:
-            if not self.instance.cluster.units_of(cu.type):
+            if not self.instance.cluster.has_units_of(cu.type):
                 known = ", ".join(self.instance.cluster.unit_types) or "none"
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):

@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
 from ..cluster import Cluster, ComputeUnit, Host, HostGroup, ResourceDefinition, SharedResource
+from ..collection import no_collection
 from ..errors import InputError, Problem
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, Job, RunningJob
@@ -60,8 +61,9 @@ def examine_objects(instance: object) -> tuple[tuple[Problem, ...], tuple[Proble
     if not isinstance(instance, Instance):
         raise InputError(f"must be an Instance, not {type(instance).__name__}")
     survey = _Survey()
-    sound = survey.instance(instance)
-    found = [*survey.findings, *survey.related(sound)]
+    with no_collection():
+        sound = survey.instance(instance)
+        found = [*survey.findings, *survey.related(sound)]
     unique = sorted(dict.fromkeys(found), key=_rank)
     problems, warnings = (
         tuple(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..collection import no_collection
 from ..errors import InputError, Problem
 from ..input_limits import limits
 from ..instance import Instance
@@ -81,21 +80,9 @@ def loads_with_warnings(
 
     if not isinstance(text, (str, bytes)):
         raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
-    with _no_collection():
+    with no_collection():
         data, content = plain_data(text, source, format)
         return _interpret(data, source, lambda places: lines(compose(content), places))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Spare the garbage collector many objects that hold no cycle: a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[Problem, ...]]:

@@ -279,7 +279,7 @@ class _Bench:
             own = int(self.asked.shown["ptile"]) if self.asked.shown["ptile"].isdigit() else 0
             near = sorted(tiles(instance, job), key=lambda tile: abs(tile - own))
             found["ptile"] = [*near, None] if job.slots > 1 else []
-            if instance.cluster.units_of():
+            if instance.cluster.has_units_of():
                 found["cu"] = [None, "maxcus=1", "maxcus=2", "balance"]
             elif section(job, "cu") is not None:
                 found["cu"] = [None]

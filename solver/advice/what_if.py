@@ -30,7 +30,8 @@ from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import plan
 from ..problem import PlanningProblem
-from ..world.held import Held, hold_back
+from ..world.held import Held
+from ..world.holding_back import HoldingBack, hold_back
 
 #: Ways in which one job is asked about.
 Method = Literal["time-based", "optimal"]
@@ -118,10 +119,8 @@ def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: b
     if not guarded:
         return plain
     profile = plain.copy()
-    for other in planned:
-        if other.held is not None:
-            hold_back(profile, other.held, plain, problem.instance.now)
-    profile.look_only_at(plain)
+    held = [other.held for other in planned if other.held is not None]
+    hold_back(profile, held, plain, problem.instance.now, known=HoldingBack())
     return profile
 
 

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...model.instance import Instance
-from .arrays import Allocation, FloatArray, IntArray
+from .arrays import Allocation, FloatArray
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
-from .usage import MOST_KNOWN, Usage
+from .usage import MOST_KNOWN, RowList, Usage
 from .uses import Alternative, Per, Use
 
 #: "For ever": the finish of a job whose end is unknown.
@@ -186,20 +186,11 @@ class Profile:
             _insert(self._finishes, end)
         self._forget(start, end)
 
-    def hold_amounts(
-        self, index: int, hosts: IntArray, amounts: FloatArray, start: int, end: int
-    ) -> None:
-        """Take amounts of a host resource, [k] on hosts [k], over [start, end)."""
-        self._usage(index).add_constant(hosts, start, end, amounts)
-        if self.now < end < FOREVER:
-            _insert(self._ends, end)
-        if start > self.now:
-            _insert(self._starts, start)
-        self._forget(start, end)
-
-    def look_only_at(self, other: Profile) -> None:
-        """Take over the candidate times of another profile: what was added since frees nothing."""
-        self._ends, self._finishes = list(other._ends), list(other._finishes)
+    def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
+        """Take amounts of a host resource or a pool; that they end frees nothing for anybody."""
+        (self._pool(index) if pool else self._usage(index)).add_rows(rows)
+        self._starts = sorted({*self._starts, *(time for time in rows.begin if time > self.now)})
+        self._forget(min(rows.begin), max(rows.end))
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
         """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
@@ -269,7 +260,9 @@ class Profile:
             return free
         key = (index, points[1], points[-1])
         if key not in self._pool_cache:
-            self._pool_cache[key] = min(self.free_in_pool(index, point) for point in points[1:])
+            usage = self._pool_usage.get(index)
+            most = 0.0 if usage is None else float(usage.totals(points[1:]).max())
+            self._pool_cache[key] = self.table.pools[index].capacity - most
         return min(free, self._pool_cache[key])
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:

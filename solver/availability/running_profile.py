@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Allocation, BoolArray, FloatArray, IntArray
+from .arrays import Allocation, FloatArray, IntArray
 from .profile import FOREVER, Profile
 from .resources import SLOTS, ResourceTable
 from .usage import Block, Row, Usage
@@ -20,6 +20,9 @@ from .uses import Alternative, Use
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
+
+#: Finish, host and amount of rows.
+_Ascending = tuple[IntArray, IntArray, FloatArray]
 
 _FIRST = 64
 #: The end of a row that is switched off.
@@ -156,8 +159,8 @@ class RunningUsage(Usage):
         ends: IntArray = self._columns[2][: self._count]
         return ends
 
-    def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
+    def _shared(self, time: int) -> FloatArray:
+        """What all rows come to at `time`, [size]."""
         return self.block().at(time, self.size)
 
     def copy(self) -> Usage:
@@ -175,7 +178,8 @@ class RunningProfile(Profile):
         super().__init__(table, now)
         self.finish: dict[int, int] = {}
         self._owner = -1
-        self._sorted: tuple[IntArray, IntArray, FloatArray] | None = None
+        #: By index: how many rows are in, and they ascending by finish.
+        self._sorted: dict[int, tuple[int, _Ascending]] = {}
 
     def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
@@ -200,7 +204,7 @@ class RunningProfile(Profile):
         assert isinstance(usage, RunningUsage)
         usage.enter(owners, where, begin, end, amounts)
         self._forget()
-        self._sorted = None
+        self._sorted.clear()
 
     def ended(self, job: int) -> None:
         """A job is gone."""
@@ -209,7 +213,7 @@ class RunningProfile(Profile):
             usage.remove(job)
         self.finish.pop(job, None)
         self._forget()
-        self._sorted = None
+        self._sorted.clear()
 
     def copy(self) -> Profile:
         """A profile of what runs now, to plan in."""
@@ -237,6 +241,7 @@ class RunningProfile(Profile):
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
         self._forget()
+        self._sorted.clear()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
@@ -247,20 +252,19 @@ class RunningProfile(Profile):
         return self._ascending(index)
 
     def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
-        if index == SLOTS and self._sorted is not None:
-            return self._sorted
         usage = self._host_usage.get(index)
         if usage is None:
-            found = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        else:
-            assert isinstance(usage, RunningUsage)
-            block = usage.block()
-            known: BoolArray = (block.end > OFF) & (block.end < FOREVER)
-            order = np.argsort(block.end[known], kind="stable")
-            found = (block.end[known][order], block.where[known][order], block.amount[known][order])
-        if index == SLOTS:
-            self._sorted = found
-        return found
+            return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        assert isinstance(usage, RunningUsage)
+        block = usage.block()
+        first, before = self._sorted.get(index, (0, None))
+        count = len(block.end)
+        if before is None or first < count:
+            later = _by_finish(block, first)
+            found = later if before is None else _merged(before, later)
+            self._sorted[index] = count, found
+            return found
+        return before
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)
@@ -281,9 +285,26 @@ class RunningProfile(Profile):
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
         self._forget()
-        self._sorted = None
 
 
 def _columns(size: int) -> list[Any]:
     """Empty columns: where, begin, end, amount."""
     return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]
+
+
+def _by_finish(block: Block, first: int) -> _Ascending:
+    """The rows from `first` on that end at a known time, ascending by it."""
+    end = block.end[first:]
+    rows = first + np.flatnonzero((end > OFF) & (end < FOREVER))
+    rows = rows[np.argsort(block.end[rows], kind="stable")]
+    return block.end[rows], block.where[rows], block.amount[rows]
+
+
+def _merged(before: _Ascending, later: _Ascending) -> _Ascending:
+    """Both together; of equal finishes those of `before` first."""
+    at = np.searchsorted(before[0], later[0], side="right")
+    return (
+        np.insert(before[0], at, later[0]),
+        np.insert(before[1], at, later[1]),
+        np.insert(before[2], at, later[2]),
+    )

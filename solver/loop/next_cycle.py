@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
@@ -50,7 +51,8 @@ def plan_next_cycle(
     Raises InputError where the instance does not allow the method (TBR-15), OutOfTime where the
     budget ends before the first job had its turn.
     """
-    cycle = NextCycle(instance, method, jobs=jobs, budget=budget)
+    with no_collection():
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget)
     found = [cycle.says_of(job.id) for job in priority_order(cycle.instance)]
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]

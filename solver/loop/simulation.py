@@ -26,6 +26,7 @@ from ...model.changes import (
     Resize,
     status_after,
 )
+from ...model.collection import no_collection
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
@@ -121,6 +122,15 @@ class Session:
 
         Raises OutOfTime where the budget does not last so long.
         """
+        with no_collection():
+            self._enter_jobs()
+        for number, change in enumerate(self.changes):
+            of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
+            kind = Event.CHANGE if of_cluster else Event.COMMAND
+            if not isinstance(change, NewJob):
+                self.world.events.push(max(change.time, self.instance.now), kind, number)
+
+    def _enter_jobs(self) -> None:
         self.create_jobs()
         world = self.world
         pairs = zip(world.states, self.instance.running, strict=False)
@@ -132,11 +142,6 @@ class Session:
                 world.add_running(state, running)
         for state in world.states[len(self.instance.running) :]:
             world.expect(state, at_once=self.settings.planning)
-        for number, change in enumerate(self.changes):
-            of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
-            kind = Event.CHANGE if of_cluster else Event.COMMAND
-            if not isinstance(change, NewJob):
-                world.events.push(max(change.time, self.instance.now), kind, number)
 
     def _check_jobs(self) -> None:
         queues = {queue.name for queue in self.instance.queues}

@@ -15,7 +15,7 @@ from ..availability.profile import Profile
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
-from ..placement.holding import free_part, hold_slots
+from ..placement.holding import HeldRows, free_part
 from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
@@ -138,7 +138,9 @@ def _with_held(
         if place.time > time:
             alternative = demand.terms[0].alternatives[place.alternative]
             slots = free_part(demand, place, held, time)
-            hold_slots(held, alternative, slots, {}, time, time + 1)
+            rows = HeldRows(held.table)
+            rows.add(alternative, slots, {}, time, time + 1)
+            rows.enter(held)
     return held
 
 

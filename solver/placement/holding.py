@@ -9,7 +9,8 @@ import numpy as np
 from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS, flat
+from ..availability.resources import SLOTS, ResourceTable
+from ..availability.usage import RowList
 from ..availability.uses import Alternative, Per, Use
 from .earliest import Start
 
@@ -33,32 +34,62 @@ def whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
     return place
 
 
-def hold_slots(
-    profile: Profile,
-    alternative: Alternative | None,
-    slots: Mapping[int, int],
-    memory: Mapping[int, float],
-    begin: int,
-    end: int,
-) -> None:
-    """Take held slots, and what limits count of them, and memory over [begin, end)."""
-    if alternative is None or begin >= end or not (slots or memory):
-        return
-    one = flat("slots", 1.0)
-    uses = tuple(
-        Use(use.index, Per.SLOT, one) for use in alternative.host_uses if counts_slots(use)
-    )
-    pools = tuple(
-        Use(use.index, Per.SLOT, one) for use in alternative.pool_uses if counts_slots(use)
-    )
-    finish = None if end >= FOREVER else end
-    if slots:
-        profile.hold(Alternative(uses, pools), dict(slots), begin, finish)
-    for use in alternative.host_uses:
-        if memory and profile.table.host_resources[use.index].name == "mem":
-            hosts = np.fromiter(memory, np.int64, len(memory))
-            amounts = np.fromiter(memory.values(), float, len(memory))
-            profile.hold_amounts(use.index, hosts, amounts, begin, end)
+class HeldRows:
+    """What reservations hold, gathered row by row to be entered into a profile at once."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        self.table = table
+        self._hosts: dict[int, RowList] = {}
+        self._pools: dict[int, RowList] = {}
+        self._counted: dict[int, tuple[list[int], list[int], list[int]]] = {}
+        self._kept: list[Alternative] = []
+
+    def add(
+        self,
+        alternative: Alternative | None,
+        slots: Mapping[int, int],
+        memory: Mapping[int, float],
+        begin: int,
+        end: int,
+    ) -> None:
+        """Held slots, and what limits count of them, and memory over [begin, end)."""
+        if alternative is None or begin >= end or not (slots or memory):
+            return
+        of_hosts, of_pools, of_memory = self._what_counts(alternative)
+        if slots:
+            for index in of_hosts:
+                rows = self._hosts.setdefault(index, RowList())
+                rows.extend(slots, begin, end, slots.values())
+            for index in of_pools:
+                mask = self.table.pools[index].mask
+                inside = sum(count for host, count in slots.items() if mask[host])
+                if inside:
+                    rows = self._pools.setdefault(index, RowList())
+                    rows.extend((0,), begin, end, (inside,))
+        if memory:
+            for index in of_memory:
+                rows = self._hosts.setdefault(index, RowList())
+                rows.extend(memory, begin, end, memory.values())
+
+    def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
+        """Host resources and pools that count slots, and those that are memory."""
+        found = self._counted.get(id(alternative))
+        if found is None:
+            uses = alternative.host_uses
+            found = self._counted[id(alternative)] = (
+                [use.index for use in uses if counts_slots(use)],
+                [use.index for use in alternative.pool_uses if counts_slots(use)],
+                [use.index for use in uses if self.table.host_resources[use.index].name == "mem"],
+            )
+            self._kept.append(alternative)  # so that no other gets its id
+        return found
+
+    def enter(self, profile: Profile) -> None:
+        """Take it all out of a profile. What it frees again is nobody's instant to start."""
+        for index, rows in self._hosts.items():
+            profile.hold_rows(index, rows, pool=False)
+        for index, rows in self._pools.items():
+            profile.hold_rows(index, rows, pool=True)
 
 
 def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:

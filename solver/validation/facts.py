@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...model.cluster import Host
+from ...model.collection import no_collection
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
@@ -125,25 +126,30 @@ class Facts:
             Names.of(instance.cluster),
             stop,
         )
-        for running in instance.running:
-            facts.poll()
-            finish = expected_finish(instance, running)
+        with no_collection():
+            facts._take_in(split)
+        facts.by_host = _by_host(facts.holdings())
+        return facts
+
+    def _take_in(self, split: Splitter) -> None:
+        """What holds something: running jobs, and the plan's entries."""
+        for running in self.instance.running:
+            self.poll()
+            finish = expected_finish(self.instance, running)
             holding = Holding(running.job, running.start, finish, running.allocation, planned=False)
-            facts.running.append(facts._resolved(holding, running.alternative, split))
-        for entry in plan.reservations:
-            job = facts.pending.get(entry.job)
+            self.running.append(self._resolved(holding, running.alternative, split))
+        for entry in self.plan.reservations:
+            job = self.pending.get(entry.job)
             if job is None or entry.start is None:
                 continue
             allocation = {
                 host: slots
                 for host, slots in entry.allocation.items()
-                if host in facts.hosts and slots > 0
+                if host in self.hosts and slots > 0
             }
-            finish = facts.finish_of(job, entry.start)
+            finish = self.finish_of(job, entry.start)
             holding = Holding(job, entry.start, finish, allocation, planned=True)
-            facts.planned.append(facts._resolved(holding, entry.alternative, split, entry.terms))
-        facts.by_host = _by_host(facts.holdings())
-        return facts
+            self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
 
     def poll(self) -> None:
         """Raise Unfinished where the judge has to give up."""

@@ -41,11 +41,14 @@ _RULES = (
 
 def cu_fewest(facts: Facts) -> Iterator[Violation]:
     """maxcus, balance and pref=bestfit: no more units than the job needs beside the others."""
+    before: set[str] | None = None
     for holding, part, cu in _bound_to_fewest(facts):
         used = shape.units_used(facts, cu, part.allocation)
         if len(used) < 2 or (cu.maxcus is not None and len(used) > cu.maxcus):
             continue
-        found = _in_fewer(facts, holding, part, cu, len(used) - 1)
+        if before is None:
+            before = {str(fault) for rule in _RULES for fault in rule(facts)}
+        found = _in_fewer(facts, holding, part, cu, len(used) - 1, before)
         if found is not None:
             fewer = len(shape.units_used(facts, cu, found))
             there = " ".join(f"{slots}*{host}" for host, slots in found.items())
@@ -72,9 +75,9 @@ def _bound_to_fewest(facts: Facts) -> Iterator[tuple[Holding, TermShare, Cu]]:
 
 
 def _in_fewer(
-    facts: Facts, holding: Holding, part: TermShare, cu: Cu, most: int
+    facts: Facts, holding: Holding, part: TermShare, cu: Cu, most: int, before: set[str]
 ) -> dict[str, int] | None:
-    """A place in at most `most` units, or None."""
+    """A place in at most `most` units, or None. before: the faults of the plan as it is."""
     type_ = shape.unit_type(facts, cu)
     units = [unit.hosts for unit in facts.instance.cluster.units if unit.type == type_]
     wanted = sum(part.allocation.values())
@@ -82,7 +85,6 @@ def _in_fewer(
     if sum(raw[:most]) < wanted:
         return None
     room = {host: slots for host, slots in _room(facts, holding, part, cu).items() if slots > 0}
-    before = {str(fault) for rule in _RULES for fault in rule(facts)}
     for group in _agreeing(facts, part, room):
         kept = [{h: group[h] for h in unit if h in group} for unit in units]
         kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))

@@ -25,7 +25,8 @@ from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
-from .held import Held, Loans, hold_back
+from .held import Held, Loans
+from .holding_back import HoldingBack, hold_back
 from .job_state import JobState
 from .requests import Shape, without_hosts
 from .settings import Settings
@@ -94,6 +95,7 @@ class CycleState:
         self._why: dict[int, str] = {}
         self._future: Profile | None = None
         self._guarded: dict[tuple[object, ...], Profile] = {}
+        self._held_back = HoldingBack()
         self.loans = Loans()
         self._slots_held: dict[str, dict[str, int]] = {}
 
@@ -236,8 +238,9 @@ class CycleState:
         self.recount = True
         self._guarded.clear()
         if self._future is not None:
-            demand = self.shape(state).demand
-            hold_start(self._future, replace(demand, duration=state.duration), start)
+            demand = replace(self.shape(state).demand, duration=state.duration)
+            hold_start(self._future, demand, start)
+            self._held_back.planned(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------
 
@@ -267,6 +270,7 @@ class CycleState:
         self._guarded.clear()
         if held.start is not None and held.demand is not None and self._future is not None:
             hold_start(self._future, held.demand, held.start)
+            self._held_back.planned(held.demand, held.start)
         state = held.state
         state.held = tuple(held.reserved)
         if state.held_since is None and held.reserved:
@@ -334,10 +338,11 @@ class CycleState:
         if key not in self._guarded:
             plain = self.future(without)
             profile = plain.copy()
-            for held in reservations:
-                hold_back(profile, held, plain, self.world.now, since=since, before=before)
-            profile.look_only_at(plain)
-            if self.holds(without):
+            own = self.holds(without)
+            known = HoldingBack() if own else self._held_back
+            now = self.world.now
+            hold_back(profile, reservations, plain, now, known=known, since=since, before=before)
+            if own:
                 return profile
             self._guarded[key] = profile
         return self._guarded[key]
@@ -346,6 +351,7 @@ class CycleState:
         """Something else than a start has changed what runs or is planned."""
         self._future = None
         self._guarded.clear()
+        self._held_back.clear()
 
     # --- reasons --------------------------------------------------------------------------------
 

@@ -12,15 +12,11 @@ from dataclasses import dataclass, field
 from ..availability.arrays import Allocation, IntArray
 from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import FOREVER, Profile
 from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per, Use
 from ..placement.earliest import Start
-from ..placement.holding import counts_slots, free_part, hold_slots, whole_place
+from ..placement.holding import counts_slots, free_part
 from .job_state import JobState
-
-#: Instants for which it is reckoned what a reservation with limits of its own will hold.
-MOST_STEPS = 64
 
 
 @dataclass(slots=True)
@@ -121,56 +117,6 @@ def hold_future(
         if memory:
             held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
     return held
-
-
-def hold_back(
-    profile: Profile,
-    held: Held,
-    plain: Profile,
-    now: int,
-    *,
-    since: int | None = None,
-    before: int = FOREVER,
-) -> None:
-    """Take out of a profile what a reservation keeps from others until its start.
-
-    plain: what runs and is planned. Of a future allocation all is taken, since it holds at every
-    instant what of it is free then; where limits or other resources decide how much that is, it is
-    reckoned from instant to instant. since, before: nobody will ask about other instants, so what
-    is held at those alone is left out.
-    """
-    since = now if since is None else since
-    until = held.estimate if held.estimate is not None else FOREVER
-    if until <= since:
-        return
-    if held.start is None or held.demand is None:
-        hold_slots(profile, held.alternative, held.slots, held.memory, now, until)
-    elif takes_only_slots(held.demand, held.start):
-        wanted = whole_place(held.demand, held.start, plain)
-        alternative = held.demand.terms[0].alternatives[held.start.alternative]
-        hold_slots(profile, alternative, wanted, held.memory, now, until)
-    else:
-        memory = bool(held.memory) or held.alternative is None
-        times = [t for t in plain.candidate_times(now) if t < until]
-        times = times if len(times) <= MOST_STEPS else times[:: len(times) // MOST_STEPS + 1]
-        steps: list[tuple[int, int, Held]] = []
-        for begin, end in zip(times, [*times[1:], until], strict=True):
-            if end <= since or begin >= before:
-                continue
-            step = hold_future(
-                held.state,
-                held.demand,
-                held.start,
-                plain,
-                begin,
-                method=held.method,
-                memory=memory,
-            )
-            if steps and (step.slots, step.memory) == (steps[-1][2].slots, steps[-1][2].memory):
-                begin, _, step = steps.pop()
-            steps.append((begin, end, step))
-        for begin, end, step in steps:
-            hold_slots(profile, step.alternative, step.slots, step.memory, begin, end)
 
 
 def takes_only_slots(demand: Demand, start: Start) -> bool:

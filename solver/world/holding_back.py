@@ -1,0 +1,190 @@
+"""What reservations keep from other jobs until they start, from instant to instant.
+
+Many jobs ask for it one after another, and a place that is planned anew changes little of it: so
+what a reservation holds at an instant is remembered until something it depends on is planned.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..availability.arrays import IntArray
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
+from ..availability.uses import Alternative
+from ..placement.earliest import Start
+from ..placement.holding import HeldRows, whole_place
+from .held import Held, hold_future, takes_only_slots
+
+#: Instants for which it is reckoned what a reservation with limits of its own will hold.
+MOST_STEPS = 64
+
+#: Slots and memory by host index.
+_Part = tuple[dict[int, int], dict[int, float]]
+
+
+@dataclass(slots=True)
+class Reckoned:
+    """What one reservation holds at the instants asked about so far, and what decides that.
+
+    hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
+    which enough must be free on some candidate, whichever. found: for each instant candidates that
+    had enough of each.
+    """
+
+    held: Held
+    memory: bool
+    alternative: Alternative
+    hosts: frozenset[int]
+    pools: frozenset[int]
+    everywhere: tuple[tuple[int, IntArray], ...]
+    at: dict[int, _Part] = field(default_factory=dict)
+    found: dict[int, frozenset[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, held: Held, demand: Demand, start: Start, memory: bool, plain: Profile) -> Reckoned:
+        ignored = {"slots", "mem"} if memory else {"slots"}
+        every = [(term, other) for term in demand.terms for other in term.alternatives]
+        return cls(
+            held,
+            memory,
+            demand.terms[0].alternatives[start.alternative],
+            frozenset(whole_place(demand, start, plain)),
+            frozenset(use.index for _, other in every for use in other.pool_uses),
+            tuple(
+                (use.index, term.candidates)
+                for term, other in every
+                for use in other.host_uses
+                if use.reservation.resource not in ignored
+            ),
+        )
+
+    def part_at(self, plain: Profile, time: int) -> _Part:
+        """What the reservation would hold of its future allocation if it were made at `time`."""
+        part = self.at.get(time)
+        if part is None:
+            held, demand, start = self.held, self.held.demand, self.held.start
+            assert demand is not None
+            assert start is not None
+            step = hold_future(
+                held.state, demand, start, plain, time, method=held.method, memory=self.memory
+            )
+            part = self.at[time] = step.slots, step.memory
+            # Where nothing is held for want of something, still more taken changes nothing.
+            self.found[time] = frozenset(
+                int(candidates[np.argmax(plain.free(index, time)[candidates])])
+                for index, candidates in (self.everywhere if step.alternative else ())
+                if candidates.size
+            )
+        return part
+
+    def forget(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
+        """Something is taken of these over [begin, end)."""
+        every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
+        for time in [time for time in self.at if begin <= time < end]:
+            if every or not self.found[time].isdisjoint(hosts):
+                del self.at[time]
+
+
+class HoldingBack:
+    """What reservations hold beside `plain`, what runs and is planned; remembered by job number."""
+
+    def __init__(self) -> None:
+        self._reckoned: dict[int, Reckoned] = {}
+
+    def clear(self) -> None:
+        """Something else than a planned place has changed."""
+        self._reckoned.clear()
+
+    def planned(self, demand: Demand, start: Start) -> None:
+        """A place was planned: what depends on it while it lasts has to be reckoned anew."""
+        if not self._reckoned:
+            return
+        finish = start.finish(demand)
+        end = FOREVER if finish is None else finish
+        hosts = set(start.allocation)
+        for term, allocation in zip(demand.terms, start.terms, strict=True):
+            if term.unit is not None and term.unit.excl:
+                units = term.unit.unit_of[list(allocation)]
+                hosts.update(np.flatnonzero(np.isin(term.unit.unit_of, units)).tolist())
+        uses = [term.alternatives[start.alternative] for term in demand.terms]
+        pools = {use.index for alternative in uses for use in alternative.pool_uses}
+        for known in self._reckoned.values():
+            known.forget(start.time, end, hosts, pools)
+
+    def of(self, held: Held, plain: Profile) -> Reckoned:
+        """What is known of a reservation that has a place; to be added to."""
+        assert held.demand is not None
+        assert held.start is not None
+        memory, known = _holds_memory(held), self._reckoned.get(held.state.number)
+        if known is None or known.held is not held or known.memory is not memory:
+            known = Reckoned.of(held, held.demand, held.start, memory, plain)
+            self._reckoned[held.state.number] = known
+        return known
+
+
+def hold_back(
+    profile: Profile,
+    reservations: Iterable[Held],
+    plain: Profile,
+    now: int,
+    *,
+    known: HoldingBack,
+    since: int | None = None,
+    before: int = FOREVER,
+) -> None:
+    """Take out of a profile what reservations keep from others until their starts.
+
+    plain: what runs and is planned. Of a future allocation all is taken, since it holds at every
+    instant what of it is free then; where limits or other resources decide how much that is, it is
+    reckoned from instant to instant. known: what was reckoned for the same `plain`. since, before:
+    nobody will ask about other instants, so what is held at those alone is left out.
+    """
+    since = now if since is None else since
+    rows = HeldRows(profile.table)
+    ends = plain.candidate_times(now)
+    for held in reservations:
+        until = held.estimate if held.estimate is not None else FOREVER
+        if until <= since:
+            continue
+        if held.start is None or held.demand is None:
+            rows.add(held.alternative, held.slots, held.memory, now, until)
+        elif takes_only_slots(held.demand, held.start):
+            alternative = held.demand.terms[0].alternatives[held.start.alternative]
+            place = whole_place(held.demand, held.start, plain)
+            rows.add(alternative, place, held.memory, now, until)
+        else:
+            times = _instants(ends, until)
+            first = max(0, bisect.bisect_right(times, since) - 1)
+            last = bisect.bisect_left(times, before)
+            edges = [*times[first:last], *(times[last : last + 1] or [until])]
+            if len(edges) > 1:
+                _hold_from_edge_to_edge(rows, known.of(held, plain), plain, edges)
+    rows.enter(profile)
+
+
+def _instants(ends: list[int], until: int) -> list[int]:
+    """The instants before `until` for which it is reckoned what a reservation holds."""
+    count = bisect.bisect_left(ends, until)
+    return ends[: count : count // MOST_STEPS + 1] if count > MOST_STEPS else ends[:count]
+
+
+def _hold_from_edge_to_edge(
+    rows: HeldRows, known: Reckoned, plain: Profile, edges: list[int]
+) -> None:
+    """Hold at each edge what is free then, up to the next."""
+    since, before = edges[0], known.part_at(plain, edges[0])
+    for begin in edges[1:-1]:
+        part = known.part_at(plain, begin)
+        if part != before:
+            rows.add(known.alternative, *before, since, begin)
+            since, before = begin, part
+    rows.add(known.alternative, *before, since, edges[-1])
+
+
+def _holds_memory(held: Held) -> bool:
+    return bool(held.memory) or held.alternative is None

@@ -1,0 +1,118 @@
+"""What is remembered or summed up for the sake of large clusters gives the same as afresh."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from slotwise import library
+from slotwise.model.generate import generate
+from slotwise.solver.availability import usage
+from slotwise.solver.availability.resources import SLOTS, flat
+from slotwise.solver.availability.running_profile import RunningProfile
+from slotwise.solver.availability.usage import Block, Ending, Usage
+from slotwise.solver.availability.uses import Alternative, Per, Use
+from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.resolve import Resolver
+from slotwise.solver.world import holding_back
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = generate(
+        hosts=24 + 8 * (seed % 3), per_enclosure=4, running=90, pending=40, load=0.97, seed=seed
+    )
+    remembered = plan_next_cycle(instance, "time-based")
+    reckoned, part_at = [0], holding_back.Reckoned.part_at
+
+    def afresh(self: holding_back.Reckoned, plain: object, time: int) -> object:
+        reckoned[0] += 1
+        self.at.clear()
+        return part_at(self, plain, time)
+
+    monkeypatch.setattr(holding_back.Reckoned, "part_at", afresh)
+    assert plan_next_cycle(instance, "time-based") == remembered
+    assert reckoned[0] > 40
+
+
+def random_block(rng: np.random.Generator, size: int) -> Block:
+    count = int(rng.integers(0, 200))
+    begin = rng.integers(-50, 20, count)
+    end = begin + rng.integers(1, 100, count)
+    falling = np.flatnonzero(rng.random(count) < 0.1)
+    amount = rng.integers(1, 9, count).astype(float)
+    drops = amount[falling] * rng.random(falling.size)
+    return Block.of_columns(rng.integers(0, size, count), begin, end, amount, (falling, drops))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_by_ends_are_the_sums_of_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "MANY_ROWS", 16)
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30)) if seed % 4 else 1
+    block = random_block(rng, size)
+    ending = Ending(block, 0, size)
+    asked = Usage.over(size, block)
+    for time in range(130):
+        assert ending.at(time) == pytest.approx(block.at(time, size), abs=1e-9)
+        assert asked.at(time) == pytest.approx(block.at(time, size), abs=1e-9)
+    if size == 1:
+        times = list(range(0, 130, 7))
+        assert asked.totals(times) == pytest.approx([asked.at(time)[0] for time in times])
+    assert asked.at(-30) == pytest.approx(block.at(-30, size), abs=1e-9)
+
+
+def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:
+    instance = generate(hosts=6, running=0, pending=1)
+    table = Resolver.of(instance, reserving=False).table
+    profile = RunningProfile(table, 0)
+    slots = Alternative((Use(SLOTS, Per.SLOT, flat("slots", 1.0)),))
+    rng, there = np.random.default_rng(3), {}
+    for job in range(300):
+        if there and rng.random() < 0.2:
+            gone = int(rng.choice(list(there)))
+            profile.ended(gone)
+            del there[gone]
+        host, count, end = int(rng.integers(6)), int(rng.integers(1, 4)), int(rng.integers(1, 40))
+        profile.started(job, [(slots, {host: count}, ())], 0, end if rng.random() < 0.9 else None)
+        there[job] = (profile.finish[job], host, float(count))
+        found = [tuple(row) for row in zip(*map(list, profile.slots_by_finish()), strict=True)]
+        known = [row for row in there.values() if row[0] < 40]
+        assert found == sorted(known, key=lambda row: row[0])
+
+
+def test_looking_at_an_instance_counts_for_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter((100.0, 107.5))
+    monkeypatch.setattr(library, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    given: dict[str, object] = {}
+    probe = library.checked(lambda instance, **named: given.update(named))
+    probe(generate(hosts=2, running=1, pending=1), time_limit=20)
+    assert given == {"time_limit": 12.5}
+
+
+def test_what_is_remembered_goes_with_what_it_depends_on() -> None:
+    def known() -> holding_back.Reckoned:
+        part: tuple[dict[int, int], dict[int, float]] = ({1: 1}, {})
+        found = {10: frozenset({7}), 20: frozenset({8}), 30: frozenset({7})}
+        return holding_back.Reckoned(
+            *(None, False, None),  # type: ignore[arg-type]
+            hosts=frozenset({1}),
+            pools=frozenset({2}),
+            everywhere=(),
+            at=dict.fromkeys(found, part),
+            found=found,
+        )
+
+    def kept(begin: int, end: int, hosts: set[int], pools: set[int]) -> list[int]:
+        one = known()
+        one.forget(begin, end, hosts, pools)
+        return sorted(one.at)
+
+    assert kept(0, 100, {5}, {6}) == [10, 20, 30]  # nothing of it
+    assert kept(10, 30, {1}, set()) == [30]  # a host of its place
+    assert kept(11, 31, set(), {2}) == [10]  # a limit of its own
+    assert kept(0, 100, {7}, set()) == [20]  # the candidate that had enough of everything
+    assert kept(0, 100, {8}, {6}) == [10, 30]
