@@ -16,7 +16,15 @@ from slotwise.solver.placement.choose import (
     share_among,
     unit_order,
 )
-from slotwise.solver.placement.share import Need, Share, Stock, at_least, balanced, filled, first_fit
+from slotwise.solver.placement.share import (
+    Need,
+    Share,
+    Stock,
+    at_least,
+    balanced,
+    filled,
+    first_fit,
+)
 from slotwise.solver.placement.uneven import fewest_uneven
 
 Parts = tuple[list[int], int]
@@ -231,16 +239,16 @@ def test_units_of_uneven_blocks(seed: int) -> None:
             and sum(whole[at] for at in chosen) + max(extra[at] for at in chosen) >= slots
         ]
         found = fewest_uneven(ints(whole), ints(extra), slots, most, forced)
-        assert (None if found is None else tuple(found.tolist())) == (
-            served[0] if served else None
-        )
+        assert (None if found is None else tuple(found.tolist())) == (served[0] if served else None)
 
 
 def test_what_rules_bind() -> None:
-    assert Rules.of(None) == Rules() and Rules().plain
+    assert Rules.of(None) == Rules()
+    assert Rules().plain
     assert Rules.of(unit_demand([0], maxcus=2)) == Rules(2, 0, False, True)
     assert Rules.of(unit_demand([0], balance=True)) == Rules(None, 0, True, True)
     assert Rules.of(unit_demand([0], pref="bestfit")).fewest
     loose = Rules.of(unit_demand([0], usablecuslots=3, pref="maxavail"))
-    assert loose == Rules(None, 3, False, False) and not loose.plain
+    assert loose == Rules(None, 3, False, False)
+    assert not loose.plain
     assert not Rules(fewest=True).plain
