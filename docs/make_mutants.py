@@ -62,7 +62,7 @@ LEFT_OUT = (
 )
 WORKERS = 2
 #: Recorded seconds (of the processor) of tests after which a mutant not noticed has survived.
-ENOUGH = 20.0
+ENOUGH = 10.0
 
 
 def _swap(kind: str, *pairs: str) -> tuple[str, ...]:
