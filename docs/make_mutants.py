@@ -157,6 +157,10 @@ def _without_effect(path: Path) -> Iterator[int | tuple[int, int]]:
             named: list[ast.AST | None] = [*spans, node.returns]
         elif isinstance(node, ast.AnnAssign):
             named = [node.annotation] if node.value is None else []
+            note = node.annotation
+            if note.lineno == note.end_lineno:  # The value may stand on the same line.
+                columns = range(note.col_offset, note.end_col_offset or 0)
+                yield from ((note.lineno, column) for column in columns)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             named = [node]
         elif isinstance(node, ast.ClassDef):
