@@ -310,3 +310,21 @@ def test_memory_that_is_freed_to_the_last_bit_is_enough(asked: float, estimate: 
     instance = problem(wanted, hosts=hosts, running=busy, queues=queues)
     waiting = plan(instance, "greedy")["j"]
     assert (waiting.reserved, waiting.estimate) == ({"A": 2}, estimate)
+
+
+@pytest.mark.behaviour("GRD-01")
+def test_hosts_that_are_closed_are_not_held() -> None:
+    hosts = (host("A", status="closed_Adm"), host("B"))
+    busy = (running("r", {"B": 1}),)
+    waiting = plan(problem(job("j", 4), hosts=hosts, running=busy), "greedy")["j"]
+    assert waiting.reserved == {"B": 3}
+
+
+@pytest.mark.behaviour("GRD-01")
+def test_no_more_than_a_block_of_each_host_is_held_whatever_the_block() -> None:
+    """One on each host of model y, of which two are free; three on x, which has one."""
+    hosts = (host("x", model="x"), *(host(name, model="y") for name in "ABC"))
+    busy = (running("r", {"C": 4}), running("s", {"x": 3}))
+    wanted = job("j", 3, "same[model] span[ptile='!',x:3,y:1]")
+    waiting = plan(problem(wanted, hosts=hosts, running=busy), "greedy")["j"]
+    assert waiting.reserved == {"A": 1, "B": 1}
