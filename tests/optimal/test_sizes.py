@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from slotwise.solver.optimal.interval_model import MOST_PAIRS, IntervalModel
-from slotwise.solver.optimal.pool import PoolProblem, improver, layers
+from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.pricing import best_of, make_grid
+from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
+from slotwise.solver.optimal.pool.prover import Root
+from slotwise.solver.optimal.pool.window import WindowSearch
 
 
 def asked(candidates: int, alternatives: int = 1, **more: Any) -> Any:
@@ -160,3 +162,98 @@ def test_who_holds_less_from_now_on(
     one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...], expected: bool
 ) -> None:
     assert uses_less(one, other) == expected
+
+
+@pytest.mark.parametrize(("above", "searched"), [(None, False), (0, False), (-1, True)])
+def test_a_window_is_searched_only_where_a_better_plan_may_be(
+    monkeypatch: pytest.MonkeyPatch, above: int | None, searched: bool
+) -> None:
+    """Not where prices failed, nor where their bound is the value of the plan already."""
+    problem = pool()
+    starts = np.array([20, 0, 30, 40])
+    trees: list[int] = []
+
+    def refined(*_: object) -> list[Any]:
+        value = problem.value(starts)
+        return [None if above is None else SimpleNamespace(value=value + above, floor=1)]
+
+    class Tree:
+        found = None
+
+        def __init__(self, _: object, value: int) -> None:
+            trees.append(value)
+
+        def root(self) -> None: ...
+
+        def explore(self, *_: object) -> bool:
+            return True
+
+    monkeypatch.setattr(window, "refine", refined)
+    monkeypatch.setattr(window, "Chronology", Tree)
+    monkeypatch.setattr(window, "Guide", lambda *_: None)
+    for _ in WindowSearch(problem, 1).step(starts):
+        pass
+    assert trees == ([problem.value(starts)] if searched else [])
+
+
+@pytest.mark.parametrize(("bound", "proved", "asked"), [(None, 0, 0), (1, 0, 1), (1, 10**9, 0)])
+def test_starts_are_halved_where_there_are_prices_and_a_gap(
+    monkeypatch: pytest.MonkeyPatch, bound: int | None, proved: int, asked: int
+) -> None:
+    problem = pool()
+    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), proved)
+
+    domains = [np.arange(50)] * len(problem.groups)
+    root = Root(incumbent, domains)
+    if bound is not None:
+        every = [np.zeros(50)] * len(domains)
+        root.bound = SimpleNamespace(  # type: ignore[assignment]
+            floor=bound, starts=domains, excess=every, prices=SimpleNamespace(scale=1)
+        )
+    split: list[object] = []
+    monkeypatch.setattr(prover, "split", lambda *given: iter([split.append(given)]))
+    for _ in root.split():
+        pass
+    assert len(split) == asked
+
+
+@pytest.mark.parametrize(
+    ("floors", "added", "failed_at", "expected"),
+    [
+        ([10, 20, 40, 80], 1, None, 4),  # as many rounds as are asked for, and one
+        ([10, 20, 40, 80], 0, None, 1),  # no row is missing
+        ([10, 20, 40, 80], 1, 2, 2),  # the LP gave up in the second round
+        ([10, 20, 21, 80], 1, None, 3),  # less than a tenth is gained
+        ([10, 20, 1000, 80], 1, None, 3),  # nothing better than the ceiling is left
+        ([0, 20, 40, 80], 1, None, 4),
+        ([10, 20, 40, 44], 1, None, 4),
+        ([None, 20, 40, 80], 1, None, 0),  # the LP gave up at once, without a bound
+    ],
+)
+def test_prices_are_made_better_while_that_is_worth_it(
+    monkeypatch: pytest.MonkeyPatch,
+    floors: list[int | None],
+    added: int,
+    failed_at: int | None,
+    expected: int,
+) -> None:
+    rounds = iter(enumerate(floors, 1))
+
+    class Lp:
+        failed = False
+
+        def __init__(self, *_: object) -> None: ...
+
+        def solve(self) -> list[Any]:
+            number, floor = next(rounds)
+            self.failed = number == failed_at
+            return [] if floor is None else [SimpleNamespace(floor=floor, value=floor)]
+
+        def separate(self) -> list[int]:
+            return [0, added]
+
+    monkeypatch.setattr(pricing, "Relaxation", Lp)
+    problem = pool()
+    fineness = Fineness(buckets=4, rounds=3, gain=0.1)
+    found = refine(problem, [np.arange(20)] * len(problem.groups), 1000, fineness)
+    assert len([bound for bound in found if bound is not None]) == expected

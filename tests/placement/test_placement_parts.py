@@ -10,6 +10,7 @@ from placement_cases import bools, case, ints, unit_demand
 from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.placement import fits, place
+from slotwise.solver.placement.combine import exact_for
 from slotwise.solver.placement.fill import fill_any, fill_blocks, gathered
 from slotwise.solver.placement.groups import (
     BindingGroup,
@@ -393,3 +394,37 @@ def test_slots_are_split_over_terms_where_they_may_be(seed: int) -> None:
                     expected = parts
                     break
         assert split_over_terms(held, counts, allowed) == expected
+
+
+# --- where the combinatorial method is exact ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("caps", "blocks", "first", "cu", "exact"),
+    [
+        ([2, 3], None, None, {"balance": True}, True),
+        ([2, 3], [2, 2], None, {"usablecuslots": 3}, True),
+        ([2, 3], [2, 3], None, None, True),
+        ([2, 3], [2, 3], None, {}, True),
+        ([2, 3], [2, 3], None, {"maxcus": 1}, True),
+        ([2, 3], [2, 3], None, {"usablecuslots": 3}, False),
+        ([2, 3], [2, 3], None, {"balance": True}, False),
+        # A first host that takes its whole block, or each of them where units are to be few.
+        ([2, 3], [2, 3], [True, False], None, True),
+        ([1, 3], [2, 3], [True, False], None, False),
+        ([1, 3], [2, 3], [True, True], None, True),
+        ([1, 3], [2, 3], [True, True], {"maxcus": 1}, False),
+        ([2, 3], [2, 3], [True, True], {"maxcus": 1}, True),
+        ([2, 3], [2, 3], [False, False], {"maxcus": 1}, False),
+        ([2, 3], [2, 3], [False, False], None, False),
+    ],
+)
+def test_where_the_combinatorial_method_is_exact(
+    caps: list[int],
+    blocks: list[int] | None,
+    first: list[bool] | None,
+    cu: dict[str, object] | None,
+    exact: bool,
+) -> None:
+    unit = None if cu is None else unit_demand([0, 1], **cu)
+    assert exact_for(supply(caps, blocks, [0, 1], first), unit) is exact
