@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from pool_problems import brute_force, violations
 from slotwise.solver.optimal.pool import PoolProblem, prover
+from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
 from slotwise.solver.optimal.pool.incumbent import Incumbent
@@ -130,3 +131,28 @@ def test_layers_grow_until_they_are_wide_enough(
     for _ in root.widen(1, 25, hopeful=hopeful):
         pass
     assert widths == ([1, 1, 1, 10, 25] if hopeful else [1, 10, 25])
+
+
+def test_the_tree_starts_only_what_may_still_beat_the_best() -> None:
+    """By its own bound of the state that follows."""
+    started = 0
+
+    class Checked(Chronology):
+        def started(self, state: State, kind: int) -> State:
+            nonlocal started
+            started += 1
+            grown = super().started(state, kind)
+            assert self.bound(grown, guide) < self.best
+            return grown
+
+    for seed in range(12):
+        problem = some_problem(seed, falling=seed % 2 == 0)
+        root = root_of(problem)
+        for _ in root.tighten(replace(prover.COARSE, buckets=2)):
+            pass
+        assert root.bound is not None
+        tree = Checked(problem, root.incumbent.value)
+        guide = Guide(root.bound, tree.root(), list(range(len(problem.groups))))
+        assert tree.explore(tree.root(), guide, 10_000)
+        assert tree.best == brute_force(problem)
+    assert started > 50
