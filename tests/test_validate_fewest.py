@@ -13,6 +13,8 @@ from slotwise.model.job import HostRequest
 from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.model.resreq.syntax import Compound, Simple, Term
+from slotwise.solver.validation.facts import counts_of
 
 ONE = racks(r1=1, r2=1, r3=1)
 TWO = racks(r1=2, r2=2, r3=2)
@@ -142,6 +144,18 @@ def test_a_last_count_that_is_left_out_is_the_rest() -> None:
     (split, count) = faults(instance, {"j": (0, {"A": 1, "B": 4})})
     assert split.startswith("requirement: job j: its allocation cannot be split")
     assert count == "slots-asked: job j: it holds 5 slots, -n asks 4"
+
+
+@pytest.mark.behaviour("REQ-14")
+@pytest.mark.parametrize(
+    ("slots", "counts", "expected"),
+    [(5, (2, None), (2, 3)), (5, (5, None), (5, 0)), (5, (6, None), (6, 0)), (5, (4, 3), (4, 3))],
+)
+def test_counts_of_terms(
+    slots: int, counts: tuple[int | None, ...], expected: tuple[int, ...]
+) -> None:
+    compound = Compound(tuple(Term(count, Simple()) for count in counts))
+    assert counts_of(job("j", slots), compound) == expected
 
 
 @pytest.mark.behaviour("RSV-01")

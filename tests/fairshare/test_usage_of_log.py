@@ -12,6 +12,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.usage_of_log import PastUsage
 
 #: Seconds since 1970 of the instance's second 0.
@@ -113,3 +114,27 @@ def test_slots_of_a_pool_add_up_over_the_run() -> None:
     fresh, _ = summed(instance, finished("1", NOW - 10, NOW, queue="b"))
     assert [item.queue for item in fresh.pool_usage] == ["b"]
     assert fresh.pool_usage[0].slot_seconds == pytest.approx(spread(30, NOW - 10, NOW), abs=2e-3)
+
+
+@pytest.mark.behaviour("FSH-03")
+@pytest.mark.parametrize(
+    ("charged", "account"),
+    [
+        ("", "one/ann"),  # the first of the user's accounts
+        ("/two/ann", "two/ann"),
+        ("two/ann", "two/ann"),
+        ("/elsewhere/two/ann", "two/ann"),  # a tree of which this one is a part
+        ("/elsewhere/ann", "one/ann"),
+        ("/two/ben", "one/ann"),  # another user's
+    ],
+)
+def test_the_account_that_the_log_names(charged: str, account: str) -> None:
+    groups = tuple(UserGroup(name, ("ann",), (("ann", 1),)) for name in ("one", "two"))
+    queue = Queue("q", user_shares=(("one", 1), ("two", 1)))
+    instance = Instance(cluster(10), (queue,), params=FACTORS, now=NOW, groups=groups)
+    found, counted = summed(instance, finished("1", 40_000, NOW, charged=charged))
+    assert counted == 1
+    used = [use.account for use in found.share_usage if use.cpu_time]
+    assert account in used
+    other = {"one/ann": "two/ann", "two/ann": "one/ann"}[account]
+    assert other not in used

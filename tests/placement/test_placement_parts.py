@@ -20,7 +20,7 @@ from slotwise.solver.placement.groups import (
     obeys,
 )
 from slotwise.solver.placement.plain import fits_plain, is_plain, place_plain
-from slotwise.solver.placement.reference import valid
+from slotwise.solver.placement.reference import placements, valid
 from slotwise.solver.placement.supply import Supply, busy_units, supplies
 from slotwise.solver.placement.term_split import split_over_terms
 
@@ -106,14 +106,14 @@ def test_units_with_work_are_left_out_under_excl() -> None:
     unit = unit_demand([0, 0, 1, 1, -1])
     assert busy_units(unit, bools([True, True, True, False, False])).tolist() == [False, True]
     assert busy_units(unit, bools([True] * 5)).tolist() == [False, False]
-    for excl, hosts in ((True, [0, 1]), (False, [0, 1, 2])):
+    for keywords, hosts in (({"excl": True}, [0, 1]), ({}, [0, 1, 2])):
         term, room = case(
             [2] * 5,
             2,
             order=[0, 1, 2],
             units=[0, 0, 1, 1, -1],
             idle=[True, True, True, False, True],
-            excl=excl,
+            **keywords,
         )
         (found,) = supplies(term, room, 2)
         assert found.hosts.tolist() == hosts
@@ -428,3 +428,26 @@ def test_where_the_combinatorial_method_is_exact(
 ) -> None:
     unit = None if cu is None else unit_demand([0, 1], **cu)
     assert exact_for(supply(caps, blocks, [0, 1], first), unit) is exact
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hosts_are_counted_once_whatever_blocks_they_hold(seed: int) -> None:
+    """Caps on the number of hosts under span[block]: by every placement there is."""
+    decided = set()
+    for each in range(20):
+        rng = random.Random(100 * seed + each)
+        caps = [rng.randint(1, 5) for _ in range(4)]
+        inside = bools([True, True, rng.random() < 0.5, False])
+        slots = rng.randint(2, sum(caps))
+        term, room = case(
+            caps,
+            slots,
+            block=rng.randint(2, 3),
+            groups=(GroupCap(inside, hosts=rng.randint(1, 2)),),
+        )
+        possible = next(iter(placements(term, room, slots)), None) is not None
+        found = place(term, room)
+        assert (found is not None) == fits(term, room) == possible
+        assert found is None or valid(term, room, found)
+        decided.add(possible)
+    assert decided == {True, False}
