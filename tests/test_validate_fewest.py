@@ -115,8 +115,8 @@ def test_memory_in_fewer_units(
 @pytest.mark.behaviour("PLC-07")
 @pytest.mark.parametrize(("most", "better"), [(3, "3*r1a"), (2, None)])
 def test_a_limit_in_fewer_units(most: int, better: str | None) -> None:
-    """At most so many slots of all jobs on each rack's host; another job has one of r2a's."""
-    limits = tuple(Limit(name, {"slots": most}, hosts=Scope((name,))) for name in ("r1a", "r2a"))
+    """At most so many slots of all jobs on each host; another job has one of r2a's."""
+    limits = (Limit("each", {"slots": most}, hosts=Scope(("r1a", "r2a"), True)),)
     instance = problem(
         job("j", 3, "cu[maxcus=2]"),
         cluster=racks(r1=1, r2=1),
