@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.solver.availability.demand import Demand, Floor, Room, UnitDemand
 from slotwise.solver.availability.profile import Profile
+from slotwise.solver.availability.usage import Usage
 from slotwise.solver.availability.uses import Alternative, Per, Use
 
 
@@ -98,3 +100,23 @@ def test_a_window_without_length_holds_nothing(count: int) -> None:
     for time in (0, 20, 30, 40):
         assert profile.free(0, time).tolist() == [2] * 12
         assert profile.free(MEM, time).tolist() == [10] * 12
+
+
+def test_many_hosts_are_entered_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one where a job is on few, or holds what changes."""
+    wide = table(*(Host(f"h{n}", 2, amounts={"mem": 10.0}) for n in range(12)))
+    one_by_one: list[int] = []
+    add = Usage.add
+
+    def noted(self: Usage, host: int, *more: Any) -> None:
+        one_by_one.append(host)
+        add(self, host, *more)
+
+    monkeypatch.setattr(Usage, "add", noted)
+    Profile(wide, 0).hold(takes(amount(1)), dict.fromkeys(range(12), 1), 5, 9)
+    assert one_by_one == []
+    Profile(wide, 0).hold(takes(), {3: 1, 1: 1}, 5, 9)
+    assert one_by_one == [3, 1]
+    falling = Alternative((amount(2, 1, until=(3,)),))
+    Profile(wide, 0).hold(falling, dict.fromkeys(range(12), 1), 5, 9)
+    assert one_by_one[2:] == list(range(12))

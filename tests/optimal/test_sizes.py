@@ -11,10 +11,12 @@ import pytest
 from slotwise.solver.optimal.interval_model import MOST_PAIRS, IntervalModel
 from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
 from slotwise.solver.optimal.pool.chronology import uses_less
+from slotwise.solver.optimal.pool.duals import Market
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
 from slotwise.solver.optimal.pool.prover import Root
+from slotwise.solver.optimal.pool.relax import Relaxation
 from slotwise.solver.optimal.pool.window import WindowSearch
 
 
@@ -257,3 +259,38 @@ def test_prices_are_made_better_while_that_is_worth_it(
     fineness = Fineness(buckets=4, rounds=3, gain=0.1)
     found = refine(problem, [np.arange(20)] * len(problem.groups), 1000, fineness)
     assert len([bound for bound in found if bound is not None]) == expected
+
+
+def test_rows_that_are_missing_are_counted_at_the_end_and_pauses_are_no_rows() -> None:
+    """A pause after every twenty buckets of the grid."""
+    problem = PoolProblem.build([0], [5], [3] * 6, [10] * 6)
+    market = Market(problem, np.arange(46))
+    relaxation = Relaxation(market, [np.arange(40)] * len(problem.groups), 10**6, 1)
+    for _ in relaxation.solve(1):
+        pass
+    before = len(market.functions)
+    *pauses, rows = relaxation.separate()
+    assert pauses == [0, 0]
+    assert rows >= 0
+    assert (rows > 0) == (len(market.functions) > before)
+
+
+def test_crowded_layers_get_prices_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def refined(*_: object, **__: object) -> list[None]:
+        asked.append(layers.CROWDED)
+        return [None]
+
+    monkeypatch.setattr(layers, "refine", refined)
+    problem = PoolProblem.build([0], [3], [1, 2, 3, 2, 1], [5, 4, 7, 2, 6])
+    root = Root(Incumbent(problem, np.array([0, 30, 60, 90, 120]), 0), [np.arange(150)] * 5)
+    for _ in root.tighten(Fineness(buckets=5, rounds=0, gain=1e-3)):
+        pass
+    assert root.bound is not None
+    for crowded in (10**6, 1):
+        monkeypatch.setattr(layers, "CROWDED", crowded)
+        search = LayeredSearch(problem, root.domains, root.bound.prices, root.incumbent.value)
+        for _ in search.run(50):
+            pass
+        assert (crowded in asked) == (crowded == 1)
