@@ -13,7 +13,8 @@ The sample is drawn by seed: in each room the positions whose hash comes first, 
 operator, so a change elsewhere leaves most of it as it was. Results are kept as they come
 (.cache/mutants/SEED.jsonl), and the same command goes on where it was stopped: a kill counts as
 long as the module and the file of the test that failed are unchanged, a survivor as long as no code
-and no test has changed.
+and no test has changed. Where time is over (--minutes) before a survivor could meet the tests of
+today, it still counts as one.
 """
 
 from __future__ import annotations
@@ -157,6 +158,10 @@ def _without_effect(path: Path) -> Iterator[int | tuple[int, int]]:
             named: list[ast.AST | None] = [*spans, node.returns]
         elif isinstance(node, ast.AnnAssign):
             named = [node.annotation] if node.value is None else []
+            note = node.annotation
+            if note.lineno == note.end_lineno:  # The value may stand on the same line.
+                columns = range(note.col_offset, note.end_col_offset or 0)
+                yield from ((note.lineno, column) for column in columns)
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             named = [node]
         elif isinstance(node, ast.ClassDef):
@@ -350,6 +355,14 @@ def _stands(result: dict[str, Any], everything: str) -> bool:
     return bool(result["key"] == _of_file(result["module"]) + _of_file(killer))
 
 
+def _survived(result: dict[str, Any], mutant: Mutant) -> bool:
+    """Whether it is this mutant, of the same text, that survived the tests of some earlier day."""
+    same = {name: result[name] for name in asdict(mutant)} == asdict(mutant)
+    return same and result["outcome"] == "passed" and result["key"].startswith(
+        _of_file(mutant.module)
+    )  # fmt: skip
+
+
 def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) -> None:
     """docs/mutants.md: killed of each room, and every survivor with its line."""
     tried = "" if len(results) == asked else f" {len(results)} of {asked} were tried."
@@ -412,7 +425,7 @@ def main() -> None:
             if {k: item[k] for k in asdict(mutant)} == asdict(mutant) and _stands(item, everything):
                 return item
         if time.monotonic() > deadline:
-            return None
+            return next((item for item in known if _survived(item, mutant)), None)
         item = {**try_one(mutant, tests), "everything": everything}
         item["key"] = _of_file(mutant.module) + _of_file(item["by"].partition("::")[0])
         with kept.open("a", encoding="utf-8") as file:

@@ -30,7 +30,7 @@ import pytest
 #: A test that takes so many times longer than without the mutant, and seconds more, is endless;
 #: other programs may want the processor, too.
 PATIENCE = 50
-MORE_SECONDS = 60.0
+MORE_SECONDS = 30.0
 #: Exit codes of a child: a test was endless, all passed, one failed, this change needs an
 #: import, these programs are at fault.
 ENDLESS, PASSED, FAILED, IMPORT, BROKEN = 1, 10, 11, 12, 13

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise.model.cluster import Host, SharedResource
-from slotwise.solver.availability.free_now import FreeNow, HeldBack, Residual
+from slotwise.solver.availability.free_now import FreeNow, HeldBack, Residual, parts_of
 from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
 from slotwise.solver.availability.uses import Alternative, Per, Use
 
@@ -144,3 +144,21 @@ def test_terms_put_down_in_a_copy_do_not_touch_the_present() -> None:
     scratch.hold(takes(), {0: 2}, 40, None)
     assert scratch.free(SLOTS, 40).tolist() == [2, 4]
     assert view.free(SLOTS, 40).tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("per", "hosts", "rest"), [(Per.SLOT, [0, 1], [3, 4]), (Per.WHOLE, [1], [4])]
+)
+def test_the_rest_of_hosts_shared_with_nobody_is_slots_whatever_else_is_reserved(
+    per: Per, hosts: list[int], rest: list[int]
+) -> None:
+    """Memory that falls comes after the slots, and is held where the job is."""
+    own = slots(per)
+    alternative = Alternative((own, amount(60, until=(120,))))
+    (first, memory, last) = parts_of(two_hosts(), alternative, {0: 1}, whole_hosts={1, 0})
+    assert (first.index, first.hosts.tolist()) == (SLOTS, [0])
+    assert first.times.tolist() == [1 if per is Per.SLOT else 4]
+    assert (memory.index, memory.hosts.tolist(), memory.times.tolist()) == (MEM, [0], [1])
+    assert (last.index, last.hosts.tolist(), last.times.tolist()) == (SLOTS, hosts, rest)
+    assert (first.falls, memory.falls, last.falls) == (False, True, False)
+    assert last.reservation == own.reservation

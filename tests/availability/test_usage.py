@@ -63,8 +63,12 @@ def test_copies_share_the_frozen_base_and_nothing_else() -> None:
 def test_joined_blocks_keep_their_decaying_rows() -> None:
     flat = Block([Row(0, 0, 100, 5.0, 5.0, False)])
     falling = Block([Row(0, 0, 120, 120.0, 0.0, True)])
-    both = Block.joined([flat, falling])
-    assert [both.at(time, 1).tolist() for time in (0, 60, 119)] == [[125], [65], [60]]
+    for blocks in ([flat, falling], [falling, flat], [flat, Block([]), falling]):
+        both = Block.joined(blocks)
+        assert [both.at(time, 1).tolist() for time in (0, 60, 119)] == [[125], [65], [60]]
+    three = Block.joined([flat, falling, flat])
+    assert [three.at(time, 1).tolist() for time in (0, 60, 119)] == [[130], [70], [60]]
+    assert Block.joined([flat]) is flat
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,7 +6,7 @@ import pytest
 from fairshare.lab import SLOTS_ONLY, cluster, instance, jobs, offered
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.fairshare.dispatch_order import order_policy
@@ -183,6 +183,23 @@ def test_partitions_come_first_then_queues():
         ("1", "h3", ""),
         ("2", "h3", ""),
     ]
+
+
+@pytest.mark.behaviour("FSH-08")
+def test_a_partition_offers_only_jobs_of_queues_that_have_a_host_in_it():
+    problem = partitioned()
+    queues = (
+        Queue("low", 1, hosts=(HostRequest("h2"), HostRequest("h3"))),
+        Queue("high", 2, hosts=(HostRequest("h1"),)),
+    )
+    order = order_policy(replace(problem, queues=queues))
+    order.begin(0, [Job("1", user="b", queue="low"), Job("2", user="b", queue="high")])
+    seen = []
+    while (offer := order.next()) is not None:
+        seen.append((offer.job.id, "".join(sorted(offer.hosts)), offer.account))
+        order.skipped(offer.job)
+    in_partitions = [offer for offer in seen if offer[2]]
+    assert in_partitions == [("2", "h1", "P/b"), ("1", "h2", "Q/b")]
 
 
 @pytest.mark.behaviour("FSH-08")

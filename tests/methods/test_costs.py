@@ -256,3 +256,8 @@ def test_a_value_that_is_kept_is_kept_to_the_unit(most: float, status: str) -> N
     outcome, placed = model.solve(Budget(effort=5.0), seconds=5.0)
     assert outcome.status == status
     assert {job: start.time for job, start in placed.items()} == ({"a": 0} if placed else {})
+
+
+def test_so_many_bits_are_nine_digits() -> None:
+    """A part in two to DIGITS moves the ninth digit by half at most, one bit less would not do."""
+    assert 2.0**-DIGITS <= 0.5e-9 < 2.0 ** -(DIGITS - 1)

@@ -258,3 +258,73 @@ def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requireme
     (never,) = found.unplaced
     assert says in never.reason
     assert never.reason.startswith("does not fit on this cluster even when nothing")
+
+
+@pytest.mark.behaviour("GRD-03")
+def test_jobs_on_hosts_where_the_job_may_not_run_add_nothing_to_the_estimate() -> None:
+    """Neither those outside its choice, nor those that are too small for its memory."""
+    ending = (running("late", {"A": 3}), running("soon", {"B": 4}, run_limit=50))
+    hosts = (host("A", type="big"), host("B"))
+    waiting = plan(problem(job("j", 4, "select[type=big]"), hosts=hosts, running=ending), "greedy")
+    assert (waiting["j"].estimate, waiting["j"].reserved) == (100, {"A": 1})
+    hosts = (host("A", amounts={"mem": 900.0}), host("B", amounts={"mem": 100.0}))
+    wanted = job("j", 4, "rusage[mem=500]")
+    waiting = plan(problem(wanted, hosts=hosts, running=ending), "greedy")
+    assert (waiting["j"].estimate, waiting["j"].reserved) == (100, {"A": 1})
+
+
+@pytest.mark.behaviour("GRD-02")
+@pytest.mark.parametrize("by_start_time", [False, True])
+def test_hosts_that_are_too_small_make_no_group_larger(by_start_time: bool) -> None:
+    """The hosts of type small have more free slots, but the job's memory fits on none of them."""
+    hosts = (
+        host("s1", type="small", amounts={"mem": 100.0}),
+        host("s2", type="small", amounts={"mem": 100.0}),
+        host("b1", type="big", amounts={"mem": 900.0}),
+    )
+    wanted = job("j", 4, "rusage[mem=500] same[type]")
+    instance = problem(
+        wanted,
+        hosts=hosts,
+        running=(running("r", {"b1": 3}),),
+        params=Params(reserve_by_starttime=by_start_time),
+    )
+    waiting = plan(instance, "greedy")["j"]
+    assert (waiting.estimate, waiting.reserved) == (100, {"b1": 1})
+
+
+@pytest.mark.behaviour("GRD-03", "MEM-08")
+@pytest.mark.parametrize(
+    ("asked", "estimate"),
+    [(1000.0, 100), (600.2, 100), (400.1, 50), (400.0, 50), (400.1 + 1e-4, 100)],
+)
+def test_memory_that_is_freed_to_the_last_bit_is_enough(asked: float, estimate: int) -> None:
+    """Two jobs hold 400.1 and 599.9 of 1000."""
+    hosts = (host("A", amounts={"mem": 1000.0}),)
+    busy = (
+        running("first", {"A": 1}, "rusage[mem=400.1]", run_limit=50),
+        running("second", {"A": 1}, "rusage[mem=599.9]"),
+    )
+    queues = (Queue("default", resource_reserve=20),)
+    wanted = job("j", 2, f"rusage[mem={asked}]")
+    instance = problem(wanted, hosts=hosts, running=busy, queues=queues)
+    waiting = plan(instance, "greedy")["j"]
+    assert (waiting.reserved, waiting.estimate) == ({"A": 2}, estimate)
+
+
+@pytest.mark.behaviour("GRD-01")
+def test_hosts_that_are_closed_are_not_held() -> None:
+    hosts = (host("A", status="closed_Adm"), host("B"))
+    busy = (running("r", {"B": 1}),)
+    waiting = plan(problem(job("j", 4), hosts=hosts, running=busy), "greedy")["j"]
+    assert waiting.reserved == {"B": 3}
+
+
+@pytest.mark.behaviour("GRD-01")
+def test_no_more_than_a_block_of_each_host_is_held_whatever_the_block() -> None:
+    """One on each host of model y, of which two are free; three on x, which has one."""
+    hosts = (host("x", model="x"), *(host(name, model="y") for name in "ABC"))
+    busy = (running("r", {"C": 4}), running("s", {"x": 3}))
+    wanted = job("j", 3, "same[model] span[ptile='!',x:3,y:1]")
+    waiting = plan(problem(wanted, hosts=hosts, running=busy), "greedy")["j"]
+    assert waiting.reserved == {"A": 1, "B": 1}

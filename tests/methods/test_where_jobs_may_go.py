@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from slotwise.model.cluster import Cluster, Host, SharedResource
+from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, loads
 from slotwise.model.instance import Instance
@@ -365,3 +365,26 @@ def test_other_hosts_that_are_not_ok_take_no_job(status: str) -> None:
     for method in METHODS[1:]:
         assert allocation(instance, method) is None
     assert simulated(instance) == {}
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("select[type==nope]", "no host meets its requirement"),
+        ("select[mem>5] rusage[nosuch=3]", "no host has nosuch"),
+        (
+            "select[type==big] cu[maxcus=1]",
+            "no host inside a compute unit of its type meets its requirement",
+        ),
+        ("1*{select[type==any]} + 1*{select[type==nope]}", "no host meets its requirement"),
+    ],
+)
+def test_a_job_without_a_host_says_so(method: str, asked: str, reason: str) -> None:
+    """Host big is in no rack."""
+    hosts = (Host("a", 4), Host("big", 4, type="big"))
+    unit = ComputeUnit("r1", "rack", ("a",))
+    cluster = Cluster(hosts, unit_types=("rack",), default_unit_type="rack", units=(unit,))
+    wanted = Job("j", 2, res_req=(asked,), run_limit=60)
+    (left,) = plan(Instance(cluster, pending=(wanted,)), method).unplaced
+    assert left.reason == reason

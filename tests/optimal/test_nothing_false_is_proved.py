@@ -6,15 +6,23 @@ right one, a bound lies nowhere above it, and `optimal` or `infeasible` is said 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import slotwise as sw
 from brute_force import lexicographic_starts
 from hypothesis import HealthCheck, given, settings
 from random_instances import instances
+from slotwise.model.cluster import Host
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
 from slotwise.model.plan import Plan
+from slotwise.solver.availability.demand import Demand
+from slotwise.solver.availability.profile import Profile
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import interval_model, lexicographic
 from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.placement.earliest import Start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
@@ -114,3 +122,45 @@ def test_an_undecided_probe_is_left_open(monkeypatch: pytest.MonkeyPatch) -> Non
     large = plan(instance, "optimal", effort=10)["large"]
     assert (large.start, large.bound, large.proved) == (7200, 0, False)
     assert "the limit of one step of the search" in large.fallback
+
+
+def test_without_any_effort_what_lies_before_is_left_open() -> None:
+    found = plan(sw.load(sw.example("joint-wins")), "optimal", effort=0.0)
+    small, large = found["small"], found["large"]
+    assert (small.start, small.bound, small.proved) == (0, 0, True), "nothing lies before now"
+    assert (large.start, large.bound, large.proved) == (7200, 0, False)
+    assert large.fallback == "not proved: the limit of the search was reached"
+    assert (found.status, found.bound) == ("feasible", None)
+
+
+@pytest.mark.parametrize(("feasible", "bound"), [(True, 0), (False, 7200)])
+def test_a_search_that_ends_between_two_instants_keeps_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, feasible: bool, bound: int
+) -> None:
+    """Of 0, 3600 and 5000 the last is asked first, and then no effort is left.
+
+    Feasible there: found, and the two before are open. Refuted there: so are those before.
+    """
+    instance = sw.load(sw.example("joint-wins"))
+    asked: list[int] = []
+
+    def tried(base: Profile, demand: Demand, time: int) -> Start | None:
+        asked.append(time)
+        return start_at(base, demand, time) if feasible else None
+
+    monkeypatch.setattr(lexicographic, "start_at", tried)
+    monkeypatch.setattr(Budget, "exhausted", lambda _: bool(asked))
+    ends = {"e1": 3600, "e2": 5000}
+    busy = tuple(
+        RunningJob(Job(f"on {name}", run_limit=end), 0, {name: 1}) for name, end in ends.items()
+    )
+    cluster = instance.cluster
+    hosts = (*cluster.hosts, *(Host(name, 1) for name in ends))
+    instance = replace(
+        instance, cluster=replace(cluster, hosts=hosts), running=(*instance.running, *busy)
+    )
+    large = plan(instance, "optimal", effort=10)["large"]
+    assert asked[0] == max(asked) == 5000
+    assert (large.start, large.bound) == (5000 if feasible else 7200, bound)
+    assert large.proved == (not feasible)
+    assert large.fallback == ("not proved: the limit of the search was reached" if feasible else "")

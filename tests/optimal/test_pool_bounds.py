@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, literal_starts, pool_problems
+from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
 from slotwise.solver.optimal.pool.duals import Duals, Market, fill
@@ -14,7 +18,7 @@ from slotwise.solver.optimal.pool.makespan import makespan_bound
 from slotwise.solver.optimal.pool.packing import Patterns
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import latest_starts, prove
-from slotwise.solver.optimal.pool.relax import certify
+from slotwise.solver.optimal.pool.relax import Relaxation, certify
 from slotwise.solver.optimal.pool.splitting import split
 
 positive = pool_problems(most_jobs=5, weighted=False)
@@ -125,3 +129,24 @@ def test_a_mixture_of_patterns_is_not_separated_and_an_impossible_one_is():
 @given(pool_problems(most_jobs=5, objective="makespan"))
 def test_the_makespan_bound_is_below_the_optimum(problem):
     assert makespan_bound(problem) <= brute_force(problem)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_starts_that_are_added_as_they_are_missed_are_as_good_as_all(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """The LP with the starts it asks for reaches what it reaches with all of them at once."""
+    rng = Random(seed)
+    column = [[rng.randint(1, most) for _ in range(8)] for most in (4, 15, 5)]
+    problem = PoolProblem.build([0, 7], [2, 5], column[0], column[1], weights=column[2])
+    horizon = int((Decoder(problem).plan(range(8)) + problem.durations).max())
+    domains = [np.arange(problem.alone[g.members[0]], horizon) for g in problem.groups]
+
+    def reached() -> float:
+        market = Market(problem, np.array([0, 7, horizon // 2, 2 * horizon]))
+        relaxation = Relaxation(market, domains, 10**6, 1000)
+        return max(bound.floor for bound in relaxation.solve(60))
+
+    step_by_step = reached()
+    monkeypatch.setattr(Relaxation, "_first_starts", lambda self, index: self.candidates[index])
+    assert step_by_step == pytest.approx(reached(), rel=1e-3)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
 from pool_problems import brute_force, violations
 from slotwise.solver.optimal.pool import PoolProblem, prover
+from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State
 from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.domains import achievable_starts
 from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.prover import Root
 
 
 def some_problem(seed: int, *, falling: bool) -> PoolProblem:
@@ -54,3 +59,100 @@ def test_each_way_of_proving_ends_at_the_optimum(
             assert 0 < incumbent.bound <= best
         else:
             assert incumbent.bound == incumbent.value == best
+
+
+def root_of(problem: PoolProblem) -> Root:
+    """With every start that may be achieved, from a plan in the order of the jobs."""
+    incumbent = Incumbent(problem, Decoder(problem).plan(range(len(problem))), 0)
+    every = achievable_starts(problem, problem.horizon, 100_000)
+    assert every is not None
+    firsts = [int(problem.alone[group.members[0]]) for group in problem.groups]
+    return Root(incumbent, [every[every >= first] for first in firsts])
+
+
+WAYS: dict[str, Callable[[Root], Iterator[None]]] = {
+    "layers": lambda root: root.widen(1, 10_000),
+    "hopeful layers": lambda root: root.widen(1, 10_000, hopeful=True),
+    "branches": lambda root: root.branch(),
+    "at once": lambda root: root.try_at_once(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_alone_finds_the_best_plan_and_proves_it(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if way == "branches":
+        monkeypatch.setattr(prover, "NODES", 3)
+    searched = 0
+    for seed in range(8):
+        problem = some_problem(seed, falling="layers" not in way and seed % 2 == 0)
+        best = brute_force(problem)
+        root = root_of(problem)
+        assert list(WAYS[way](root)) == [], "nothing to go by without prices"
+        for _ in root.tighten(replace(prover.COARSE, buckets=2)):
+            assert root.incumbent.bound <= best
+        if root.incumbent.proved:
+            continue
+        searched += 1
+        for _ in WAYS[way](root):
+            assert root.incumbent.bound <= best <= root.incumbent.value
+        assert root.incumbent.bound == root.incumbent.value == best
+        assert list(WAYS[way](root)) == [], "nothing is left to do"
+    assert searched >= 3
+
+
+@pytest.mark.parametrize("hopeful", [False, True])
+def test_layers_grow_until_they_are_wide_enough(
+    monkeypatch: pytest.MonkeyPatch, hopeful: bool
+) -> None:
+    """1, 10, 25 states; the hopeful try the same width again while that finds better plans."""
+    widths: list[int] = []
+    better = [True, True, False, False, False]
+
+    class Search:
+        found = None
+        widest = 1000
+
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, width: int, *, hopeful: bool) -> Iterator[None]:
+            widths.append(width)
+            if better[len(widths) - 1]:
+                root.incumbent.value -= 1
+            yield
+            return 0
+
+    monkeypatch.setattr(prover, "LayeredSearch", Search)
+    root = root_of(some_problem(1, falling=False))
+    for _ in root.tighten(replace(prover.COARSE, buckets=2)):
+        pass
+    root.incumbent.bound, root.incumbent.value = 0, 10**6
+    for _ in root.widen(1, 25, hopeful=hopeful):
+        pass
+    assert widths == ([1, 1, 1, 10, 25] if hopeful else [1, 10, 25])
+
+
+def test_the_tree_starts_only_what_may_still_beat_the_best() -> None:
+    """By its own bound of the state that follows."""
+    started = 0
+
+    class Checked(Chronology):
+        def started(self, state: State, kind: int) -> State:
+            nonlocal started
+            started += 1
+            grown = super().started(state, kind)
+            assert self.bound(grown, guide) < self.best
+            return grown
+
+    for seed in range(12):
+        problem = some_problem(seed, falling=seed % 2 == 0)
+        root = root_of(problem)
+        for _ in root.tighten(replace(prover.COARSE, buckets=2)):
+            pass
+        assert root.bound is not None
+        tree = Checked(problem, root.incumbent.value)
+        guide = Guide(root.bound, tree.root(), list(range(len(problem.groups))))
+        assert tree.explore(tree.root(), guide, 10_000)
+        assert tree.best == brute_force(problem)
+    assert started > 50

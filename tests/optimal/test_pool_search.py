@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Self
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, from_running, pool_problems, violations
-from slotwise.solver.optimal.pool import PoolProblem, optimise
+from slotwise.solver.optimal.pool import PoolProblem, optimise, search
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.incumbent import Incumbent
@@ -186,3 +189,95 @@ def test_uses_less_compares_at_every_instant():
     assert not uses_less(((6, 2),), ((5, 1), (9, 1)))
     assert uses_less((), ())
     assert not uses_less(((9, 1),), ((5, 3),))
+
+
+class _Helper:
+    """Stands for the second process: what it is told, and the plans that it has."""
+
+    alive = True
+    told: list[list[int]]
+    made: list[list[int]]
+
+    def __init__(self, problem: PoolProblem, starts: Any, seed: int) -> None:
+        _Helper.told = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def plans(self) -> list[Any]:
+        found, _Helper.made = _Helper.made, []
+        return [np.array(plan) for plan in found]
+
+    def tell(self, starts: Any) -> None:
+        _Helper.told.append(starts.tolist())
+
+
+@pytest.mark.parametrize(
+    ("workers", "own", "made", "told"),
+    [
+        (2, [[4, 0]], [], [[4, 0]]),  # a better plan of one's own
+        (2, [], [[4, 0]], []),  # one of the helper's, that it knows
+        (2, [[9, 0]], [], []),  # no better one
+        (1, [[4, 0]], [], []),
+    ],
+)
+def test_the_helper_is_told_of_better_plans_that_are_not_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+    workers: int,
+    own: list[list[int]],
+    made: list[list[int]],
+    told: list[list[int]],
+) -> None:
+    """Jobs of 9 s and 4 s on one slot; the first plan begins with the longer one."""
+    problem = PoolProblem.build([0], [1], [1, 1], [9, 4])
+
+    def better(incumbent: Incumbent, seed: int) -> Iterator[None]:
+        for plan in own:
+            incumbent.offer(np.array(plan))
+            yield
+        yield from slowly()
+
+    def slowly(*_: object) -> Iterator[None]:
+        while True:
+            yield
+
+    _Helper.made, _Helper.told = made, []
+    monkeypatch.setattr(search, "Helper", _Helper)
+    monkeypatch.setattr(search, "improve", better)
+    monkeypatch.setattr(search, "prove", slowly)
+    monkeypatch.setattr(search, "best_rule", lambda _: (0, [0, 1]))
+    rounds = iter(range(20))
+    found = search.optimise(
+        problem, workers=workers, time_limit=30, cancelled=lambda: next(rounds, None) is None
+    )
+    assert _Helper.told == told
+    assert found.starts.tolist() == ([0, 9] if [9, 0] in own else [4, 0])
+
+
+@pytest.mark.parametrize(("clock", "limit", "steps"), [(5, 5, 0), (5, 5.5, 100), (5, None, 100)])
+def test_work_ends_when_its_time_is_over_or_somebody_says_so(
+    monkeypatch: pytest.MonkeyPatch, clock: float, limit: float | None, steps: int
+) -> None:
+    """A clock that jumps by so many seconds after the first look, and then stands still."""
+    looks = iter([0.0])
+    watch = SimpleNamespace(monotonic=lambda: next(looks, clock))
+    monkeypatch.setattr(search, "time", watch)
+    asked: list[bool] = []
+
+    def cancelled() -> bool:
+        asked.append(True)
+        return len(asked) > 100
+
+    def endless(*_: object) -> Iterator[None]:
+        while True:
+            yield
+
+    monkeypatch.setattr(search, "improve", endless)
+    monkeypatch.setattr(search, "prove", endless)
+    problem = PoolProblem.build([0], [1], [1, 1], [9, 4])
+    search.optimise(
+        problem, effort=1000 if limit is None else None, time_limit=limit, cancelled=cancelled
+    )
+    assert len(asked) == steps + (steps > 0)

@@ -1,0 +1,296 @@
+"""At which sizes a model or a search is taken, and small pieces of the pool optimiser by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from slotwise.solver.optimal.interval_model import MOST_PAIRS, IntervalModel
+from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
+from slotwise.solver.optimal.pool.chronology import uses_less
+from slotwise.solver.optimal.pool.duals import Market
+from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.layers import LayeredSearch
+from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
+from slotwise.solver.optimal.pool.prover import Root
+from slotwise.solver.optimal.pool.relax import Relaxation
+from slotwise.solver.optimal.pool.window import WindowSearch
+
+
+def asked(candidates: int, alternatives: int = 1, **more: Any) -> Any:
+    term = SimpleNamespace(candidates=np.arange(candidates), alternatives=(None,) * alternatives)
+    return SimpleNamespace(**{"terms": (term,), "duration": 5, "calendar": None, **more})
+
+
+def test_pairs_of_job_and_host_up_to_which_the_interval_model_is_built() -> None:
+    assert MOST_PAIRS == 1200
+    assert IntervalModel.fits([asked(600), asked(600)], 600)
+    assert not IntervalModel.fits([asked(600), asked(601)], 600)
+    assert IntervalModel.fits([asked(600, alternatives=2)], 600)
+    assert not IntervalModel.fits([asked(601, alternatives=2)], 601)
+    # A job counts on every host of the cluster, though less.
+    assert IntervalModel.fits([asked(1)] * 4, 1200)
+    assert not IntervalModel.fits([asked(1)] * 4, 1201)
+    assert not IntervalModel.fits([asked(1, duration=None)], 1)
+    assert not IntervalModel.fits([asked(1), asked(1, calendar=object())], 1)
+
+
+def pool(objective: str = "starts", jobs: int = 4) -> PoolProblem:
+    sizes, durations = [2, 3, 1, 2][:jobs], [5, 4, 7, 2][:jobs]
+    return PoolProblem.build([0, 3], [2, 4], sizes, durations, objective=objective)
+
+
+@pytest.mark.parametrize("name", ["MOST_ENTRIES", "LONGEST", "MOST_IN_ALL"])
+def test_tables_up_to_which_layers_are_searched(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The largest that is too large, by bisection, is one below what it counts."""
+    problem = pool()
+    domains = [np.arange(10), np.arange(3, 12), np.arange(10), np.arange(7)]
+    domains = domains[: len(problem.groups)]
+    entries = len(layers.rooms_of(problem)) * 12
+    last = max(int(each[-1]) for each in domains) + 7
+    exact = {
+        "MOST_ENTRIES": entries,
+        "LONGEST": last,
+        "MOST_IN_ALL": last * int(problem.weights.sum()),
+    }[name]
+    assert LayeredSearch.suits(problem, domains)
+    monkeypatch.setattr(layers, name, exact)
+    assert LayeredSearch.suits(problem, domains)
+    monkeypatch.setattr(layers, name, exact - 1)
+    assert not LayeredSearch.suits(problem, domains)
+
+
+def test_layers_need_capacity_that_never_falls() -> None:
+    domains = [np.arange(9)] * 2
+    falling = PoolProblem.build([0, 3], [4, 3], [2, 3], [5, 4])
+    level = PoolProblem.build([0, 3], [4, 4], [2, 3], [5, 4])
+    assert not LayeredSearch.suits(falling, domains)
+    assert LayeredSearch.suits(level, domains)
+
+
+@pytest.mark.parametrize(("objective", "windows"), [("starts", 4), ("makespan", 0)])
+def test_windows_are_planned_anew_where_starts_count(
+    monkeypatch: pytest.MonkeyPatch, objective: str, windows: int
+) -> None:
+    """In each round, after the order search."""
+    steps = 0
+
+    class Counting:
+        def __init__(self, *_: object) -> None: ...
+
+        def step(self, starts: Any) -> Generator[None, None, Any]:
+            nonlocal steps
+            steps += 1
+            yield
+            return starts
+
+    class Stuck:
+        stuck = True
+        kicks = 0
+        best = 0
+
+        def __init__(self, *_: object) -> None: ...
+
+        def kick(self) -> None:
+            Stuck.kicks += 1
+            if Stuck.kicks > 2 * improver.KICKS:
+                raise StopIteration
+
+    monkeypatch.setattr(improver, "WindowSearch", Counting)
+    monkeypatch.setattr(improver, "OrderSearch", Stuck)
+    problem = pool(objective)
+    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), 0)
+    with pytest.raises(RuntimeError):
+        for _ in improver.improve(incumbent, 1):
+            pass
+    assert steps == 2 * windows
+    assert list(improver.improve(Incumbent(pool(jobs=1), np.array([0]), 0), 1)) == []
+
+
+def test_the_best_bound_is_the_one_of_the_highest_floor() -> None:
+    bounds = [
+        None,
+        SimpleNamespace(floor=3),
+        SimpleNamespace(floor=9),
+        None,
+        SimpleNamespace(floor=5),
+    ]
+    steps = best_of(iter(bounds))  # type: ignore[arg-type]
+    pauses = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found = end.value
+            break
+        pauses += 1
+    assert (found.floor, pauses) == (9, 5)
+    empty = best_of(iter([None]))
+    next(empty)
+    with pytest.raises(StopIteration) as stopped:
+        next(empty)
+    assert stopped.value.value is None
+
+
+def test_bucket_limits() -> None:
+    """Steps of capacity and points; all where they are few, else evenly picked with both ends."""
+    problem = PoolProblem.build([0, 10, 90], [1, 2, 4], [1], [5])
+    few = make_grid(problem, np.array([3, 50]), 80, 5)
+    assert few.tolist() == [0, 3, 10, 50, 80]
+    many = make_grid(problem, np.arange(2, 40), 80, 3)
+    assert many.tolist() == [0, 2, 10, 20, 39, 80]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((), (), True),
+        ((), ((5, 1),), True),
+        (((5, 1),), (), False),
+        (((5, 2),), ((5, 2),), True),
+        (((5, 2),), ((5, 1),), False),
+        (((5, 2),), ((6, 2),), True),
+        (((6, 2),), ((5, 2),), False),
+        (((5, 1), (7, 1)), ((7, 2),), True),
+        (((5, 2), (7, 1)), ((7, 2),), False),
+        (((5, 1), (7, 2)), ((5, 2), (7, 1)), False),
+        (((5, 2), (7, 1)), ((5, 1), (7, 2)), True),
+    ],
+)
+def test_who_holds_less_from_now_on(
+    one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...], expected: bool
+) -> None:
+    assert uses_less(one, other) == expected
+
+
+@pytest.mark.parametrize(("above", "searched"), [(None, False), (0, False), (-1, True)])
+def test_a_window_is_searched_only_where_a_better_plan_may_be(
+    monkeypatch: pytest.MonkeyPatch, above: int | None, searched: bool
+) -> None:
+    """Not where prices failed, nor where their bound is the value of the plan already."""
+    problem = pool()
+    starts = np.array([20, 0, 30, 40])
+    trees: list[int] = []
+
+    def refined(*_: object) -> list[Any]:
+        value = problem.value(starts)
+        return [None if above is None else SimpleNamespace(value=value + above, floor=1)]
+
+    class Tree:
+        found = None
+
+        def __init__(self, _: object, value: int) -> None:
+            trees.append(value)
+
+        def root(self) -> None: ...
+
+        def explore(self, *_: object) -> bool:
+            return True
+
+    monkeypatch.setattr(window, "refine", refined)
+    monkeypatch.setattr(window, "Chronology", Tree)
+    monkeypatch.setattr(window, "Guide", lambda *_: None)
+    for _ in WindowSearch(problem, 1).step(starts):
+        pass
+    assert trees == ([problem.value(starts)] if searched else [])
+
+
+@pytest.mark.parametrize(("bound", "proved", "asked"), [(None, 0, 0), (1, 0, 1), (1, 10**9, 0)])
+def test_starts_are_halved_where_there_are_prices_and_a_gap(
+    monkeypatch: pytest.MonkeyPatch, bound: int | None, proved: int, asked: int
+) -> None:
+    problem = pool()
+    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), proved)
+
+    domains = [np.arange(50)] * len(problem.groups)
+    root = Root(incumbent, domains)
+    if bound is not None:
+        every = [np.zeros(50)] * len(domains)
+        root.bound = SimpleNamespace(  # type: ignore[assignment]
+            floor=bound, starts=domains, excess=every, prices=SimpleNamespace(scale=1)
+        )
+    split: list[object] = []
+    monkeypatch.setattr(prover, "split", lambda *given: iter([split.append(given)]))
+    for _ in root.split():
+        pass
+    assert len(split) == asked
+
+
+@pytest.mark.parametrize(
+    ("floors", "added", "failed_at", "expected"),
+    [
+        ([10, 20, 40, 80], 1, None, 4),  # as many rounds as are asked for, and one
+        ([10, 20, 40, 80], 0, None, 1),  # no row is missing
+        ([10, 20, 40, 80], 1, 2, 2),  # the LP gave up in the second round
+        ([10, 20, 21, 80], 1, None, 3),  # less than a tenth is gained
+        ([10, 20, 1000, 80], 1, None, 3),  # nothing better than the ceiling is left
+        ([0, 20, 40, 80], 1, None, 4),
+        ([10, 20, 40, 44], 1, None, 4),
+        ([None, 20, 40, 80], 1, None, 0),  # the LP gave up at once, without a bound
+    ],
+)
+def test_prices_are_made_better_while_that_is_worth_it(
+    monkeypatch: pytest.MonkeyPatch,
+    floors: list[int | None],
+    added: int,
+    failed_at: int | None,
+    expected: int,
+) -> None:
+    rounds = iter(enumerate(floors, 1))
+
+    class Lp:
+        failed = False
+
+        def __init__(self, *_: object) -> None: ...
+
+        def solve(self) -> list[Any]:
+            number, floor = next(rounds)
+            self.failed = number == failed_at
+            return [] if floor is None else [SimpleNamespace(floor=floor, value=floor)]
+
+        def separate(self) -> list[int]:
+            return [0, added]
+
+    monkeypatch.setattr(pricing, "Relaxation", Lp)
+    problem = pool()
+    fineness = Fineness(buckets=4, rounds=3, gain=0.1)
+    found = refine(problem, [np.arange(20)] * len(problem.groups), 1000, fineness)
+    assert len([bound for bound in found if bound is not None]) == expected
+
+
+def test_rows_that_are_missing_are_counted_at_the_end_and_pauses_are_no_rows() -> None:
+    """A pause after every twenty buckets of the grid."""
+    problem = PoolProblem.build([0], [5], [3] * 6, [10] * 6)
+    market = Market(problem, np.arange(46))
+    relaxation = Relaxation(market, [np.arange(40)] * len(problem.groups), 10**6, 1)
+    for _ in relaxation.solve(1):
+        pass
+    before = len(market.functions)
+    *pauses, rows = relaxation.separate()
+    assert pauses == [0, 0]
+    assert rows >= 0
+    assert (rows > 0) == (len(market.functions) > before)
+
+
+def test_crowded_layers_get_prices_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def refined(*_: object, **__: object) -> list[None]:
+        asked.append(layers.CROWDED)
+        return [None]
+
+    monkeypatch.setattr(layers, "refine", refined)
+    problem = PoolProblem.build([0], [3], [1, 2, 3, 2, 1], [5, 4, 7, 2, 6])
+    root = Root(Incumbent(problem, np.array([0, 30, 60, 90, 120]), 0), [np.arange(150)] * 5)
+    for _ in root.tighten(Fineness(buckets=5, rounds=0, gain=1e-3)):
+        pass
+    assert root.bound is not None
+    for crowded in (10**6, 1):
+        monkeypatch.setattr(layers, "CROWDED", crowded)
+        search = LayeredSearch(problem, root.domains, root.bound.prices, root.incumbent.value)
+        for _ in search.run(50):
+            pass
+        assert (crowded in asked) == (crowded == 1)

@@ -1,0 +1,189 @@
+"""The judge where a job has more compute units than it needs, and at other boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from judging import faults, host, job, problem, racks, running
+from slotwise.model.cluster import Cluster
+from slotwise.model.instance import AdvanceReservation
+from slotwise.model.job import HostRequest
+from slotwise.model.limits import Limit, ReservationUsage, Scope
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.model.resreq.syntax import Compound, Simple, Term
+from slotwise.solver.validation.facts import counts_of
+
+ONE = racks(r1=1, r2=1, r3=1)
+TWO = racks(r1=2, r2=2, r3=2)
+
+
+def with_memory(cluster: Cluster, **amounts: float) -> Cluster:
+    return replace(
+        cluster,
+        hosts=tuple(
+            replace(item, amounts={"mem": amounts[item.name]}) if item.name in amounts else item
+            for item in cluster.hosts
+        ),
+    )
+
+
+@pytest.mark.behaviour("PLC-07", "PLC-09")
+@pytest.mark.parametrize(
+    ("cluster", "asked", "held", "better"),
+    [
+        (ONE, (4, "cu[maxcus=2]"), {"r1a": 2, "r2a": 2}, "1 would do: 4*r1a"),
+        (ONE, (5, "cu[maxcus=2]"), {"r1a": 4, "r2a": 1}, None),
+        (ONE, (9, "cu[maxcus=3]"), {"r1a": 4, "r2a": 4, "r3a": 1}, None),
+        (ONE, (8, "cu[maxcus=3]"), {"r1a": 4, "r2a": 3, "r3a": 1}, "2 would do: 4*r1a 4*r2a"),
+        (ONE, (5, "cu[balance]"), {"r1a": 2, "r2a": 2, "r3a": 1}, "2 would do: 3*r1a 2*r2a"),
+        (ONE, (8, "cu[balance]"), {"r1a": 3, "r2a": 3, "r3a": 2}, "2 would do: 4*r1a 4*r2a"),
+        (ONE, (9, "cu[balance]"), {"r1a": 3, "r2a": 3, "r3a": 3}, None),
+        (ONE, (2, "cu[pref=bestfit]"), {"r1a": 1, "r2a": 1}, "1 would do: 2*r1a"),
+        (ONE, (2, "cu[pref=maxavail]"), {"r1a": 1, "r2a": 1}, None),
+        # Even means hosts: three of them, of which one has a slot less, are two and one.
+        (
+            TWO,
+            (5, "cu[balance] span[ptile=2]"),
+            {"r1a": 2, "r2a": 2, "r3a": 1},
+            "2 would do: 2*r1a 1*r1b 2*r2a",
+        ),
+        (
+            TWO,
+            (8, "cu[balance] span[ptile=2]"),
+            {"r1a": 2, "r1b": 2, "r2a": 2, "r3a": 2},
+            "2 would do: 2*r1a 2*r1b 2*r2a 2*r2b",
+        ),
+        (TWO, (5, "cu[maxcus=2] span[ptile=3]"), {"r1a": 3, "r2a": 2}, "1 would do: 3*r1a 2*r1b"),
+        (TWO, (8, "cu[maxcus=2] span[ptile=3]"), {"r1a": 3, "r1b": 3, "r2a": 2}, None),
+        # Blocks of two: four of them, the last of one slot.
+        (
+            ONE,
+            (7, "cu[balance] span[block=2]"),
+            {"r1a": 2, "r2a": 2, "r3a": 3},
+            "2 would do: 3*r1a 4*r2a",
+        ),
+        (ONE, (4, "cu[maxcus=2] span[block=4]"), {"r1a": 2, "r2a": 2}, "1 would do: 4*r1a"),
+    ],
+)
+def test_a_place_in_fewer_units(
+    cluster: Cluster, asked: tuple[int, str], held: Mapping[str, int], better: str | None
+) -> None:
+    found = faults(problem(job("j", *asked), cluster=cluster), {"j": (0, held)})
+    used = len({name[:2] for name in held})
+    said = [] if better is None else [f"cu-fewest: job j: it uses {used} compute units, "]
+    found = [text for text in found if not text.startswith("span")]
+    assert found == [f"{text}{better}" for text in said]
+
+
+@pytest.mark.behaviour("PLC-07")
+@pytest.mark.parametrize(
+    ("memory", "params", "more", "better"),
+    [
+        # By the slot: 0.3 holds 0.1 three times though 0.3 // 0.1 is 2.
+        ({"r1a": 0.3, "r2a": 0.3}, True, {}, "3*r1a"),
+        ({"r1a": 0.299, "r2a": 0.3}, True, {}, "3*r2a"),
+        ({"r1a": 0.299, "r2a": 0.299}, True, {}, None),
+        # By the host, beside a job that leaves 0.09999999999999998 of it.
+        ({"r1a": 1.0, "r2a": 0.3}, False, {"r1a": 1, "r2a": 2}, "3*r1a"),
+        ({"r1a": 0.9, "r2a": 0.3}, False, {"r2a": 1}, "3*r1a"),
+        ({"r1a": 1.0, "r2a": 1.0}, False, {"r1a": 2, "r2a": 2}, None),
+    ],
+)
+def test_memory_in_fewer_units(
+    memory: dict[str, float], params: bool, more: dict[str, int], better: str | None
+) -> None:
+    cluster = with_memory(racks(r1=1, r2=1), **memory)
+    held = {"r1a": 2, "r2a": 1} if better == "3*r1a" else {"r1a": 1, "r2a": 2}
+    busy = tuple(
+        running(f"on {name}", {name: slots}, "rusage[mem=0.9]" if memory[name] >= 0.9 else "")
+        for name, slots in more.items()
+    )
+    instance = problem(
+        job("j", 3, "cu[maxcus=2] rusage[mem=0.1]"),
+        cluster=cluster,
+        running=busy,
+        params=Params(reserve_per_slot=params),
+    )
+    found = [text for text in faults(instance, {"j": (0, held)}) if "cu-fewest" in text]
+    said = "cu-fewest: job j: it uses 2 compute units, 1 would do: "
+    assert found == ([] if better is None else [said + better])
+
+
+@pytest.mark.behaviour("PLC-07")
+@pytest.mark.parametrize(("most", "better"), [(3, "3*r1a"), (2, None)])
+def test_a_limit_in_fewer_units(most: int, better: str | None) -> None:
+    """At most so many slots of all jobs on each host; another job has one of r2a's."""
+    limits = (Limit("each", {"slots": most}, hosts=Scope(("r1a", "r2a"), True)),)
+    instance = problem(
+        job("j", 3, "cu[maxcus=2]"),
+        cluster=racks(r1=1, r2=1),
+        limits=limits,
+        running=(running("r", {"r2a": 1}),),
+    )
+    said = "cu-fewest: job j: it uses 2 compute units, 1 would do: "
+    assert faults(instance, {"j": (0, {"r1a": 2, "r2a": 1})}) == (
+        [] if better is None else [said + better]
+    )
+
+
+@pytest.mark.behaviour("PLC-07", "PLC-12")
+def test_a_first_execution_host_stays_first_in_fewer_units() -> None:
+    hosts = (HostRequest("r1b", first=True), HostRequest("all"))
+    instance = problem(job("j", 3, "cu[maxcus=2]", hosts=hosts), cluster=racks(r1=2, r2=1))
+    (said,) = faults(instance, {"j": (0, {"r1b": 2, "r2a": 1})})
+    assert said.endswith("1 would do: 3*r1b")
+
+
+@pytest.mark.behaviour("REQ-14")
+def test_a_last_count_that_is_left_out_is_the_rest() -> None:
+    instance = problem(job("j", 4, "1*{span[ptile=1]} + {span[ptile=3]}"))
+    assert faults(instance, {"j": (0, {"A": 1, "B": 3})}) == []
+    (split, count) = faults(instance, {"j": (0, {"A": 1, "B": 4})})
+    assert split.startswith("requirement: job j: its allocation cannot be split")
+    assert count == "slots-asked: job j: it holds 5 slots, -n asks 4"
+
+
+@pytest.mark.behaviour("REQ-14")
+@pytest.mark.parametrize(
+    ("slots", "counts", "expected"),
+    [(5, (2, None), (2, 3)), (5, (5, None), (5, 0)), (5, (6, None), (6, 0)), (5, (4, 3), (4, 3))],
+)
+def test_counts_of_terms(
+    slots: int, counts: tuple[int | None, ...], expected: tuple[int, ...]
+) -> None:
+    compound = Compound(tuple(Term(count, Simple()) for count in counts))
+    assert counts_of(job("j", slots), compound) == expected
+
+
+@pytest.mark.behaviour("RSV-01")
+def test_who_takes_nothing_of_a_host_is_not_to_blame_for_it() -> None:
+    """Two jobs hold 1200 of A's 1000; what j reserves on its first host alone is on B."""
+    hosts = tuple(host(name, amounts={"mem": 1000.0}) for name in "AB")
+    instance = problem(
+        job("j", 2, "rusage[mem=500]"),
+        hosts=hosts,
+        running=tuple(running(name, {"A": 1}, "rusage[mem=600]") for name in ("r", "s")),
+        reservation_usage=(ReservationUsage("mem", "PER_JOB"),),
+    )
+    assert faults(instance, {"j": (0, {"B": 1, "A": 1})}) == []
+    assert faults(instance, {"j": (0, {"A": 1, "B": 1})}) == [
+        "mem: job j: 1700 mem in use on host A at 0 s, it has 1000"
+    ]
+
+
+@pytest.mark.behaviour("PLC-13", "TBR-19")
+@pytest.mark.parametrize(
+    ("start", "wrong"), [(0, False), (1, True), (100, True), (499, True), (500, False)]
+)
+def test_a_host_for_oneself_up_to_the_edges_of_an_advance_reservation(
+    start: int, wrong: bool
+) -> None:
+    instance = problem(
+        job("j", 1, exclusive=True),
+        queues=(Queue("default", exclusive="Y"),),
+        advance_reservations=(AdvanceReservation("ar", 100, 500, {"A": 2}),),
+    )
+    assert bool(faults(instance, {"j": (start, {"A": 1})})) == wrong
