@@ -136,7 +136,7 @@ def _by_clock(incumbent: Incumbent, seed: int, stop: Callable[[], bool], workers
                     helper.tell(incumbent.starts)
             alone = helper is None or not helper.alive
             task = min(tasks, key=lambda task: tasks[task])
-            if not alone and prover in tasks and tasks[improver] >= 0:
+            if not alone and prover in tasks and tasks.get(improver, 0.0) >= 0:
                 task = prover
             start = time.monotonic()
             if next(task, task) is task:
