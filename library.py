@@ -7,11 +7,12 @@ itself. A program may make instances of any kind; here they meet the same rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .model.errors import InputError
+from .model.formats.change_objects import require_sound_changes
 from .model.formats.objects import examine_objects, require_sound
 from .model.instance import Instance
 from .model.plan import Plan
@@ -27,16 +28,30 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return args[0] if args else kwargs.get("instance")
+
+
 def _checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function, with its instance (the first parameter) looked at before it begins."""
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:
-        given: Any = args[0] if args else kwargs.get("instance")
-        require_sound(given)
+        require_sound(_instance(args, kwargs))
         return function(*args, **kwargs)
 
     safe.__module__ = __name__  # so that it can be pickled: sent to other processes
+    return safe
+
+
+def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The same of its changes, once the instance that they are for is sound."""
+
+    @wraps(function)
+    def safe(*args: P.args, **kwargs: P.kwargs) -> R:
+        require_sound_changes(kwargs.get("changes", ()), _instance(args, kwargs))
+        return function(*args, **kwargs)
+
     return safe
 
 
@@ -44,7 +59,7 @@ plan = _checked(_planning.plan)
 compare = _checked(_compare.compare)
 explain = _checked(_explain.explain)
 ask = _checked(_ask.ask)
-simulate = _checked(_simulation.simulate)
+simulate = _checked(_changes_checked(_simulation.simulate))
 
 
 def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:
