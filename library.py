@@ -8,11 +8,12 @@ itself. A program may make instances of any kind; here they meet the same rules
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .model.errors import InputError
+from .model.formats.change_objects import require_sound_changes
 from .model.formats.objects import examine_objects, require_sound
 from .model.instance import Instance
 from .model.plan import Plan
@@ -31,6 +32,10 @@ R = TypeVar("R")
 LEAST_LIMIT = 1e-3
 
 
+def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return args[0] if args else kwargs.get("instance")
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """The function, with its instance (the first parameter) looked at before it begins.
 
@@ -39,9 +44,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:
-        given: Any = args[0] if args else kwargs.get("instance")
         begun = time.monotonic()
-        require_sound(given)
+        require_sound(_instance(args, kwargs))
         named: dict[str, Any] = kwargs
         limit = named.get("time_limit")
         if isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0:
@@ -52,11 +56,22 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return safe
 
 
+def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The same of its changes, once the instance that they are for is sound."""
+
+    @wraps(function)
+    def safe(*args: P.args, **kwargs: P.kwargs) -> R:
+        require_sound_changes(kwargs.get("changes", ()), _instance(args, kwargs))
+        return function(*args, **kwargs)
+
+    return safe
+
+
 plan = checked(_planning.plan)
 compare = checked(_compare.compare)
 explain = checked(_explain.explain)
 ask = checked(_ask.ask)
-simulate = checked(_simulation.simulate)
+simulate = checked(_changes_checked(_simulation.simulate))
 
 
 def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:

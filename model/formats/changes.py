@@ -22,6 +22,7 @@ from . import changes_document as d
 from .bsub import read_bsub
 from .encode import allocation_text, plain_job
 from .finding import Finding, Location, problems
+from .hostlimits import LimitScale
 from .jobs import JobBuilder
 from .known import unknown_host
 from .names import expand_range
@@ -122,6 +123,8 @@ class _ChangeReader:
         running = (item.job for item in instance.running)
         jobs = (*running, *instance.pending, *instance.future)
         self._jobs = {job.id: job for job in jobs}
+        self._scale = LimitScale(instance.cluster, instance.queues)
+        self._first_host = {item.job.id: list(item.allocation)[:1] for item in instance.running}
         #: Jobs as they are submitted or changed, and the key of the entry that says so.
         self._asked: list[tuple[Job, Location]] = []
 
@@ -207,6 +210,7 @@ class _ChangeReader:
             (job,) = builder.waiting("", [entry.submit])
             alone = replace(instance, running=(), pending=(), future=(job,))
             job = replace(builder.counted(alone).future[0], submit=at)
+            job = self._in_wall_clock(job, where)
             self._found += [replace(f, place=(*where, *f.place[2:])) for f in findings]
             findings.clear()
             if job.id in self._jobs:
@@ -240,6 +244,9 @@ class _ChangeReader:
                 self._now_is(job, place, {"queue": what.queue})
             case "bmod":
                 given = self._modified(at, place, what)
+                if job is not None:
+                    changed = self._in_wall_clock(replace(job, **given), place)
+                    given = {field: getattr(changed, field) for field in given}
                 self.changes.append(c.Modification(at, name, given))
                 self._now_is(job, place, given)
 
@@ -277,6 +284,14 @@ class _ChangeReader:
         if not given and entry.bsub is None:
             self._say(place, "changes nothing: give bsub: '-n 4' or fields such as slots: 4")
         return given
+
+    def _in_wall_clock(self, job: Job, place: Location) -> Job:
+        """The job, its limits on a host settled; a running job counts by its first host."""
+        hosts = self._first_host.get(job.id) or self._scale.hosts_of(job)
+        settled, wrong = self._scale.settled(job, hosts)
+        for name, message in wrong:
+            self._say((*place, name), message)
+        return settled
 
     def _now_is(self, job: Job | None, place: Location, given: dict[str, Any]) -> None:
         if job is not None:

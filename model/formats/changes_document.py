@@ -54,6 +54,7 @@ class ModifyEntry(Section):
     job: f.JobId
     bsub: f.Text | None = None
     slots: f.Slots | None = None
+    queue: f.Name | None = None
     res_req: f.Requirements | None = None
     run_limit: f.Duration | None = None
     cpu_limit: f.Duration | None = None
@@ -66,6 +67,8 @@ class ModifyEntry(Section):
     hosts: f.Hosts | None = None
     exclusive: f.YesNo | None = None
     resizable: f.YesNo | None = None
+    gpu: f.Line | None = None
+    extsched: f.Line | None = None
 
 
 class ChangeEntry(Section):

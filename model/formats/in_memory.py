@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,9 @@ def instance(
     parts["params"] = params or Params()
     plain = ("params", "now", "origin", "name", "description")
     lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
-    made = Instance(machines, **(parts | lists))
+    made = Instance(with_machine_groups(machines), **(parts | lists))
     require_sound(made)
-    return replace(made, cluster=with_machine_groups(made.cluster))
+    return made
 
 
 def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:

@@ -35,6 +35,7 @@ def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
     )
     found = [attribute_place(finding, instance) for finding in findings]
     if not findings:
+        found += _without_group(cluster)
         groups = {group.name: group for group in built.groups}
         read_groups = [groups[group.name] for group in cluster.groups]
         found += _unlike(("cluster", "groups"), "members", cluster.groups, read_groups)
@@ -44,6 +45,16 @@ def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
     parts: dict[str, Any] = {"groups": built.groups, "units": built.units, "shared": built.shared}
     read = replace(instance, cluster=replace(cluster, **parts), partitions=partitions)
     return read, found
+
+
+def _without_group(cluster: Cluster) -> Iterator[Finding]:
+    """Machines that no group stands for, as one does in files."""
+    known = {group.name for group in cluster.groups}
+    machines = machine_nodes(cluster.hosts)
+    for index, host in enumerate(cluster.hosts):
+        if host.node_of and host.node_of not in known and machines[host.node_of][0] == host.name:
+            message = f"the machine {host.node_of} needs a group of its nodes (sw.instance adds it)"
+            yield Finding(("cluster", "hosts", index, "node_of"), message)
 
 
 def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
@@ -56,12 +67,23 @@ def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
 
 
 def with_machine_groups(cluster: Cluster) -> Cluster:
-    """The cluster in which every machine of nodes is a group too, as files give it."""
+    """The cluster in which every machine of nodes is a group too, as files give it.
+
+    One that is broken stays as it is.
+    """
+    whole = isinstance(cluster.hosts, tuple) and isinstance(cluster.groups, tuple)
+    hosts = whole and all(
+        isinstance(host, Host) and isinstance(host.node_of, str) and isinstance(host.name, str)
+        for host in cluster.hosts
+    )
+    if not hosts or not all(isinstance(group, HostGroup) for group in cluster.groups):
+        return cluster
+    taken = {host.name for host in cluster.hosts}
     known = {group.name for group in cluster.groups}
     added = tuple(
         HostGroup(name, tuple(nodes))
         for name, nodes in machine_nodes(cluster.hosts).items()
-        if name not in known
+        if name not in known and name not in taken
     )
     return replace(cluster, groups=(*cluster.groups, *added)) if added else cluster
 

@@ -86,10 +86,15 @@ class _RequirementReader:
         key = (*asked, job.queue, job.application)
         if key not in self._accepted:
             self._accepted[key] = list(self._refusals(job, queue))
-        return [replace(found, place=(*place, "res_req")) for found in self._accepted[key]]
+        return [replace(f, place=(*place, *f.place)) for f in self._accepted[key]]
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
-        """Findings that have no place yet."""
+        """Findings whose place is a field of the job."""
+        for found in self._merged(job, queue):
+            yield found if found.place else replace(found, place=("res_req",))
+
+    def _merged(self, job: Job, queue: Queue) -> Iterator[Finding]:
+        """The same; those of the merged requirement have no place yet."""
         try:
             merged = effective_requirement(self._instance, job)
         except InputError as error:
@@ -141,4 +146,5 @@ class _RequirementReader:
 
 
 def _refusal(problem: Problem) -> Finding:
-    return Finding((), problem.message, undefined=problem.undefined)
+    place = (problem.path,) if problem.path else ()
+    return Finding(place, problem.message, undefined=problem.undefined)

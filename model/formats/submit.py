@@ -64,7 +64,8 @@ def _shares(alone: Instance) -> Iterator[Finding]:
 
 def _sentence(finding: Finding) -> str:
     option = _OPTIONS.get(str(finding.place[-1]), "")
-    return f"{option}: {finding.message}" if option else finding.message
+    named = finding.message.startswith(f"{option} ")
+    return f"{option}: {finding.message}" if option and not named else finding.message
 
 
 _OPTIONS = {

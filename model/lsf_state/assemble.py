@@ -39,6 +39,8 @@ _DROPPED: dict[str, dict[str, Any]] = {
     "HOSTS": {"hosts": (), "excluded_hosts": ()},
     "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
 }
+#: What a waiting job is without requirements that cannot be heeded.
+_BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"extsched": ""}}
 
 
 @dataclass(slots=True)
@@ -351,10 +353,10 @@ def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> I
                 job = replace(running[index].job, res_req=(), hosts=(), group="")
                 running[index] = replace(running[index], job=job)
                 bare.setdefault("running", []).append(finding.message)
-            case ("pending" | "future" as kind, int(index), "res_req", *_) if waiting[kind][
-                index
-            ].res_req:
-                waiting[kind][index] = replace(waiting[kind][index], res_req=())
+            case ("pending" | "future" as kind, int(index), "res_req" | "extsched" as key, *_) if (
+                getattr(waiting[kind][index], key)
+            ):
+                waiting[kind][index] = replace(waiting[kind][index], **_BARE[key])
                 bare.setdefault(kind, []).append(finding.message)
             case ("pending" | "future" as kind, int(index), *_):
                 gone[kind][index] = finding.message

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ..errors import InputError, nearest
+from ..errors import InputError, Problem, nearest
 from .syntax import Compound, Requirement, Span
 
 _FORM = re.compile(r"\s*([A-Za-z_]+)\s*\[([^\[\]]*)\]\s*")
@@ -36,7 +36,7 @@ def topology(text: str) -> Topology:
     """
     match = _FORM.fullmatch(text)
     if match is None:
-        raise InputError(f"-ext takes RMS[nodes=3], or options of that form, not {text!r}")
+        raise _refused(f"-ext takes RMS[nodes=3], or options of that form, not {text!r}")
     if match[1] != "RMS":
         return Topology(unheeded=(match[1],))
     counts: dict[str, int] = {}
@@ -50,15 +50,20 @@ def topology(text: str) -> Topology:
             unheeded.append(name)
         elif name not in _POLICIES:
             if name in counts:
-                raise InputError(f"RMS[]: {name} stands there a second time")
+                raise _refused(f"RMS[]: {name} stands there a second time")
             known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
-            raise InputError(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
+            raise _refused(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
     return Topology(counts.get("nodes"), counts.get("ptile"), tuple(unheeded))
+
+
+def _refused(message: str) -> InputError:
+    """What is wrong is the layout's to say, not the requirement strings'."""
+    return InputError([Problem(message, path="extsched")])
 
 
 def _number(name: str, value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) < 1:
-        raise InputError(f"RMS[{name}={value}]: {name} must be a whole number of 1 or more")
+        raise _refused(f"RMS[{name}={value}]: {name} must be a whole number of 1 or more")
     return int(value)
 
 
@@ -74,9 +79,9 @@ def laid_out(
     if asked.nodes is None and asked.ptile is None:
         return requirement
     if isinstance(own, Compound) or isinstance(requirement, Compound):
-        raise InputError(f"-ext {text} and a compound requirement exclude each other")
+        raise _refused(f"-ext {text} and a compound requirement exclude each other")
     if own.span is not None:
-        raise InputError(f"-ext {text} and span[] both lay out the job: give one of the two")
+        raise _refused(f"-ext {text} and span[] both lay out the job: give one of the two")
     return replace(requirement, span=Span(ptile=_each(asked, text, slots or (1, 1))))
 
 
@@ -86,11 +91,11 @@ def _each(asked: Topology, text: str, slots: tuple[int, int]) -> int:
         return asked.ptile or 1
     least, most = slots
     if least != most:
-        raise InputError(f"-ext {text} gives the number of nodes: -n must be one number")
+        raise _refused(f"-ext {text} gives the number of nodes: -n must be one number")
     each, rest = divmod(least, asked.nodes)
     if rest or not each or asked.ptile not in (None, each):
         wanted = asked.nodes * (asked.ptile or max(1, each))
-        raise InputError(
+        raise _refused(
             f"-n {least} cannot be spread evenly as {text} asks: -n {wanted} would be right"
         )
     return each

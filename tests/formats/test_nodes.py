@@ -136,6 +136,52 @@ def test_wrong_layouts_are_refused_at_their_line(bsub: str, says: str) -> None:
     assert caught.value.problems[0].line == NODES.count("\n") + 2
 
 
+LAYOUTS = {
+    "slots: 4, extsched: 'RMS[nodes=3]'": "extsched",
+    "slots: 6, extsched: 'RMS[nods=3]'": "extsched",
+    "slots: 6, extsched: 'RMS[nodes=0]'": "extsched",
+    "slots: 6, extsched: 'nodes=3'": "extsched",
+    "slots: '6,9', extsched: 'RMS[nodes=3]'": "extsched",
+    "slots: 6, extsched: 'RMS[nodes=3]', res_req: 'span[ptile=2]'": "extsched",
+    "slots: 6, extsched: 'RMS[nodes=3]', res_req: '3*{order[ut]} + 3*{order[mem]}'": "extsched",
+    "slots: 6, extsched: 'RMS[nodes=3]', res_req: 'span[ptile'": "res_req",
+    "slots: 6, extsched: 'RMS[nodes=3]', res_req: 'cu[type=rack]'": "res_req",
+    "slots: 6, bsub: '-ext RMS[nodes=4]'": "bsub",
+}
+
+
+@pytest.mark.behaviour("PLC-18", "CFG-02")
+@pytest.mark.parametrize("fields", LAYOUTS)
+def test_the_key_that_is_wrong_is_named(fields: str) -> None:
+    with pytest.raises(sw.InputError) as caught:
+        loads(f"{NODES}pending:\n  - {{id: 1, {fields}}}\n")
+    (problem,) = caught.value.problems
+    assert problem.path == f"pending[0].{LAYOUTS[fields]}"
+
+
+@pytest.mark.behaviour("PLC-18")
+def test_the_option_that_is_wrong_is_named_once() -> None:
+    from slotwise.model.formats.submit import submitted_job
+
+    for line in ("-n 4 -ext RMS[nodes=3]", "-n 6 -ext 'RMS[nods=3]'", "-n 6,9 -ext RMS[nodes=3]"):
+        with pytest.raises(sw.InputError) as caught:
+            submitted_job(loads(NODES), line)
+        (problem,) = caught.value.problems
+        assert "-R" not in problem.message
+        assert "RMS[" in problem.message
+        assert problem.message.count("-ext") <= 1
+
+
+@pytest.mark.behaviour("PLC-18")
+def test_a_change_names_it_too() -> None:
+    from slotwise.model.formats.changes import loads_changes
+
+    text = "format: slotwise-changes/1\nchanges:\n  - {at: 9, bmod: {job: 1, extsched: 'RMS[x]'}}\n"
+    with pytest.raises(sw.InputError) as caught:
+        loads_changes(text, loads(f"{NODES}pending: [{{id: 1}}]\n"))
+    assert caught.value.problems[0].path == "changes[0].bmod.extsched"
+
+
 def test_what_explain_offers_an_rms_job_can_be_had() -> None:
     problem = load(sw.example("sierra-rms"))
     told = sw.explain(problem, "3876").to_dict()
