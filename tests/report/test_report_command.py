@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -358,6 +359,18 @@ def test_solve_and_compare_draw_below_their_tables() -> None:
         refused = run(command[0], HEADLINE, "--gantt", "--format", "json")
         assert (refused.returncode, refused.stdout) == (2, b"")
         assert b"--gantt" in refused.stderr
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(60, 60), (100, 100), (250, 100), (20, 40)])
+@pytest.mark.parametrize("command", [("solve", "--method", "time-based"), ("compare",)])
+def test_a_chart_is_as_wide_as_the_listing_above_it(
+    command: tuple[str, ...], columns: int, widest: int
+) -> None:
+    options = (HEADLINE, "--effort", "1") if command == ("compare",) else (HEADLINE,)
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    drawn = run(*command, *options, "--gantt", env=environment).stdout.decode()
+    rows = [line for line in drawn.splitlines() if line.endswith("▏")]
+    assert {len(line) for line in rows} == {widest}
 
 
 def test_a_plan_without_starts_has_nothing_to_draw() -> None:
