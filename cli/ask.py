@@ -95,7 +95,7 @@ def ask(
             cancel=cancel,
         )
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
-    if cancel.is_set():
+    if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -167,7 +167,7 @@ def _row(instance: Instance, item: Choice, beside: int, *, asked: bool, wide: bo
     outlook = item.outlook
     options = [item.shown[name] for name in COLUMNS]
     if outlook.start is None:
-        return ListingRow(("never", "", "", *options, outlook.waits_for), "unplaced")
+        return ListingRow((outlook.missing, "", "", *options, outlook.waits_for), "unplaced")
     wait = duration_text(outlook.start - instance.now, beside)
     where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
     start = clock_text(instance, outlook.start, beside)

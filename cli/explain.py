@@ -29,6 +29,11 @@ MethodOption = Annotated[
     typer.Option(help="What plans: time-based as LSF would say, or the exact method."),
 ]
 
+_NO_START = {
+    "never": "never starts",
+    "no place found": "has no start: no place found",
+    "?": "has no known start",
+}
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
 _SUGGESTIONS = (
     *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
@@ -73,7 +78,7 @@ def explain(
             instance, job, method=method, time_limit=time_limit, effort=effort, cancel=cancel
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
-    if cancel.is_set():
+    if cancel.is_set() or found.outlook.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -184,7 +189,7 @@ def placed_text(
     from .tables import hosts_text
 
     if outlook.start is None:
-        return f"{who} never starts ({method})"
+        return f"{who} {_NO_START[outlook.missing]} ({method})"
     end = "never ends" if outlook.finish is None else f"ends {clock_text(instance, outlook.finish)}"
     proved = ", proved the earliest" if outlook.proved else ""
     start = clock_text(instance, outlook.start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..model.time_text import (
@@ -80,8 +80,9 @@ def _planned(instance: Instance, plan: Plan, selection: Selection) -> list[Shown
         held = item.allocation or item.reserved
         row = ListingRow(cells, _state(instance, plan, item))
         found.append(Shown(item.job, row, slots.get(item.job, 0), item.start, 0, held))
+    words = plan.missing_starts()
     for missing in plan.unplaced:
-        when = "no place found" if plan.status == "feasible" else "never"
+        when = words[missing.job]
         row = ListingRow((missing.job, when, "", "", missing.reason), "unplaced")
         found.append(Shown(missing.job, row, slots.get(missing.job, 0)))
     return found
@@ -163,8 +164,10 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
 
 def _compared(instance: Instance, comparison: Comparison, selection: Selection) -> list[Shown]:
     found = []
+    words = comparison.missing_starts()
     for row in comparison:
-        cells = _compared_cells(instance, row, comparison, selection.wide)
+        missing = {name: of_jobs.get(row.job, "?") for name, of_jobs in words.items()}
+        cells = _compared_cells(instance, row, missing, comparison.really, selection.wide)
         state: State = "later" if row.proved else "unproved"
         if row.optimal is None:
             state = "unplaced"
@@ -177,19 +180,20 @@ def _compared(instance: Instance, comparison: Comparison, selection: Selection) 
 
 
 def _compared_cells(
-    instance: Instance, row: ComparedJob, comparison: Comparison, wide: bool
+    instance: Instance, row: ComparedJob, missing: Mapping[str, str], really: bool, wide: bool
 ) -> tuple[str, ...]:
-    really = comparison.really
     times = (row.greedy_estimate, row.greedy_start, row.time_based, row.optimal)
     late = (row.time_based_start, row.optimal_start) if really else ()
     beside = smallest_difference((*times, *late))
 
-    def clock(time: int | None, missing: str = "?" if comparison.cut else "never") -> str:
-        return missing if time is None else short_clock_text(instance, time, beside)
+    def clock(name: str) -> str:
+        time: int | None = getattr(row, name)
+        return missing[name] if time is None else short_clock_text(instance, time, beside)
 
-    cells = [clock(row.greedy_estimate, "no estimate"), clock(row.greedy_start)]
-    cells += [clock(row.time_based), *([clock(row.time_based_start)] if really else [])]
-    cells += [clock(row.optimal), *([clock(row.optimal_start)] if really else [])]
+    names = ["greedy_estimate", "greedy_start", "time_based", "optimal"]
+    if really:
+        names[3:] = ["time_based_start", "optimal", "optimal_start"]
+    cells = map(clock, names)
     proved = "yes" if row.proved else "no" if row.optimal is not None else ""
     gain = "" if row.gain is None else duration_text(row.gain)
     note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")

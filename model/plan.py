@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.
 Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
+#: What is said where a start is missing: there can be none; whoever looked found none, but did not
+#: look to the end; it is not known.
+MissingStart: TypeAlias = Literal["never", "no place found", "?"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,13 @@ class Unplaced:
     reason: str
 
 
+def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> MissingStart:
+    """The word for the start of a job that has none; finished: whether all was looked at."""
+    if not isinstance(found, Unplaced):
+        return "?"
+    return "never" if finished else "no place found"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A plan of any method.
@@ -141,6 +151,20 @@ class Plan:
     def __bool__(self) -> bool:
         """A plan is one even where no job is pending."""
         return True
+
+    @property
+    def finished(self) -> bool:
+        """Whether a job that has no place here has none at all: nothing ended the work early."""
+        return not self.cut and self.status != "feasible"
+
+    def missing_starts(self) -> dict[str, MissingStart]:
+        """The jobs without a start, each with the word for it."""
+        words = {
+            item.job: missing_start(item, finished=True) for item in self if item.start is None
+        }
+        return words | {
+            item.job: missing_start(item, finished=self.finished) for item in self.unplaced
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON: times in seconds from the instance's origin, None for none.

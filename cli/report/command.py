@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -124,7 +124,7 @@ def report(
     _write(found, output, outputs)
     if open and output is not None and str(output) != "-":
         _show(output)
-    if cancel.is_set():
+    if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -226,14 +226,16 @@ def _saved(
         instance = bare_instance(data)
         found = read_plan(data, instance, str(file))
         note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
-        return report_of_plan(name, instance, found, {}, (f"{note}and why jobs wait.",))
+        drawn = report_of_plan(name, instance, found, {}, (f"{note}and why jobs wait.",))
+        return replace(drawn, cut=False)  # whoever made the plan was told
     instance = read_source(beside)
     found = read_plan(data, instance, str(file))
     broken = [f"The plan breaks a rule: {violation}" for violation in validate(instance, found)]
     for line in broken:
         tell(line)
     advice = _advice(instance, _waiting(found), asked, cancel, show)
-    return report_of_plan(name, instance, found, advice.found, (*advice.notes(), *broken))
+    drawn = report_of_plan(name, instance, found, advice.found, (*advice.notes(), *broken))
+    return replace(drawn, cut=False)
 
 
 def _waiting(found: Plan) -> list[str]:

@@ -49,7 +49,9 @@ class Report:
     """What a report is about; times in seconds from the origin.
 
     running: what runs in every view. advice: by job id, for the jobs that were looked at. jobs: a
-    record each of the table of a simulation; metrics: its numbers.
+    record each of the table of a simulation; metrics: its numbers. missing: by the name of a time,
+    the jobs without it, each with the word for that. cut: a limit kept what was planned for the
+    report from looking at every job.
     """
 
     kind: str
@@ -65,6 +67,8 @@ class Report:
     jobs: tuple[Mapping[str, Any], ...] = ()
     use: UseOverTime | None = None
     accounts: tuple[AccountCurve, ...] = ()
+    missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    cut: bool = False
 
 
 # --- what is held when ----------------------------------------------------------------------------
@@ -146,6 +150,8 @@ def report_of_comparison(
         comparison=comparison,
         advice=advice,
         notes=said,
+        missing=comparison.missing_starts(),
+        cut=comparison.cut,
     )
 
 
@@ -166,6 +172,8 @@ def report_of_plan(
         plan=plan,
         advice=advice,
         notes=(*plan.notes, *notes),
+        missing={"start": plan.missing_starts()},
+        cut=plan.cut,
     )
 
 
@@ -197,6 +205,13 @@ def report_of_simulation(
         tuple(stretch for stretch in stretches if stretch.kind == "running"),
         (view,),
         notes=tuple(notes),
+        missing={
+            "start": {
+                record.job: "not started"
+                for record in result.jobs[:MOST_JOBS]
+                if record.start is None
+            }
+        },
         metrics=measure(result).to_dict(),
         jobs=tuple(plain(record, instance.origin) for record in result.jobs[:MOST_JOBS]),
         use=use_over_time(result.jobs),
@@ -303,6 +318,7 @@ def as_records(report: Report) -> dict[str, Any]:
         "comparison": None if report.comparison is None else report.comparison.to_dict(),
         "plan": None if report.plan is None else report.plan.to_dict(),
         "advice": {job: found.to_dict() for job, found in report.advice.items()},
+        "missing": {name: dict(of_jobs) for name, of_jobs in report.missing.items()},
         "notes": [*report.notes, *([] if drawn else [TOO_MANY])],
         "metrics": dict(report.metrics),
         "records": list(report.jobs),

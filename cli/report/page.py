@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from html import escape
 from importlib import resources
 from string import Template
@@ -130,14 +132,19 @@ def _figures(report: Report) -> str:
             (str(sum(row.optimal == report.instance.now for row in rows)), "start now", False),
             (duration_text(gains), "of waiting saved against greedy", gains > 0),
             (str(sum(row.proved for row in rows)), "starts proved the earliest", False),
-            (str(sum(row.optimal is None for row in rows)), "have no place", False),
+            *_without_a_start(report.missing["optimal"]),
         ]
     elif report.plan is not None:
+        words = dict(report.missing["start"])
+        if report.plan.method == "greedy" and not report.plan.cut:
+            # It gives estimates, not starts.
+            words = {job: word for job, word in words.items() if word != "?"}
+        unknown = sum(word == "?" for word in words.values())
         found += [
             (report.plan.method, f"method, {report.plan.objective}", False),
             (report.plan.status, "status", False),
-            (str(len(report.plan.reservations)), "jobs planned", False),
-            (str(len(report.plan.unplaced)), "have no place", False),
+            (str(len(report.plan) - unknown), "jobs planned", False),
+            *_without_a_start(words),
         ]
     else:
         found += _figures_of_simulation(report.metrics)
@@ -145,6 +152,16 @@ def _figures(report: Report) -> str:
         f"<li{' class=good' if good else ''}><b>{_text(value)}</b><span>{_text(what)}</span></li>"
         for value, what, good in found
     )
+
+
+def _without_a_start(words: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    """How many jobs have no start, apart by what is known of that."""
+    counts = Counter(words.values())
+    yield str(counts["never"]), "have no place", False
+    if counts["no place found"]:
+        yield str(counts["no place found"]), "no place found", False
+    if counts["?"]:
+        yield str(counts["?"]), "start not known", False
 
 
 def _figures_of_simulation(metrics: Any) -> list[tuple[str, str, bool]]:

@@ -10,6 +10,7 @@ from ...model.allocation import allocation_text
 from ...model.instance import Instance
 from ...model.time_text import duration_text, short_clock_text
 from ...solver.advice.compare import ComparedJob
+from ...solver.budget import NOT_LOOKED_AT
 from ..cells import printable
 from ..tables import hosts_text
 from .data import Report
@@ -162,7 +163,7 @@ def _metrics(metrics: Any) -> str:
 
 def _table(report: Report) -> str:
     if report.comparison is not None:
-        body = _compared(report.instance, report.comparison.jobs)
+        body = _compared(report, report.comparison.jobs)
         return _section("jobs", "Comparison", body)
     if report.plan is not None:
         return _section("jobs", "The plan", _planned(report))
@@ -184,8 +185,8 @@ def _name(job: str) -> str:
     )
 
 
-def _time(instance: Instance, time: int | None, missing: str = "never") -> str:
-    """A cell that sorts by seconds; what never happens sorts last."""
+def _time(instance: Instance, time: int | None, missing: str = "?") -> str:
+    """A cell that sorts by seconds; what never happens or is not known sorts last."""
     if time is None:
         return f'<td class="time soft" data-order="9e18">{missing}</td>'
     return f'<td class="time" data-order="{time}">{_text(short_clock_text(instance, time))}</td>'
@@ -206,17 +207,22 @@ def _where(allocation: Any) -> str:
     return f'<td class="where" title="{full}">{_text(hosts_text(allocation))}</td>'
 
 
-def _compared(instance: Instance, jobs: Iterable[ComparedJob]) -> str:
+def _start(report: Report, job: str, name: str, time: int | None) -> str:
+    """A cell for one of the starts of a job, with the word for it where it is missing."""
+    return _time(report.instance, time, report.missing.get(name, {}).get(job, "?"))
+
+
+def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
     titles = ("Job", "Slots", "Greedy says", "Greedy gives", "Time-based", "Optimal", "Gain")
     rows = [
         (
             row.job,
             _name(row.job)
             + _number(row.slots)
-            + _time(instance, row.greedy_estimate, "no estimate")
-            + _time(instance, row.greedy_start)
-            + _time(instance, row.time_based)
-            + _time(instance, row.optimal)
+            + _start(report, row.job, "greedy_estimate", row.greedy_estimate)
+            + _start(report, row.job, "greedy_start", row.greedy_start)
+            + _start(report, row.job, "time_based", row.time_based)
+            + _start(report, row.job, "optimal", row.optimal)
             + _gain(row.gain)
             + f"<td>{'yes' if row.proved else 'no' if row.optimal is not None else ''}</td>"
             + _where(row.allocation)
@@ -248,7 +254,7 @@ def _planned(report: Report) -> str:
         (
             item.job,
             _name(item.job)
-            + _time(instance, item.start, "no place yet")
+            + _time(instance, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
             + _time(instance, item.finish, "unknown")
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
             + f"<td>{'yes' if item.proved else 'no'}</td>"
@@ -261,7 +267,7 @@ def _planned(report: Report) -> str:
         (
             item.job,
             _name(item.job)
-            + _time(instance, None)
+            + _start(report, item.job, "start", None)
             + _time(instance, None, "")
             + _time(instance, None, "")
             + f"<td></td><td></td>{_why(item.reason)}",
@@ -281,7 +287,7 @@ def _simulated(report: Report) -> str:
             + f"<td>{_text(record['user'])}</td><td>{_text(record['queue'])}</td>"
             + _number(record["slots"])
             + _time(instance, record["submit"])
-            + _time(instance, record["start"])
+            + _start(report, record["job"], "start", record["start"])
             + _time(instance, record["end"], "unknown")
             + _wait(record["wait"])
             + f"<td>{_text(record['status'])}{', backfilled' if record['backfilled'] else ''}</td>"

@@ -23,8 +23,8 @@ RUNNING, FREE = "░", "·"
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 #: Columns of names at the left, at most.
 WIDEST_NAME = 18
-#: Columns where standard output is no terminal.
-USUAL_WIDTH = 100
+#: Columns of a chart, at most: bars say no more in wider ones.
+WIDEST = 100
 
 
 def check_format(wanted: bool, format: str) -> None:
@@ -36,16 +36,12 @@ def check_format(wanted: bool, format: str) -> None:
 
 
 def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
-    """The chart on standard output, as wide as the terminal."""
-    import shutil
-    import sys
-
+    """The chart on standard output, as wide as the listings above it where that is not too wide."""
     import typer
 
-    width = USUAL_WIDTH
-    if sys.stdout.isatty():
-        width = max(40, shutil.get_terminal_size((USUAL_WIDTH, 40)).columns)
-    drawn = gantt_text(instance, planned, width)
+    from ..tables import terminal_width
+
+    drawn = gantt_text(instance, planned, min(terminal_width(), WIDEST))
     typer.echo(
         f"\n{drawn}" if drawn else "\nno job has a planned start: nothing to draw\n", nl=False
     )

@@ -63,14 +63,6 @@ def loads_changes(
     return changes
 
 
-def changes_from_document(data: Any, instance: Instance, source: str = "") -> tuple[c.Change, ...]:
-    """The same of plain data."""
-    changes, found = _interpret(data, instance)
-    if found:
-        raise InputError(problems(found, source, {}))
-    return changes
-
-
 def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], list[Finding]]:
     from .raw import strange_values
 

@@ -18,11 +18,6 @@ _OBJECTIVES = get_args(ObjectiveName)
 _METHODS = get_args(Method)
 
 
-def is_plan(data: object) -> bool:
-    """Whether plain data is a saved plan: it has what only plans have."""
-    return isinstance(data, Mapping) and "reservations" in data and "method" in data
-
-
 def read_plan(data: Mapping[str, Any], instance: Instance, source: str) -> Plan:
     """The plan in plain data, for the instance that it was made for.
 
@@ -117,6 +112,7 @@ class _PlanReader:
         if not _is_stamp(origin):
             self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
         value, bound = (self._real(data, key) for key in ("value", "bound"))
+        rounded, cut = (self._flag(data, key, key) for key in ("rounded", "cut"))
         if self.problems:
             raise InputError(self.problems)
         return Plan(
@@ -129,7 +125,9 @@ class _PlanReader:
             value=value,
             bound=bound,
             notes=tuple(notes),
+            rounded=rounded,
             origin=origin,
+            cut=cut,
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
@@ -146,7 +144,7 @@ class _PlanReader:
             allocation=self._allocation(entry.get("allocation", {}), f"{place}.allocation"),
             method=self._text(entry, "method", place),
             bound=self._number(entry, "bound", place),
-            proved=entry.get("proved") is True,
+            proved=self._flag(entry, "proved", f"{place}.proved"),
             waits_for=self._text(entry, "waits_for", place),
             fallback=self._text(entry, "fallback", place),
             estimate=self._number(entry, "estimate", place),
@@ -203,6 +201,12 @@ class _PlanReader:
             self._wrong(f"must be a number, not {value!r}", key)
             return None
         return float(value)
+
+    def _flag(self, entry: Mapping[str, Any], key: str, place: str) -> bool:
+        value = entry.get(key, False)
+        if not isinstance(value, bool):
+            self._wrong(f"must be true or false, not {value!r}", place)
+        return value is True
 
     def _text(self, entry: Mapping[str, Any], key: str, place: str) -> str:
         value = entry.get(key, "")

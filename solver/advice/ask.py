@@ -73,6 +73,11 @@ class Answer:
     now: int = 0
     origin: str | None = None
 
+    @property
+    def cut(self) -> bool:
+        """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
+        return any(choice.outlook.cut for choice in (self.line, *self.alternatives))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
         return {
@@ -253,11 +258,12 @@ class _Bench:
         if key not in self.found:
             refused = "; ".join(refusals(instance, job))
             stopped = self.forecast.cancel.is_set()
-            outlook = (
-                Outlook(job, None, waits_for=refused or "not tried: stopped")
-                if refused or stopped
-                else self._outlook(job, exactly=keep)
-            )
+            if refused:
+                outlook = Outlook(job, None, waits_for=refused)
+            elif stopped:
+                outlook = Outlook.not_looked_at(job, "not tried: stopped")
+            else:
+                outlook = self._outlook(job, exactly=keep)
             self.found[key] = Choice(changed, after, outlook, refused)
         if keep:
             self.kept.add(key)
@@ -398,5 +404,6 @@ def _record(item: Choice, now: int, origin: str | None) -> dict[str, Any]:
         "allocation": dict(outlook.allocation),
         "proved": outlook.proved,
         "waits_for": outlook.waits_for,
+        **outlook.unknown(),
     }
     return with_stamps(found, origin, ("start", "finish"))

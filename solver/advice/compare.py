@@ -33,6 +33,7 @@ TIMES = (
     "optimal_start",
     "bound",
 )
+STARTS = TIMES[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,25 @@ class Comparison:
             "notes": list(self.notes()),
             **({"cut": True} if self.cut else {}),
         }
+
+    def missing_starts(self) -> dict[str, dict[str, str]]:
+        """By the times of a row: the jobs without that time, each with the word for it."""
+        planned = {
+            "time_based": self.time_based.missing_starts(),
+            "optimal": self.optimal.missing_starts(),
+        }
+        found: dict[str, dict[str, str]] = {name: {} for name in STARTS}
+        for row in self.jobs:
+            for name in STARTS:
+                if getattr(row, name) is not None:
+                    continue
+                if name in planned:
+                    found[name][row.job] = planned[name].get(row.job, "?")
+                elif name == "greedy_estimate":
+                    found[name][row.job] = "no estimate"
+                else:
+                    found[name][row.job] = "?" if self.cut else "never"
+        return found
 
     def notes(self) -> tuple[str, ...]:
         """What else is to be known of the plans, each sentence once."""

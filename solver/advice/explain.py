@@ -13,7 +13,7 @@ from ...model.pending import PendingReason
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
-from ..budget import NOT_LOOKED_AT, OutOfTime
+from ..budget import OutOfTime
 from ..loop.snapshot import snapshot_of
 from .contests import LostContest, lost_contests
 from .obstacles import Obstacle, find_obstacles
@@ -80,6 +80,7 @@ class Explanation:
                 for s in self.suggestions
             ],
             "tried": self.tried,
+            **self.outlook.unknown(),
         }
         return with_stamps(found, self.origin, ("start", "finish"))
 
@@ -129,7 +130,7 @@ def explain(
     try:
         return _explained(forecast, asked)
     except OutOfTime:
-        nothing = Outlook(asked, None, waits_for=NOT_LOOKED_AT)
+        nothing = Outlook.not_looked_at(asked)
         return Explanation(nothing, method, (), (), 0, now=instance.now, origin=instance.origin)
 
 

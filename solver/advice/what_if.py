@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.plan import MissingStart, Plan, PlannedJob, Unplaced, missing_start
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
@@ -46,7 +46,8 @@ MANY = 200
 class Outlook:
     """Start of one job; times in seconds from the origin, None for no start at all.
 
-    waits_for: the constraint that binds, or why there is no start.
+    waits_for: the constraint that binds, or why there is no start. missing: what is said where
+    there is none. cut: a limit or Ctrl-C came before every job of the plan had been looked at.
     """
 
     job: Job
@@ -55,6 +56,18 @@ class Outlook:
     allocation: Mapping[str, int] = field(default_factory=dict)
     waits_for: str = ""
     proved: bool = False
+    missing: MissingStart = "never"
+    cut: bool = False
+
+    @classmethod
+    def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
+        """Of a job that a limit or Ctrl-C came before: nothing is known of it."""
+        return cls(job, None, waits_for=why, missing="?", cut=True)
+
+    def unknown(self) -> dict[str, Any]:
+        """What plain data has besides: the word for a missing start, whether a limit cut it."""
+        word = {"missing": self.missing} if self.start is None else {}
+        return {**word, **({"cut": True} if self.cut else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +198,13 @@ class Asker:
         ahead = () if first else self.ahead(job)
         if self.method == "time-based":
             try:
-                return _outlook(job, self._says_of(job, ahead, first=first))
+                return self._of_cycle(job, ahead, first=first)
             except OutOfTime:
-                return Outlook(job, None, waits_for=NOT_LOOKED_AT)
+                return Outlook.not_looked_at(job)
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
-        return _outlook(job, found.get(job.id) or reasons.get(job.id))
+        item = found.get(job.id) or reasons.get(job.id)
+        return _outlook(job, item, finished=found.finished, cut=found.cut)
 
     def sooner(self, job: Job, limit: int) -> Outlook:
         """The start of `job` where it is before `limit`; else perhaps only a guess at it.
@@ -199,7 +213,8 @@ class Asker:
         """
         many = len(self.instance.running) > MANY and self.method == "time-based"
         if many and self._behind_count and not has_policy(self.instance):
-            guess = _outlook(job, self._cycle(self.ahead(job)).would_say_of(job))
+            cycle = self._cycle(self.ahead(job))
+            guess = _of_cycle(job, cycle, cycle.would_say_of(job))
             if guess.start is None or guess.start >= limit:
                 return guess
         return self.outlook(job)
@@ -236,12 +251,14 @@ class Asker:
             self._cycles[key] = NextCycle(world, self.method, budget=self._budget())
         return self._cycles[key]
 
-    def _says_of(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> PlannedJob | Unplaced:
+    def _of_cycle(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> Outlook:
         if not self._behind_count:
-            return self._cycle(ahead).would_say_of(job)
+            cycle = self._cycle(ahead)
+            return _of_cycle(job, cycle, cycle.would_say_of(job))
         pending = self._with_first(job) if first else self._with(job)
         world = replace(self.instance, pending=pending)
-        return NextCycle(world, self.method, budget=self._budget()).says_of(job.id)
+        cycle = NextCycle(world, self.method, budget=self._budget())
+        return _of_cycle(job, cycle, cycle.says_of(job.id))
 
     def _budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""
@@ -284,11 +301,24 @@ class Asker:
         return tuple(job if other.id == job.id else other for other in pending)
 
 
-def _outlook(job: Job, found: PlannedJob | Unplaced | None) -> Outlook:
+def _of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
+    # A cycle is kept and asked again: its time may be over only then.
+    late = isinstance(found, PlannedJob) and found.start is None
+    cut = cycle.cut or (late and cycle.budget.stopped())
+    return _outlook(job, found, finished=not cut, cut=cut)
+
+
+def _outlook(
+    job: Job, found: PlannedJob | Unplaced | None, *, finished: bool, cut: bool
+) -> Outlook:
+    """finished: whether whoever found it looked at all there is; cut: as of a plan."""
     if isinstance(found, PlannedJob) and found.start is not None:
         return Outlook(
-            job, found.start, found.finish, found.allocation, found.waits_for, found.proved
+            *(job, found.start, found.finish, found.allocation, found.waits_for, found.proved),
+            cut=cut,
         )
+    why = found.reason if isinstance(found, Unplaced) else ""
     if isinstance(found, PlannedJob):
-        return Outlook(job, None, waits_for=found.fallback or found.waits_for)
-    return Outlook(job, None, waits_for="" if found is None else found.reason)
+        why = found.fallback or found.waits_for
+    missing = missing_start(found, finished=finished)
+    return Outlook(job, None, waits_for=why, missing=missing, cut=cut)

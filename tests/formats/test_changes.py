@@ -29,7 +29,7 @@ from slotwise.model.changes import (
 )
 from slotwise.model.errors import InputError
 from slotwise.model.formats import changes_schema, from_document
-from slotwise.model.formats.changes import changes_from_document, dump_changes, loads_changes
+from slotwise.model.formats.changes import dump_changes, loads_changes
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job
 from typer.testing import CliRunner
@@ -52,7 +52,7 @@ EXAMPLE = Path(sw.__file__).parent / "instances" / "changes" / "headline.yaml"
 
 def read(*entries: dict[str, Any], instance: Instance = INSTANCE) -> tuple[Change, ...]:
     document = {"format": "slotwise-changes/1", "changes": list(entries)}
-    return changes_from_document(document, instance)
+    return loads_changes(json.dumps(document), instance)
 
 
 @pytest.mark.behaviour("LOP-07", "RSV-11")

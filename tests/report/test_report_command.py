@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,6 +20,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
+from slotwise.model.plan import Plan, PlannedJob, Unplaced
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))
@@ -195,6 +198,8 @@ PLAN = {
         ({"value": "x"}, "must be a number"),
         ({"origin": 5}, "origin"),
         ({"origin": "noon"}, "origin"),
+        ({"cut": "no"}, "cut: must be true or false"),
+        ({"rounded": 1}, "rounded: must be true or false"),
     ],
 )
 def test_a_broken_plan_is_said_with_its_path(change: dict[str, object], said: str) -> None:
@@ -222,6 +227,28 @@ def test_a_read_plan_is_the_plan_that_was_written() -> None:
             plan = sw.plan(instance, method)  # type: ignore[arg-type]
             again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
             assert again.to_dict() == plan.to_dict()
+
+
+def test_every_key_of_a_written_plan_is_read() -> None:
+    """A plan with a value of its own for every field that is written, made of the class itself."""
+    instance = sw.load(HEADLINE)
+    item = PlannedJob(
+        **{"job": "job5", "start": 10800, "finish": 14400, "allocation": {"hostA": 6}},
+        **{"method": "optimal", "bound": 9000, "proved": True, "waits_for": "w", "fallback": "f"},
+        **{"reserved": {"hostB": 1}, "alternative": 1, "needs_backfill": "q"},
+        terms=({"hostA": 4}, {"hostA": 2}),
+    )
+    for entry in (item, replace(item, start=None, finish=None, estimate=7200)):
+        for unplaced, kept in (((), (entry,)), ((Unplaced("job5", "why"),), ())):
+            plan = Plan(
+                *("optimal", "weighted", "feasible", instance.now),
+                **{"reservations": kept, "unplaced": unplaced, "value": 1.5, "bound": 0.5},
+                **{"notes": ("note",), "rounded": True, "origin": instance.origin, "cut": True},
+            )
+            assert {"cut", "rounded"} <= set(plan.to_dict())
+            again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
+            assert again == plan
+    assert {f.name for f in fields(Plan)} - set(plan.to_dict()) == {"left_out"}
 
 
 def test_a_plan_that_breaks_rules_is_drawn_and_said_so(tmp_path: Path) -> None:
@@ -332,6 +359,18 @@ def test_solve_and_compare_draw_below_their_tables() -> None:
         refused = run(command[0], HEADLINE, "--gantt", "--format", "json")
         assert (refused.returncode, refused.stdout) == (2, b"")
         assert b"--gantt" in refused.stderr
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(60, 60), (100, 100), (250, 100), (20, 40)])
+@pytest.mark.parametrize("command", [("solve", "--method", "time-based"), ("compare",)])
+def test_a_chart_is_as_wide_as_the_listing_above_it(
+    command: tuple[str, ...], columns: int, widest: int
+) -> None:
+    options = (HEADLINE, "--effort", "1") if command == ("compare",) else (HEADLINE,)
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    drawn = run(*command, *options, "--gantt", env=environment).stdout.decode()
+    rows = [line for line in drawn.splitlines() if line.endswith("▏")]
+    assert {len(line) for line in rows} == {widest}
 
 
 def test_a_plan_without_starts_has_nothing_to_draw() -> None:

@@ -44,7 +44,7 @@
       tooltip: S.tooltip({ trigger: "item", formatter: (item) => {
         const row = waiting[item.value[1]];
         return S.element("div", { class: "tip" }, S.element("b", { text: row.job }),
-          ...marks.map(([name, key]) => S.element("div", { text: `${name}: ${S.clock(row[key], key === "greedy_estimate" ? "no estimate" : "never")}` })),
+          ...marks.map(([name, key]) => S.element("div", { text: `${name}: ${S.startOf(row.job, key, row[key])}` })),
           row.gain ? S.element("div", { class: "good", text: `${S.duration(row.gain)} sooner than greedy` }) : null);
       } }),
       xAxis: S.timeAxis({ min: Math.min(S.axisTime(data.now), ...waiting.flatMap((row) => marks.map(([, key]) => row[key] === null ? Infinity : S.axisTime(row[key])))) }),

@@ -32,9 +32,9 @@
     const row = rows.get(job);
     if (row) {
       return [
-        ["greedy says", S.clock(row.greedy_estimate, "no estimate")], ["greedy gives", S.clock(row.greedy_start)],
-        ["time-based", S.clock(row.time_based)],
-        ["optimal", S.clock(row.optimal) + (row.proved ? ", proved the earliest" : "")],
+        ["greedy says", S.startOf(job, "greedy_estimate", row.greedy_estimate)], ["greedy gives", S.startOf(job, "greedy_start", row.greedy_start)],
+        ["time-based", S.startOf(job, "time_based", row.time_based)],
+        ["optimal", S.startOf(job, "optimal", row.optimal) + (row.proved ? ", proved the earliest" : "")],
         ["sooner by", row.gain === null ? "" : S.duration(row.gain)], ["hosts", S.where(row.allocation)],
         ["waits for", row.waits_for], ["note", row.fallback],
         ["needs", row.needs_backfill ? `BACKFILL in queue ${row.needs_backfill}` : ""],
@@ -47,11 +47,11 @@
         ["end", item.finish === null ? "" : S.clock(item.finish)], ["hosts", S.where(item.allocation)], ["waits for", item.waits_for],
       ];
     }
-    if (unplaced.has(job)) return [["start", "never"], ["why", unplaced.get(job).reason]];
+    if (unplaced.has(job)) return [["start", S.startOf(job, "start", null)], ["why", unplaced.get(job).reason]];
     const record = records.get(job);
     if (record) {
       return [
-        ["submitted", S.clock(record.submit)], ["start", S.clock(record.start)], ["end", S.clock(record.end, "unknown")],
+        ["submitted", S.clock(record.submit)], ["start", S.startOf(job, "start", record.start)], ["end", S.clock(record.end, "unknown")],
         ["waited", record.wait === null ? "" : S.duration(record.wait)], ["status", record.status], ["why it waited", record.reason],
       ];
     }
@@ -72,7 +72,7 @@
         E("b", { class: "good", text: item.gain === null ? `starts ${S.clock(item.start)} ` : `${S.duration(item.gain)} sooner ` }),
         `(${S.clock(item.start)}) ${item.change}`, E("div", { class: "soft", text: S.where(item.allocation) })))));
     } else parts.push(E("p", { text: `Nothing that was tried starts it sooner (${S.count(found.tried, "change")}).` }));
-    parts.push(E("p", { class: "hint", text: `By ${found.method} planning (start ${S.clock(found.start)}); each change was planned before it is shown.` }));
+    parts.push(E("p", { class: "hint", text: `By ${found.method} planning (start ${S.clock(found.start, found.missing)}); each change was planned before it is shown.` }));
     return parts;
   }
 

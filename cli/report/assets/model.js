@@ -31,13 +31,16 @@ const Slotwise = { data: JSON.parse(document.getElementById("data").textContent)
 
   /** A time as `now`, `+3h`, or by the clock where the instance has one. */
   S.clock = function (time, missing) {
-    if (time === null || time === undefined) return missing || "never";
+    if (time === null || time === undefined) return missing || "?";
     if (time === data.now) return "now";
     if (wall === null) return (time > data.now ? "+" : "") + S.duration(time - data.now);
     const at = new Date(S.axisTime(time));
     return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ` +
       `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
   };
+
+  /** The same for one of the starts of a job, named as in the data. */
+  S.startOf = (job, name, time) => S.clock(time, (data.missing[name] || {})[job]);
 
   /** A label of the time axis. */
   S.tick = function (value) {

@@ -14,7 +14,6 @@ from .source import Problems
 
 SECTIONS = ("Cluster", "HostType", "HostModel", "Resource")
 _KINDS = ("boolean", "numeric", "string")
-_YES = ("Y", "YES")
 
 
 @dataclass(slots=True)
