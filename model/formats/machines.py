@@ -54,7 +54,7 @@ def _without_group(cluster: Cluster) -> Iterator[Finding]:
     for index, host in enumerate(cluster.hosts):
         if host.node_of and host.node_of not in known and machines[host.node_of][0] == host.name:
             message = f"the machine {host.node_of} needs a group of its nodes (sw.instance adds it)"
-            yield Finding(("cluster", "hosts", index, "node_of"), message)
+            yield Finding(("cluster", "hosts", index, "node_of"), message, undefined=True)
 
 
 def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from slotwise.model.changes import Change, Modification, NewJob
 from slotwise.model.errors import InputError
 from slotwise.model.formats import bsub, from_document
 from slotwise.model.formats.bsub import read_bsub
-from slotwise.model.formats.changes import changes_from_document, dump_changes, loads_changes
+from slotwise.model.formats.changes import dump_changes, loads_changes
 from slotwise.model.formats.changes_document import ModifyEntry
 from slotwise.model.formats.units import Clock
 
@@ -34,7 +35,7 @@ INSTANCE = from_document(SITE)
 
 def read(**entry: Any) -> Change:
     document = {"format": "slotwise-changes/1", "changes": [{"at": 10, **entry}]}
-    (change,) = changes_from_document(document, INSTANCE)
+    (change,) = loads_changes(json.dumps(document), INSTANCE)
     assert loads_changes(dump_changes([change], INSTANCE), INSTANCE) == (change,)
     return change
 
