@@ -81,6 +81,10 @@ def _running(instance: sw.Instance, **changes: Any) -> sw.Instance:
     return _first(instance, "running", job=job)
 
 
+def _machines(instance: sw.Instance) -> set[str]:
+    return {host.node_of for host in instance.cluster.hosts if host.node_of}
+
+
 def _cluster(instance: sw.Instance, **changes: Any) -> sw.Instance:
     return replace(instance, cluster=replace(instance.cluster, **changes))
 
@@ -115,7 +119,11 @@ MISTAKES: dict[str, Change] = {
     "host name": lambda i: _cluster(i, hosts=(sw.Host("a&b", 4), *i.cluster.hosts)),
     "group of nobody": lambda i: _cluster(i, groups=(sw.HostGroup("g:x", ("nobody",)),)),
     "group named as a host": lambda i: _cluster(
-        i, groups=(sw.HostGroup(i.cluster.hosts[0].name, (i.cluster.hosts[1].name,)),)
+        i,
+        groups=(
+            sw.HostGroup(i.cluster.hosts[0].name, (i.cluster.hosts[1].name,)),
+            *(group for group in i.cluster.groups if group.name in _machines(i)),
+        ),
     ),
     "unit of an unknown type": lambda i: _cluster(
         i, units=(sw.ComputeUnit("u:x", "enclosur", (i.cluster.hosts[0].name,)),)
