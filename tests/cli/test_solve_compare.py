@@ -246,7 +246,7 @@ import os, signal, sys, threading, time
 from slotwise.cli.main import main
 
 def interrupt():
-    while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    while signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_IGN):
         time.sleep(0.01)
     print("INTERRUPTED", time.time(), file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGINT)

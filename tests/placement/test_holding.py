@@ -15,15 +15,29 @@ from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
 from slotwise.solver.availability.uses import Alternative, Per, Use
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.placement.holding import (
+    HeldRows,
     counts_slots,
     free_part,
-    hold_slots,
     slot_room,
     whole_place,
 )
 
 LIMIT = Use(0, Per.SLOT, flat("slots", 1.0))
 WHOLE = Alternative((slots(Per.WHOLE),))
+
+
+def hold_slots(
+    profile: Profile,
+    alternative: Alternative | None,
+    held: Allocation,
+    memory: dict[int, float],
+    begin: int,
+    end: int,
+) -> None:
+    """One row of what is held, entered at once."""
+    rows = HeldRows(profile.table)
+    rows.add(alternative, held, memory, begin, end)
+    rows.enter(profile)
 
 
 def three_hosts() -> ResourceTable:
@@ -63,8 +77,11 @@ def test_slots_and_memory_over_a_window() -> None:
     profile = Profile(three_hosts(), 0)
     alternative = takes(amount(10), pools=(LIMIT,))
     hold_slots(profile, alternative, {0: 2, 2: 1}, {0: 30.0}, 10, 50)
-    assert steps(profile) == [(0, [4, 3, 2]), (10, [2, 3, 1]), (50, [4, 3, 2])]
-    assert steps(profile, MEM) == [(0, [100] * 3), (10, [70, 100, 100]), (50, [100] * 3)]
+    # Where it is free again is nobody's instant to start.
+    assert steps(profile) == [(0, [4, 3, 2]), (10, [2, 3, 1])]
+    assert [profile.free(SLOTS, time).tolist() for time in (49, 50)] == [[2, 3, 1], [4, 3, 2]]
+    assert steps(profile, MEM) == [(0, [100] * 3), (10, [70, 100, 100])]
+    assert [profile.free(MEM, time).tolist() for time in (49, 50)] == [[70, 100, 100], [100] * 3]
     assert [profile.free_in_pool(0, time) for time in (9, 10, 49, 50)] == [5, 3, 3, 5]
     # Memory alone, and without a use of memory none.
     hold_slots(profile, alternative, {}, {1: 5.0}, 60, 70)
