@@ -116,7 +116,9 @@ def _needs_backfill(
     after: Sequence[Place],
 ) -> bool:
     """Whether the job could not start then without slots that jobs before it hold for later."""
-    if demand.queue.backfill or all(place.time <= start.time for _, place in before):
+    if demand.queue.backfill or not any(
+        earlier.earliest <= start.time < place.time for earlier, place in before
+    ):
         return False
     profile = _beside(problem, [*before, *after])
     return start_at(_with_held(problem, profile, before, start.time), demand, start.time) is None
@@ -135,7 +137,7 @@ def _with_held(
     """The profile with what the jobs that start later hold at `time`, as limits let them."""
     held = profile.copy()
     for demand, place in before:
-        if place.time > time:
+        if demand.earliest <= time < place.time:  # before its begin time a job holds nothing
             alternative = demand.terms[0].alternatives[place.alternative]
             slots = free_part(demand, place, held, time)
             rows = HeldRows(held.table)

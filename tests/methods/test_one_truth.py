@@ -11,6 +11,7 @@ from loop_lab import HOUR, MINUTE, cluster, host, job, running
 from loop_lab import instance as small
 from slotwise.model.cluster import SharedResource, Thresholds
 from slotwise.model.fairshare import HostPartition
+from slotwise.model.formats import loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
@@ -376,3 +377,20 @@ def test_slots_that_backfill_borrows_count_once() -> None:
     result = simulate(problem, reservation="time-based")
     assert (result["big"].start, result["short"].start) == (HOUR, 0)
     assert result["short"].end == 30 * MINUTE
+
+
+def test_a_job_before_its_begin_time_holds_nothing_under_as_lsf() -> None:
+    """p1 may run beside the place that p0 takes at its begin time, though BACKFILL is off."""
+    text = """
+format: slotwise/1
+hosts: [{name: h0, slots: 2}, {name: h1, slots: 3}, {name: h2, slots: 2}]
+running:
+  - {id: r0, slots: 2, run_limit: 300, start: 0, allocation: 2*h0}
+  - {id: r1, slots: 1, run_limit: 360, start: 0, allocation: 1*h1}
+  - {id: r2, slots: 1, run_limit: 180, start: 0, allocation: 1*h2}
+pending: [{id: p0, slots: 3, run_limit: 180, begin: 180}, {id: p1, slots: 1, run_limit: 180}]
+"""
+    instance = loads(text)
+    for method, options in (("time-based", {}), ("optimal", {"as_lsf": True, "effort": 2.0})):
+        found = sw.plan(instance, method, **options)
+        assert [found[name].start for name in ("p0", "p1")] == [180, 0], method
