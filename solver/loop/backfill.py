@@ -29,7 +29,7 @@ def run(cycle: CycleState) -> None:
     order = world.order
     order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None and not cycle.budget.late():
-        state = world.by_id[offer.job.id]
+        state = world.states.of(offer.job.id)
         number = cycle.shape(state).number
         lenders = _lenders(cycle, state, estimates)
         if lenders > failed.get(number, 0) and not cycle.barred(state, offer):

@@ -166,7 +166,7 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        state = self.world.by_id[job]
+        state = self.world.states.of(job)
         if state.start is not None:
             return self._started(state, state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -223,7 +223,7 @@ class NextCycle:
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
-        state = self.world.by_id[job]
+        state = self.world.states.of(job)
         if state.start is not None:
             return Start(state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -272,7 +272,7 @@ class NextCycle:
         try:
             return reason_unplaced(self.problem, self.problem.resolver.demand(job))
         except OutOfTime:
-            shape = self.world.by_id[job.id].shape
+            shape = self.world.states.of(job.id).shape
             return (shape.never if shape else "") or "no place for it was found"
 
     def _started(

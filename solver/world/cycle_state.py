@@ -319,7 +319,7 @@ class CycleState:
     def places(self, reservations: list[Held]) -> Iterator[tuple[str, Demand, Start]]:
         """Jobs that have started in this cycle, and those with a future place: what and where."""
         for name in self.record.started:
-            state = self.world.by_id[name]
+            state = self.world.states.of(name)
             demand = replace(self.shape(state).demand, job=state.job, duration=state.duration)
             yield name, demand, Start(self.world.now, state.terms, state.alternative)
         for held in reservations:
@@ -392,7 +392,7 @@ class CycleState:
                 state.estimate, state.estimated_at = held.estimate, world.now
                 state.estimate_by = held.method
         for name in list(self._slots_held):
-            state = world.by_id[name]
+            state = world.states.of(name)
             if state.start is not None:
                 del self._slots_held[name]
                 continue
@@ -440,5 +440,5 @@ class CycleState:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self._slots_held = state["slots_held"]
-        self.timed = {number: self.world.states[number] for number in state["timed"]}
+        self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])
