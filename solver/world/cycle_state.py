@@ -25,8 +25,8 @@ from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
+from .guard import Guard
 from .held import Held, Loans
-from .holding_back import HoldingBack, hold_back
 from .job_state import JobState
 from .requests import Shape, without_hosts
 from .settings import Settings
@@ -94,8 +94,7 @@ class CycleState:
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
         self._future: Profile | None = None
-        self._guarded: dict[tuple[object, ...], Profile] = {}
-        self._held_back = HoldingBack()
+        self._guard: Guard | None = None
         self.loans = Loans()
         self._slots_held: dict[str, dict[str, int]] = {}
 
@@ -236,11 +235,9 @@ class CycleState:
             turn = offer.why if offer is not None else ""
             self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
         self.recount = True
-        self._guarded.clear()
         if self._future is not None:
             demand = replace(self.shape(state).demand, duration=state.duration)
-            hold_start(self._future, demand, start)
-            self._held_back.planned(demand, start)
+            self._plan(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------
 
@@ -267,10 +264,10 @@ class CycleState:
         held.enter(self.held, self.beside(None))
         self.reservations.append(held)
         self.recount = True
-        self._guarded.clear()
-        if held.start is not None and held.demand is not None and self._future is not None:
-            hold_start(self._future, held.demand, held.start)
-            self._held_back.planned(held.demand, held.start)
+        if held.start is not None and held.demand is not None:
+            self._plan(held.demand, held.start)
+        if self._guard is not None:
+            self._guard.keep(held)
         state = held.state
         state.held = tuple(held.reserved)
         if state.held_since is None and held.reserved:
@@ -292,6 +289,7 @@ class CycleState:
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
         self.reservations = self.others(state)
+        self._guard = None
 
     def _sum_held(self, reservations: list[Held]) -> HeldBack:
         total, beside = HeldBack(), self.beside(None)
@@ -308,6 +306,13 @@ class CycleState:
         if self._future is None:
             self._future = self._planned(self.reservations)
         return self._future
+
+    def _plan(self, demand: Demand, start: Start) -> None:
+        """A place is planned."""
+        if self._future is not None:
+            hold_start(self._future, demand, start)
+        if self._guard is not None:
+            self._guard.planned(demand, start)
 
     def _planned(self, reservations: list[Held]) -> Profile:
         profile = self.world.running_profile.copy()
@@ -327,31 +332,31 @@ class CycleState:
                 yield held.state.job.id, held.demand, held.start
 
     def guarded(
-        self, reservations: list[Held], without: JobState, *, since: int, before: int = FOREVER
+        self,
+        state: JobState,
+        demand: Demand,
+        *,
+        since: int,
+        until: int = FOREVER + 1,
+        before: int = FOREVER,
     ) -> Profile:
-        """The future, with what these reservations keep from other jobs until they start.
+        """The future, with what reservations that start before `until` keep from the job.
 
-        A job that may not backfill finds them held at every instant before their start. since,
-        before: the instants that it is good for (seconds).
+        It finds them held at every instant before their start. since, before: the instants that
+        it is good for (seconds).
         """
-        key = (since, before, *(held.state.number for held in reservations))
-        if key not in self._guarded:
-            plain = self.future(without)
-            profile = plain.copy()
-            own = self.holds(without)
-            known = HoldingBack() if own else self._held_back
-            now = self.world.now
-            hold_back(profile, reservations, plain, now, known=known, since=since, before=before)
-            if own:
-                return profile
-            self._guarded[key] = profile
-        return self._guarded[key]
+        now = self.world.now
+        if self.holds(state):
+            guard = Guard(self.future(state), self.others(state), now)
+        else:
+            if self._guard is None:
+                self._guard = Guard(self.future(), self.reservations, now)
+            guard = self._guard
+        return guard.beside(demand, since=since, until=until, before=before)
 
     def drop_future(self) -> None:
         """Something else than a start has changed what runs or is planned."""
-        self._future = None
-        self._guarded.clear()
-        self._held_back.clear()
+        self._future = self._guard = None
 
     # --- reasons --------------------------------------------------------------------------------
 
