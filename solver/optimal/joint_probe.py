@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+import numpy as np
+
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 #: Limits of one model: wall seconds and deterministic units at least, or a share of what is left.
 LEAST_SECONDS = 3.0
 LEAST_EFFORT = 3.0
+#: Counts by class are taken where there are so many times fewer of them than pairs.
+FEWER = 4
+#: Jobs that run at an instant are asked about alone where they have no more of the pairs.
+CORE = 0.5
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
 
@@ -50,6 +56,7 @@ class JointProbe:
     room: ModelRoom = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
+    _slots: dict[int, float] = field(default_factory=dict)
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
 
     def __post_init__(self) -> None:
@@ -72,16 +79,27 @@ class JointProbe:
             placed = self._by_order(order)
             if placed is not None:
                 return "FEASIBLE", placed
-        return self._by_model(group, demand, time, share)
+        status, placed = self._by_counts(group, demand, time, share)
+        return (
+            (status, placed) if placed is not None else self._by_model(group, demand, time, share)
+        )
 
     def _too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
-        """Whether the slots of all jobs so far exceed what is free at some checkpoint."""
-        windows = [(item.start.time, item.demand) for item in settled] + [(time, demand)]
-        for point in {start for start, _ in windows}:
-            asked = sum(d.slots for start, d in windows if _covers(start, d.duration, point))
-            if asked > self.base.free(SLOTS, point).clip(0).sum():
+        """Whether the slots of all jobs so far exceed what is free somewhere in the window."""
+        starts = np.array([time, *(item.start.time for item in settled)])
+        jobs = [demand, *(item.demand for item in settled)]
+        ends = starts + [FOREVER if job.duration is None else job.duration for job in jobs]
+        slots = np.array([job.slots for job in jobs])
+        for point in np.unique(starts[(starts >= time) & (starts < ends[0])]).tolist():
+            asked = int(slots[(starts <= point) & (point < ends)].sum())
+            if asked > self._free_slots(point):
                 return True
         return False
+
+    def _free_slots(self, point: int) -> float:
+        if point not in self._slots:
+            self._slots[point] = float(self.base.free(SLOTS, point).clip(0).sum())
+        return self._slots[point]
 
     def _counts_refute(self, group: Sequence[Placed], demand: Demand, time: int) -> bool:
         asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
@@ -109,9 +127,31 @@ class JointProbe:
             placed[demand.job.id] = start
         return placed
 
+    def _by_counts(
+        self, group: Sequence[Placed], demand: Demand, time: int, share: float
+    ) -> tuple[str, dict[str, Start] | None]:
+        """Where blocks go, class by class of hosts, if that takes far fewer variables."""
+        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
+        if any(len(job.terms) != 1 for job, _ in asked):
+            return "UNKNOWN", None
+        pairs = sum(self._pairs_of(job, at) for job, at in asked)
+        from .class_counts import ClassCounts
+
+        several = [(job, at, self._blocks_of(job, at)) for job, at in asked]
+        if FEWER * ClassCounts.size(self.base.hosts, several) > pairs:
+            return "UNKNOWN", None
+        counts = ClassCounts(self.base, several)
+        status, found = counts.solve(self.budget, **self._limits(share))
+        if status == "INFEASIBLE":
+            return status, {}
+        whole = status == "FEASIBLE" and all(blocks for _, _, blocks in several)
+        return "FEASIBLE", counts.placed(found) if whole else None
+
     # --- the model ----------------------------------------------------------------------------
 
     def _by_model(self, group: Sequence[Placed], demand: Demand, time: int, share: float) -> Answer:
+        if self._core_refutes(group, demand, time, share):
+            return "INFEASIBLE", {}
         free, fixed = self._split_by_size(group, demand, time)
         begun = clock.monotonic()
         try:
@@ -120,15 +160,40 @@ class JointProbe:
             return "UNKNOWN", {}
         pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
         self.room.took(pairs, clock.monotonic() - begun)
-        status, placed = model.solve(
-            self.budget,
-            seconds=max(LEAST_SECONDS, share * self.budget.left()),
-            effort=max(LEAST_EFFORT, share * self.budget.effort_left()),
-            hint={item.demand.job.id: item.start for item in free},
-        )
+        status, placed = self._solve(model, free, share)
         if status == "FEASIBLE":
             return status, placed
         return ("UNKNOWN" if fixed else status), {}
+
+    def _solve(self, model: JointPlacement, free: Sequence[Placed], share: float) -> Answer:
+        hint = {item.demand.job.id: item.start for item in free}
+        return model.solve(self.budget, hint=hint, **self._limits(share))
+
+    def _limits(self, share: float) -> dict[str, float]:
+        return {
+            "seconds": max(LEAST_SECONDS, share * self.budget.left()),
+            "effort": max(LEAST_EFFORT, share * self.budget.effort_left()),
+        }
+
+    def _core_refutes(
+        self, group: Sequence[Placed], demand: Demand, time: int, share: float
+    ) -> bool:
+        """Whether those that run at the instant are too many already, where they are few."""
+        core = [item for item in group if _runs_at(item, time)]
+        size, whole = (
+            sum(self._pairs_of(item.demand, item.start.time) for item in items)
+            for items in (core, group)
+        )
+        if not core or size > CORE * whole or size > self.room.most_pairs():
+            return False
+        from .joint_placement import JointPlacement
+
+        asked = [*((item.demand, item.start.time) for item in core), (demand, time)]
+        try:
+            model = JointPlacement(self.base, asked, check=self.budget.check_search)
+        except OutOfTime:
+            return False
+        return self._solve(model, core, share)[0] == "INFEASIBLE"
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
         """The model of the settled jobs; kept for the next instant that is asked about."""
@@ -205,6 +270,10 @@ def _orders(
     others = [(item.demand, item.start.time) for item in group]
     yield [(demand, time), *sorted(others, key=lambda pair: -pair[0].slots)]
     yield sorted([(demand, time), *others], key=lambda pair: (pair[1], -pair[0].slots))
+
+
+def _runs_at(item: Placed, time: int) -> bool:
+    return _covers(item.start.time, item.demand.duration, time)
 
 
 def _end(start: int, duration: int | None) -> int:

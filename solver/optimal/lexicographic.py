@@ -120,7 +120,7 @@ class _Search:
         looked = _Looked()
         if first < last and self.budget.exhausted():
             looked.leave_open([first], "the limit of the search")
-        elif first < last:
+        elif first < last and not self._nothing_can_move():
             for times in self._stretches(demand, first, last):
                 self._look(demand, times, looked)
                 if looked.found is not None:
@@ -136,6 +136,13 @@ class _Search:
         self.settled.append(_Settled(demand, incumbent, looked.open))
         self._leave_warm(demand, incumbent)
         return True
+
+    def _nothing_can_move(self) -> bool:
+        """Whether what is free beside the settled jobs is the same wherever these may be placed.
+
+        Where a job first fits beside them is then its optimum.
+        """
+        return all(has_one_place(item.demand) for item in self.settled)
 
     def _look(self, demand: Demand, times: list[int], looked: _Looked) -> None:
         """Find the first feasible instant of a stretch, by bisection.
@@ -333,6 +340,14 @@ def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
     """The starts that a plan records, by job."""
     starts = ((item.job, problem.start_of(item)) for item in warm.reservations)
     return {job: start for job, start in starts if start is not None}
+
+
+def has_one_place(demand: Demand) -> bool:
+    """Whether every start of the job takes the same slots of the same host."""
+    if len(demand.terms) != 1:
+        return False
+    (term,) = demand.terms
+    return len(term.candidates) == 1 and len(term.alternatives) == 1 and term.most <= term.slots
 
 
 def _length(demand: Demand) -> int:
