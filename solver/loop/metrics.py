@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,10 @@ class LoopMetrics:
     idle_while_waiting: share of all slot-seconds that were free while a job waited.
     fragmentation: share of the free slots that lie on hosts with a job, over time.
     big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
-    big_mean_wait, big_max_wait: of those; starvation: their mean wait over that of the others.
+    big_mean_wait, big_p95_wait, big_max_wait: of those; starvation: their mean wait over that of
+    the others.
+    estimates: jobs with a first estimate and a start; estimates_met: the share of them that started
+    no later than it, within a cycle.
     predictions: by method, of the first estimate that a job was given.
     predictions_at_submission: the same, of those alone that it was given by the first cycle after
     its submission.
@@ -71,8 +75,11 @@ class LoopMetrics:
     big_jobs: int
     big_slots: int
     big_mean_wait: float | None
+    big_p95_wait: float | None
     big_max_wait: float | None
     starvation: float | None
+    estimates: int
+    estimates_met: float | None
     predictions: dict[str, Prediction]
     predictions_at_submission: dict[str, Prediction]
 
@@ -83,9 +90,9 @@ class LoopMetrics:
 
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
-    before = len(result.instance.running)
-    records = [record for record in result.jobs[before:] if record.status != FUTURE]
-    tolerance = max(1, result.settings.cycle)
+    records = submitted(result)
+    tolerance = tolerance_of(result)
+    met = [record.error <= tolerance for record in records if record.error is not None]
     started = [record for record in records if record.wait is not None]
     waits = np.array([record.wait for record in started], dtype=float)
     ended = [record for record in started if record.run_time is not None]
@@ -119,11 +126,49 @@ def measure(result: Simulation) -> LoopMetrics:
         big_jobs=len(big),
         big_slots=big_slots,
         big_mean_wait=_mean(big),
+        big_p95_wait=_percentiles(big, (95,))[0],
         big_max_wait=float(big.max()) if big.size else None,
         starvation=_ratio(_mean(big), _mean(small)),
+        estimates=len(met),
+        estimates_met=sum(met) / len(met) if met else None,
         predictions=predictions(records, tolerance),
         predictions_at_submission=predictions(_told_at_once(result, records), tolerance),
     )
+
+
+def submitted(result: Simulation) -> list[JobRecord]:
+    """The jobs that count: those that were submitted in the simulation, or waited when it began."""
+    before = len(result.instance.running)
+    return [record for record in result.jobs[before:] if record.status != FUTURE]
+
+
+def tolerance_of(result: Simulation) -> int:
+    """Seconds by which a start may miss its estimate and still count as met: a cycle."""
+    return max(1, result.settings.cycle)
+
+
+def slot_seconds(
+    result: Simulation, begin: int, end: int, block: int
+) -> tuple[list[float], list[float]]:
+    """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
+
+    The last stretch ends at `end`. A job counts while it holds its slots.
+    """
+    count = max(1, -(-(end - begin) // block))
+    edges = np.minimum(begin + block * np.arange(count + 1, dtype=float), end)
+    total = sum(host.slots for host in result.instance.cluster.hosts)
+    held = [
+        (since, end if until is None else until, sum(where.values()))
+        for record in result.jobs
+        if record.status != FUTURE
+        for since, until, where in record.held
+    ]
+    since, until, slots = np.array(held, dtype=float).reshape(-1, 3).T
+    used = [
+        float((np.clip(until, low, high) - np.clip(since, low, high)) @ slots)
+        for low, high in pairwise(edges)
+    ]
+    return used, [total * float(high - low) for low, high in pairwise(edges)]
 
 
 def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
