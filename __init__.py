@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, validate
+    from .library import ask, compare, explain, plan, simulate, validate, whatif
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.studies.resample import Difference
+    from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
 __version__ = "0.1.0"
@@ -74,10 +76,13 @@ _HOMES = {
     "Choices": "solver.advice.ask",
     "Cluster": "model.cluster",
     "ComparedJob": "solver.advice.compare",
+    "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Difference": "solver.studies.resample",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "GroupChange": "solver.studies.whatif",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -126,6 +131,7 @@ _HOMES = {
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
@@ -145,6 +151,7 @@ _HOMES = {
     "simulate": "library",
     "to_document": "model.formats",
     "validate": "library",
+    "whatif": "library",
 }
 
 __all__ = [
@@ -156,10 +163,13 @@ __all__ = [
     "Choices",
     "Cluster",
     "ComparedJob",
+    "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Difference",
     "EarlyEnd",
     "Explanation",
+    "GroupChange",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -208,6 +218,7 @@ __all__ = [
     "User",
     "UserGroup",
     "Violation",
+    "WhatIf",
     "__version__",
     "ask",
     "check",
@@ -228,6 +239,7 @@ __all__ = [
     "simulate",
     "to_document",
     "validate",
+    "whatif",
 ]
 
 

@@ -31,6 +31,7 @@ from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
 from .streams import guarded_streams
+from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 
@@ -47,6 +48,7 @@ for command in (solve, compare, explain, report, simulate, replay, show, check, 
     app.command()(command)
 app.command()(schema)
 app.command()(snapshot)
+app.command()(whatif)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,6 +49,30 @@ def slot_use(result: Simulation) -> SlotUse:
     partly = spans.capacity_seconds(capacity) - busy
     whole = max(1, sum(capacity) * max(1, end - begin))
     return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
+
+
+def slot_seconds(
+    result: Simulation, begin: int, end: int, block: int
+) -> tuple[list[float], list[float]]:
+    """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
+
+    The last stretch ends at `end`. A job counts while it holds its slots.
+    """
+    count = max(1, -(-(end - begin) // block))
+    edges = np.minimum(begin + block * np.arange(count + 1, dtype=float), end)
+    total = sum(host.slots for host in result.instance.cluster.hosts)
+    held = [
+        (since, end if until is None else until, sum(where.values()))
+        for record in result.jobs
+        if record.status != FUTURE
+        for since, until, where in record.held
+    ]
+    since, until, slots = np.array(held, dtype=float).reshape(-1, 3).T
+    used = [
+        float((np.clip(until, low, high) - np.clip(since, low, high)) @ slots)
+        for low, high in pairwise(edges)
+    ]
+    return used, [total * float(high - low) for low, high in pairwise(edges)]
 
 
 #: The end of a span whose end is still to come.
