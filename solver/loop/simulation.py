@@ -100,7 +100,7 @@ class Session:
         running = (item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: tuple[Job, ...] = (*running, *instance.pending, *instance.future)
-        self.requests = Requests(self.instance)
+        self.requests = Requests(self.instance, margin=settings.margin)
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
