@@ -62,7 +62,8 @@ class CycleState:
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
     stood: places of the cycle before at the same instant, by number, for when the budget ends.
     curtailed: whether the budget kept jobs from having a place in the future looked for;
-    shortened: those of them that have none now.
+    shortened: those of them that have none now. filling: jobs, by number, that started on slots
+    lent until the very second of their end.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class CycleState:
         self.failed: set[tuple[object, ...]] = set()
         self.withheld: dict[int, str] = {}
         self.placeless: set[int] = set()
+        self.filling: set[int] = set()
         self.recount = True
         self.moving = False
         self.timed: dict[int, JobState] = {}
