@@ -267,7 +267,7 @@ class NextCycle:
 
     def _standing(self, job: str) -> Standing | None:
         """What a job of the cycle keeps from those behind it, None where that is nothing."""
-        state, held = self.world.by_id[job], self.held.get(job)
+        state, held = self.world.states.of(job), self.held.get(job)
         start = self.place_of(job)
         if start is not None:
             demand = held.demand if held is not None and state.start is None else None

@@ -125,17 +125,13 @@ def earliest_beside(
         cycle.future(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
     limit = state.limit if cycle.queues[state.job.queue].backfill else None
-    estimates = [
-        FOREVER if held.estimate is None else held.estimate for held in cycle.others(state)
-    ]
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
-        if not any(max(start.time + 1, heeded) <= time < until for time in estimates):
+        if not cycle.reserved_between(state, max(start.time + 1, heeded), until):
             return start
         heeded = until
-        profile = cycle.guarded(state, demand, since=start.time, until=until)
-        start = earliest_start(profile, demand, finishes_only=True, not_before=start.time)
+        start = cycle.guard(state).earliest(demand, since=start.time, until=until)
     return None
 
 
@@ -148,10 +144,10 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
         end = FOREVER if demand.duration is None else last + max(1, demand.duration)
-        profile = cycle.guarded(state, demand, since=last, before=end)
+        profile = cycle.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
-    for job, asked, place in cycle.places(others):
+    for job, asked, place in cycle.freeing(state, start.time):
         demands.append(asked)
         planned.append(
             PlannedJob(

@@ -6,6 +6,7 @@ in this cycle is here.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -85,6 +86,9 @@ class CycleState:
         self.parallel_plugin = modules is None or "schmod_parallel" in modules
         self.held = HeldBack()
         self.reservations: list[Held] = []
+        self._holding: dict[int, Held] = {}
+        self._freeing: dict[int, list[Held]] = {}
+        self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
         self.withheld: dict[int, str] = {}
@@ -115,7 +119,8 @@ class CycleState:
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self.held, self.reservations = HeldBack(), []
+        self.held = HeldBack()
+        self._reserve_anew([])
         self.failed.clear()
         self.withheld.clear()
         self.placeless.clear()
@@ -250,21 +255,24 @@ class CycleState:
 
     def holds(self, state: JobState) -> bool:
         """Whether a job has a reservation in this cycle."""
-        return any(held.state is state for held in self.reservations)
+        return state.number in self._holding
 
     def others(self, state: JobState) -> list[Held]:
-        """The reservations of other jobs."""
+        """The reservations of other jobs; not to be changed."""
+        if not self.holds(state):
+            return self.reservations
         return [held for held in self.reservations if held.state is not state]
 
     def keep(self, held: Held) -> None:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
-        if any(item is held for item in self.reservations):
+        if self._holding.get(held.state.number) is held:
             return
         if self.holds(held.state):
             self.give_up(held.state)
         self.loans.settle(held)
         held.enter(self.held, self.beside(None))
         self.reservations.append(held)
+        self._know(held)
         self.recount = True
         if held.start is not None and held.demand is not None:
             self._plan(held.demand, held.start)
@@ -279,7 +287,7 @@ class CycleState:
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
-        self.reservations = self.others(state)
+        self._reserve_anew(self.others(state))
         self.held = self._sum_held(self.reservations)
         self.drop_future()
 
@@ -290,8 +298,43 @@ class CycleState:
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
-        self.reservations = self.others(state)
+        self._reserve_anew(self.others(state))
         self._guard = None
+
+    def _reserve_anew(self, reservations: list[Held]) -> None:
+        """These are the reservations of the cycle."""
+        self.reservations = list(reservations)
+        self._holding, self._freeing, self._estimates = {}, {}, []
+        for held in self.reservations:
+            self._know(held)
+
+    def _know(self, held: Held) -> None:
+        """Find a reservation by its job, and by when its place frees anything."""
+        self._holding[held.state.number] = held
+        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
+        if held.start is None or held.demand is None:
+            return
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        times = {finish} if finish is not None else set()
+        for term in held.demand.terms:
+            alternative = term.alternatives[held.start.alternative]
+            for use in (*alternative.host_uses, *alternative.pool_uses):
+                times.update(begin + drop for drop in use.reservation.drops())
+        for time in times:
+            self._freeing.setdefault(time, []).append(held)
+
+    def reservation_of(self, state: JobState) -> Held | None:
+        """What a job has reserved so far in this cycle."""
+        return self._holding.get(state.number)
+
+    def reserved_between(self, state: JobState, first: int, before: int) -> bool:
+        """Whether another job's reservation ends in [first, before): when that job may start."""
+        low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
+        own = self._holding.get(state.number)
+        if own is None:
+            return low < high
+        until = FOREVER if own.estimate is None else own.estimate
+        return high - low > (first <= until < before)
 
     def _sum_held(self, reservations: list[Held]) -> HeldBack:
         total, beside = HeldBack(), self.beside(None)
@@ -323,38 +366,20 @@ class CycleState:
                 hold_start(profile, held.demand, held.start)
         return profile
 
-    def places(self, reservations: list[Held]) -> Iterator[tuple[str, Demand, Start]]:
-        """Jobs that have started in this cycle, and those with a future place: what and where."""
-        for name in self.record.started:
-            state = self.world.states.of(name)
-            demand = replace(self.shape(state).demand, job=state.job, duration=state.duration)
-            yield name, demand, Start(self.world.now, state.terms, state.alternative)
-        for held in reservations:
-            if held.start is not None and held.demand is not None:
+    def freeing(self, state: JobState, time: int) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a future place that ends, or holds less, from `time` on."""
+        for held in self._freeing.get(time, ()):
+            if held.state is not state and held.start is not None and held.demand is not None:
                 yield held.state.job.id, held.demand, held.start
 
-    def guarded(
-        self,
-        state: JobState,
-        demand: Demand,
-        *,
-        since: int,
-        until: int = FOREVER + 1,
-        before: int = FOREVER,
-    ) -> Profile:
-        """The future, with what reservations that start before `until` keep from the job.
-
-        It finds them held at every instant before their start. since, before: the instants that
-        it is good for (seconds).
-        """
+    def guard(self, state: JobState) -> Guard:
+        """What other jobs' reservations keep from a job, beside what runs and is planned."""
         now = self.world.now
         if self.holds(state):
-            guard = Guard(self.future(state), self.others(state), now)
-        else:
-            if self._guard is None:
-                self._guard = Guard(self.future(), self.reservations, now)
-            guard = self._guard
-        return guard.beside(demand, since=since, until=until, before=before)
+            return Guard(self.future(state), self.others(state), now)
+        if self._guard is None:
+            self._guard = Guard(self.future(), self.reservations, now)
+        return self._guard
 
     def drop_future(self) -> None:
         """Something else than a start has changed what runs or is planned."""

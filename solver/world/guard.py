@@ -10,7 +10,7 @@ other resources decide what a reservation holds is it reckoned from instant to i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..availability.arrays import IntArray
 from ..availability.demand import Demand
@@ -19,7 +19,7 @@ from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.rows import RowList
 from ..availability.uses import Alternative, Per
-from ..placement.earliest import Start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import HeldRows, counts_slots, whole_place
 from .held import Held, takes_only_slots, times_on
 from .holding_back import HoldingBack, held_from, hold_back, holds_memory, taken
@@ -69,6 +69,8 @@ class Guard:
         #: By pool what steady reservations need of it at most, and those whose part is not exact.
         self._needed: dict[int, float] = {}
         self._until = now
+        #: Numbers of reservations by the hosts that are their witnesses.
+        self._watched: dict[int, set[int]] = {}
         for held in reservations:
             self.keep(held)
 
@@ -84,6 +86,8 @@ class Guard:
         self._until = max(self._until, min(steady.until, FOREVER))
         for pool, amount in steady.pools.items():
             self._needed[pool] = max(self._needed.get(pool, 0.0), amount)
+        for witness in steady.witnesses:
+            self._watched.setdefault(witness.host, set()).add(held.state.number)
         self._hold(steady, 1)
 
     def planned(self, demand: Demand, start: Start) -> None:
@@ -93,15 +97,37 @@ class Guard:
         if not self._steady:
             return
         hosts, pools = taken(demand, start)
-        short = {pool for pool in pools if self._lacks(pool)}
+        watching = {
+            number for host in self._watched.keys() & hosts for number in self._watched[host]
+        }
+        for number in watching & self._steady.keys():
+            if not self._still_seen(self._steady[number], hosts):
+                self._limit(number)
+        for pool in pools:
+            if self._lacks(pool):
+                self._limit_those_of(pool)
+
+    def _limit(self, number: int) -> None:
+        """A reservation may have to hold less than its place from now on."""
+        steady = self._steady.pop(number)
+        self._limited.append(steady.held)
+        self._hold(steady, -1)
+
+    def _limit_those_of(self, pool: int) -> None:
+        """Those that need more of a pool than there is at some instant before their starts."""
+        least: dict[int, float] = {}
+        needed = 0.0
         for number, steady in list(self._steady.items()):
-            poor = any(
-                steady.pools.get(pool, 0.0) > self._least(pool, steady.until) for pool in short
-            )
-            if poor or not self._still_seen(steady, hosts):
-                del self._steady[number]
-                self._limited.append(steady.held)
-                self._hold(steady, -1)
+            amount = steady.pools.get(pool)
+            if amount is None:
+                continue
+            if steady.until not in least:
+                least[steady.until] = self._least(pool, steady.until)
+            if amount > least[steady.until]:
+                self._limit(number)
+            else:
+                needed = max(needed, amount)
+        self._needed[pool] = needed
 
     def _lacks(self, pool: int) -> bool:
         needed = self._needed.get(pool)
@@ -119,6 +145,7 @@ class Guard:
                 if found is None:
                     return False
                 witness.host = found
+                self._watched.setdefault(found, set()).add(steady.held.state.number)
         return True
 
     def _hold(self, steady: Steady, sign: int) -> None:
@@ -131,46 +158,71 @@ class Guard:
 
     # --- what a job sees --------------------------------------------------------------------------
 
-    def beside(
-        self, demand: Demand, *, since: int, until: int = FOREVER + 1, before: int = FOREVER
-    ) -> Profile:
-        """What the job finds beside the reservations that start before `until`.
+    def earliest(self, demand: Demand, *, since: int, until: int) -> Start | None:
+        """The earliest start from `since` on beside the reservations that start before `until`."""
+        profile = self._at_most(since, until, FOREVER)
+        found = earliest_start(profile, demand, finishes_only=True, not_before=since)
+        if found is not None and found.time == since:
+            return found
+        pools = self._doubtful(demand, profile, since, FOREVER)
+        if not pools:
+            return found
+        # No less is held of other pools, and none of these.
+        freer = earliest_start(
+            profile, _without(demand, pools), finishes_only=True, not_before=since
+        )
+        if freer is None or (found is not None and freer.time == found.time):
+            return found
+        exact = self._recounted(profile, pools, since, until, FOREVER)
+        return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
+
+    def beside(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
+        """What the job finds beside all reservations.
 
         since, before: the instants that it is good for (seconds).
         """
+        profile = self._at_most(since, FOREVER + 1, before)
+        pools = self._doubtful(demand, profile, since, before)
+        if not pools:
+            return profile
+        return self._recounted(profile, pools, since, FOREVER + 1, before)
+
+    def _at_most(self, since: int, until: int, before: int) -> Profile:
+        """What is left where of pools is counted as held what is held at most."""
         profile = self._all
         if until <= self._until:
             profile = Lent(self._all, self.plain, self._lent.in_use(until - 1), until)
-        limited = [held for held in self._limited if _until(held) < until]
-        doubtful = self._doubtful(demand, profile, since)
-        if not limited and not doubtful:
-            return profile
-        profile = profile.copy()
-        now, known = self.now, self._reckoned
-        hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
-        if doubtful:
-            for steady in self._steady.values():
-                if since < steady.until < until and not steady.exact:
-                    self._recount(profile, steady, doubtful, since, before)
+        limited = [held for held in self._limited if since < _until(held) < until]
+        if limited:
+            profile = profile.copy()
+            now, known = self.now, self._reckoned
+            hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
         return profile
 
-    def _doubtful(self, demand: Demand, profile: Profile, since: int) -> set[int]:
+    def _doubtful(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
         """Pools of the job that might have enough if only was counted what is really held."""
-        found: set[int] = set()
-        for use in {
-            use
-            for term in demand.terms
-            for alternative in term.alternatives
-            for use in alternative.pool_uses
-        }:
-            if use.index in found:
-                continue
-            slots = sum(max(term.slots, term.most or 0) for term in demand.terms)
-            enough = use.reservation.initial * slots
-            least = profile.least_free_in_pool(use.index, profile.checkpoints(since, None))
-            if least < enough and self._inexact(use.index):
-                found.add(use.index)
-        return found
+        slots = sum(max(term.slots, term.most) for term in demand.terms)
+        enough: dict[int, float] = {}
+        for term in demand.terms:
+            for use in (use for item in term.alternatives for use in item.pool_uses):
+                amount = use.reservation.initial * slots
+                enough[use.index] = max(amount, enough.get(use.index, 0.0))
+        points = profile.checkpoints(since, None if before >= FOREVER else before - since)
+        return {
+            pool
+            for pool, amount in enough.items()
+            if self._inexact(pool) and profile.least_free_in_pool(pool, points) < amount
+        }
+
+    def _recounted(
+        self, profile: Profile, pools: set[int], since: int, until: int, before: int
+    ) -> Profile:
+        """The profile where of these pools is counted as held what is held."""
+        profile = profile.copy()
+        for steady in self._steady.values():
+            if since < steady.until < until and not steady.exact:
+                self._recount(profile, steady, pools, since, before)
+        return profile
 
     def _inexact(self, pool: int) -> bool:
         """Whether some reservation may hold less of a pool than its whole place."""
@@ -194,6 +246,19 @@ class Guard:
                 inside = sum(count for host, count in slots.items() if mask[host])
                 rows.extend((0,), begin, end, (float(inside),))
             profile.hold_rows(pool, rows, pool=True)
+
+
+def _without(demand: Demand, pools: set[int]) -> Demand:
+    """A demand that needs nothing of some pools."""
+
+    def less(alternative: Alternative) -> Alternative:
+        uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
+        return replace(alternative, pool_uses=uses)
+
+    terms = tuple(
+        replace(term, alternatives=tuple(map(less, term.alternatives))) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
 
 
 def _until(held: Held) -> int:
