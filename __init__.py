@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, validate, whatif
+    from .library import ask, compare, explain, plan, simulate, sweep, validate, whatif
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
     from .solver.studies.resample import Difference
+    from .solver.studies.sweep import Sweep
     from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
@@ -125,6 +126,7 @@ _HOMES = {
     "SlotwiseError": "model.errors",
     "Status": "model.plan",
     "Suggestion": "solver.advice.suggestions",
+    "Sweep": "solver.studies.sweep",
     "Thresholds": "model.cluster",
     "UnknownNameError": "model.errors",
     "Unplaced": "model.plan",
@@ -149,6 +151,7 @@ _HOMES = {
     "measure": "solver.loop.metrics",
     "plan": "library",
     "simulate": "library",
+    "sweep": "library",
     "to_document": "model.formats",
     "validate": "library",
     "whatif": "library",
@@ -212,6 +215,7 @@ __all__ = [
     "SlotwiseError",
     "Status",
     "Suggestion",
+    "Sweep",
     "Thresholds",
     "UnknownNameError",
     "Unplaced",
@@ -237,6 +241,7 @@ __all__ = [
     "measure",
     "plan",
     "simulate",
+    "sweep",
     "to_document",
     "validate",
     "whatif",

@@ -31,6 +31,7 @@ from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
 from .streams import guarded_streams
+from .sweep import sweep
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -49,6 +50,7 @@ for command in (solve, compare, explain, report, simulate, replay, show, check, 
 app.command()(schema)
 app.command()(snapshot)
 app.command()(whatif)
+app.command()(sweep)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")

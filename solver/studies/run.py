@@ -92,8 +92,14 @@ class RunOutcome:
 
 def perform(run: Run, stop: Stop | None = None) -> RunOutcome | None:
     """Make the run; None where it was stopped before its end."""
+    result = simulation(run, stop)
+    return outcome(result, run.block, run.recorded) if result.complete else None
+
+
+def simulation(run: Run, stop: Stop | None = None) -> Simulation:
+    """The simulation itself, not complete where it was stopped."""
     options = run.options
-    result = simulate(
+    return simulate(
         run.instance,
         reservation=options.reservation,  # type: ignore[arg-type]
         top=options.top,
@@ -103,7 +109,6 @@ def perform(run: Run, stop: Stop | None = None) -> RunOutcome | None:
         changes=run.changes,
         cancel=cast("threading.Event | None", stop),
     )
-    return outcome(result, run.block, run.recorded) if result.complete else None
 
 
 def outcome(
