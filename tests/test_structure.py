@@ -77,6 +77,7 @@ ROOMS = (
     "solver.replay",
     "solver.exact",
     "solver.planning",
+    "solver.forecast",
     "solver.advice",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
