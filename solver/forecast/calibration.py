@@ -2,8 +2,9 @@
 
 The score of a forecast whose truth is known is what its bound would have had to be multiplied by
 to hold just so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The
-factor for the next bound is the quantile of the last scores at the bound's own level (split
-conformal prediction, Vovk, Gammerman, Shafer 2005, over a moving window), for P90 as for P10.
+quantile of the last scores at the bound's own level (split conformal prediction, Vovk, Gammerman,
+Shafer 2005, over a moving window), for P90 as for P10, is what the next bound is multiplied by,
+drawn towards 1 while few are known: n scores count as n to DOUBT against it, in logarithms.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from .draws import Floats
 
 #: Levels of the bounds: not before, 9 in 10 by.
 EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
-#: Waits below so many seconds count as so many.
-FLOOR = 60.0
-#: How many of the last forecasts count, and how many there have to be.
-WINDOW = 150
+#: Waits below so many seconds count as so many: nobody plans by less.
+FLOOR = 300.0
+#: How many of the last forecasts count, how many there have to be, and how many would be needed
+#: to believe half of what they say.
+WINDOW = 300
 LEAST = 20
+DOUBT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,10 @@ class Calibrator:
         known = len(self._late)
         if known < LEAST:
             return Calibration(forecasts=known)
-        return Calibration(
-            _conformal(list(self._early), EARLY), _conformal(list(self._late), LATE), known
-        )
+        trust = known / (known + DOUBT)
+        early = _conformal(list(self._early), EARLY) ** trust
+        late = _conformal(list(self._late), LATE) ** trust
+        return Calibration(early, late, known)
 
 
 def score(truth: float, bound: float) -> float:
