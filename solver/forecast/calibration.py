@@ -10,10 +10,12 @@ drawn towards 1 while few are known: n scores count as n to DOUBT against it, in
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...model.errors import InputError, Problem
 from .draws import Floats
 
 #: Levels of the bounds: not before, 9 in 10 by.
@@ -41,6 +43,19 @@ class Calibration:
     def bounds(self, early: Floats, likely: Floats, late: Floats) -> tuple[Floats, Floats]:
         """P10 and P90 calibrated, which stay on their sides of P50; all in seconds from asking."""
         return np.minimum(early * self.early, likely), np.maximum(late * self.late, likely)
+
+
+def calibration_of_record(record: object, source: str = "") -> Calibration:
+    """The calibration that the JSON of a backtest holds; InputError where it holds none."""
+    found = record.get("calibration") if isinstance(record, Mapping) else None
+    if isinstance(found, Mapping):
+        factors = [found.get(name) for name in ("early", "late")]
+        numbers = [float(item) for item in factors if isinstance(item, (int, float))]
+        forecasts = found.get("forecasts")
+        if isinstance(forecasts, int) and len(numbers) == 2 and all(0 < x < 1e9 for x in numbers):
+            return Calibration(numbers[0], numbers[1], forecasts)
+    wrong = "is no result of `slotwise backtest --format json`: it has no calibration"
+    raise InputError([Problem(wrong, source)])
 
 
 #: Where no past forecast is known.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from ...model.errors import InputError
+from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
+from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
@@ -41,13 +43,15 @@ def forecast(
     Raises
     ------
     InputError
-        The log cannot be read or tells nothing by the instance's now; samples or seed are no
-        numbers to draw by; the instance is more than a pool.
+        The log cannot be read or tells nothing by the instance's now; it is no number of
+        samples; the policy is unknown; the instance is more than a pool.
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError(f"{samples} samples; give 1 to {MOST_SAMPLES}")
+    if policy not in POLICIES:
+        raise UnknownNameError.among("policy", policy, POLICIES)
     past = history if isinstance(history, History) else read_history(history, instance)
-    return forecast_world(
+    found = forecast_world(
         world_of(instance, past, policy),
         waiting_names(instance),
         runtimes or Ratios(past.jobs),
@@ -57,6 +61,7 @@ def forecast(
         calibration=calibration,
         stop=stop,
     )
+    return replace(found, remarks=past.remarks, origin=instance.origin)
 
 
 def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:
