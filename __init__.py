@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, sweep, validate, whatif
+    from .library import (
+        ask,
+        compare,
+        explain,
+        forecast,
+        plan,
+        simulate,
+        sweep,
+        validate,
+        whatif,
+    )
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -57,6 +67,8 @@ if TYPE_CHECKING:
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
+    from .solver.forecast.forecast import Forecasts
+    from .solver.forecast.history import History, read_history
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
@@ -83,7 +95,9 @@ _HOMES = {
     "Difference": "solver.studies.resample",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Forecasts": "solver.forecast.forecast",
     "GroupChange": "solver.studies.whatif",
+    "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -143,6 +157,7 @@ _HOMES = {
     "example": "instances",
     "examples": "instances",
     "explain": "library",
+    "forecast": "library",
     "from_document": "model.formats",
     "instance": "model.formats.in_memory",
     "load": "model.formats",
@@ -150,6 +165,7 @@ _HOMES = {
     "loads": "model.formats",
     "measure": "solver.loop.metrics",
     "plan": "library",
+    "read_history": "solver.forecast.history",
     "simulate": "library",
     "sweep": "library",
     "to_document": "model.formats",
@@ -172,7 +188,9 @@ __all__ = [
     "Difference",
     "EarlyEnd",
     "Explanation",
+    "Forecasts",
     "GroupChange",
+    "History",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -233,6 +251,7 @@ __all__ = [
     "example",
     "examples",
     "explain",
+    "forecast",
     "from_document",
     "instance",
     "load",
@@ -240,6 +259,7 @@ __all__ = [
     "loads",
     "measure",
     "plan",
+    "read_history",
     "simulate",
     "sweep",
     "to_document",

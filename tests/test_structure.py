@@ -78,6 +78,7 @@ ROOMS = (
     "solver.replay",
     "solver.exact",
     "solver.planning",
+    "solver.forecast",
     "solver.advice",
     "solver.studies",
 )
