@@ -20,6 +20,7 @@ from slotwise.solver.availability.running_profile import RunningProfile
 from slotwise.solver.availability.usage import Ending, Usage
 from slotwise.solver.availability.uses import Alternative, Per, Use
 from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.world import guard, holding_back
 
@@ -69,6 +70,15 @@ def test_whole_places_held_as_constants_are_what_is_free_of_them_from_instant_to
     reckoned = plan_next_cycle(instance, "time-based")
     assert [of_plan(item) for item in steady] == [of_plan(item) for item in reckoned]
     assert steady.unplaced == reckoned.unplaced
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = plan_next_cycle(crowded(seed), "time-based")
+    monkeypatch.setattr(earliest, "_worth_a_look", lambda profile, demand, times, parts: parts)
+    assert plan_next_cycle(crowded(seed), "time-based") == together
 
 
 def of_plan(item: PlannedJob) -> PlannedJob:
