@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, literal_starts, pool_problems, violations
-from slotwise.solver.optimal.pool import PoolProblem, optimise, prover
+from slotwise.solver.optimal.pool import PoolProblem, crowding, optimise, prover
 from slotwise.solver.optimal.pool.crowding import CrowdTree, Node
 from slotwise.solver.optimal.pool.duals import Market
 from slotwise.solver.optimal.pool.incumbent import Incumbent
@@ -150,13 +150,13 @@ def test_the_rest_of_the_limit_raises_the_bound_where_starts_cannot_be_listed(
     latest = [int(problem.horizon)] * len(problem.groups)
     raised: list[int] = []
     nodes: list[int] = []
-    real = CrowdTree._node
+    real = crowding.Relaxation
 
-    def counted(self: CrowdTree, *given: object) -> object:
+    def counted(*given: object) -> object:
         nodes.append(incumbent.bound)
-        return real(self, *given)  # type: ignore[arg-type]
+        return real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(CrowdTree, "_node", counted)
+    monkeypatch.setattr(crowding, "Relaxation", counted)
     for _ in tree.search(latest):
         if incumbent.bound > (raised[-1] if raised else 0):
             raised.append(incumbent.bound)
