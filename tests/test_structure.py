@@ -78,6 +78,7 @@ ROOMS = (
     "solver.exact",
     "solver.planning",
     "solver.advice",
+    "solver.planner",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
 MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.lsf_state")

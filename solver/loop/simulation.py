@@ -41,6 +41,7 @@ from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
 from ..world.cycle_state import CycleRecord
 from ..world.job_state import FUTURE, RUNNING, Event, JobState
+from ..world.kept import KeptRunning
 from ..world.requests import Requests
 from ..world.settings import EFFORT, Settings
 from ..world.world import World
@@ -76,9 +77,14 @@ class Session:
         keep_log: bool = False,
         recorder: Recorder | None = None,
         budget: Budget | None = None,
+        kept: KeptRunning | None = None,
     ) -> None:
-        """budget: limits the making of the world and the cycles, where they are a plan's."""
+        """budget: limits the making of the world and the cycles, where they are a plan's.
+
+        kept: what runs in this very instance, entered before.
+        """
         self.source = instance
+        self.kept = kept
         self.budget = budget or Budget()
         instance = with_loaded_modules(instance)
         come = tuple(change.job for change in changes if isinstance(change, NewJob))
@@ -91,16 +97,19 @@ class Session:
         self.keep_log = keep_log
         self.log: list[dict[str, Any]] = []
         self.notes: list[str] = []
+        #: What each cycle of :meth:`settle` did.
+        self.settled: list[CycleRecord] = []
         self.cycles = 0
         self.started = 0
         self.complete = False
         cluster = instance.cluster
-        up = replace(cluster, hosts=tuple(replace(host, status=OK) for host in cluster.hosts))
-        self.instance = replace(instance, cluster=up)
+        hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
+        self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
         running = (item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: tuple[Job, ...] = (*running, *instance.pending, *instance.future)
-        self.requests = Requests(self.instance, margin=settings.margin)
+        self.requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
+        self.requests.instance = self.requests.resolver.instance = self.instance
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
@@ -115,7 +124,8 @@ class Session:
     def create_jobs(self) -> None:
         """All jobs by number, none of them entered yet."""
         for number, job in enumerate(self.given):
-            self.world.create(JobState(job, number))
+            known = self.kept.state(number) if self.kept is not None else None
+            self.world.create(known or JobState(job, number))
 
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
@@ -134,7 +144,9 @@ class Session:
         self.create_jobs()
         world = self.world
         pairs = zip(world.states, self.instance.running, strict=False)
-        if self.settings.planning:
+        if self.kept is not None:
+            self.kept.enter(world, self.budget.check)
+        elif self.settings.planning:
             world.add_all_running(pairs, self.budget.check)
         else:
             for state, running in pairs:
@@ -205,8 +217,9 @@ class Session:
         """
         if not self.advance():
             return
+        self.settled.append(self.cycle.record)
         while self.cycle.record.started and not self.budget.stopped():
-            self.cycle.run()
+            self.settled.append(self.cycle.run())
 
     def _happen(self, time: int) -> bool:
         """Everything up to `time`, each at its own time; whether anything happened."""
