@@ -19,6 +19,8 @@ from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, nothing_looked_at
 
 METHODS = get_args(Method)
+#: Methods that say what the next cycle of the loop would.
+ESTIMATES = ("greedy", "time-based")
 OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
@@ -71,7 +73,7 @@ def plan(
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     check_margin(margin)
-    estimates = method in ("greedy", "time-based")
+    estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     try:
         if estimates:

@@ -342,6 +342,13 @@ class CycleState:
             held.enter(total, beside)
         return total
 
+    def as_in(self, record: CycleRecord) -> None:
+        """Only these reservations are held: those of an earlier cycle that changed nothing else."""
+        self.reservations = list(record.reservations)
+        self.held = self._sum_held(self.reservations)
+        self.failed.clear()
+        self.drop_future()
+
     # --- the future -----------------------------------------------------------------------------
 
     def future(self, without: JobState | None = None) -> Profile:

@@ -67,6 +67,10 @@ class JobStates(OnDemand[JobState]):
                 self.here[number] = self._by_id[found.job.id] = found
         return found
 
+    def adopt(self, state: JobState) -> None:
+        """A job's state as another world has it counts here too."""
+        self.here[state.number] = self._by_id[state.job.id] = state
+
     def modify(self, state: JobState, job: Job) -> None:
         """A job is no longer as it was given."""
         state.job = self.modified[state.number] = job

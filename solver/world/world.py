@@ -105,14 +105,14 @@ class World:
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
-        self._begun(state, running)
+        self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
         self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
-    def _begun(self, state: JobState, running: RunningJob) -> None:
+    def begun(self, state: JobState, running: RunningJob) -> None:
         """Since when and where a job runs, and how long it will."""
         job = running.job
         self.learn(state)
@@ -135,14 +135,14 @@ class World:
         entering = Entering(self.requests.resolver)
         for state, running in pairs:
             check()
-            if running.suspended or not self._enter(entering, state, running):
+            if running.suspended or not self.enters(entering, state, running):
                 self.add_running(state, running)
         entering.close(self.free_now, self.running_profile, self.last_accepted)
         self.changed = True
 
-    def _enter(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
+    def enters(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
         """Enter a job that runs on beyond now, if it is of the plain kind."""
-        self._begun(state, running)
+        self.begun(state, running)
         end = state.real_end()
         if end is not None and end <= self.now:
             return False
