@@ -86,7 +86,9 @@ def _enders(
         if names & set(running.allocation)
     ]
     enders += [
-        item.job for item in planned if item.finish == start.time and names & set(item.allocation)
+        item.job
+        for item in planned
+        if item.finish == start.time - problem.margin and names & set(item.allocation)
     ]
     if problem.honours_windows:
         enders += [

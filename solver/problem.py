@@ -54,16 +54,22 @@ class PlanningProblem:
 
     @classmethod
     def of(
-        cls, instance: Instance, *, as_lsf: bool = True, budget: Budget | None = None
+        cls,
+        instance: Instance,
+        *,
+        as_lsf: bool = True,
+        budget: Budget | None = None,
+        margin: int = 0,
     ) -> PlanningProblem:
         """Resolve an instance.
 
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-        reservations (TBR-19). Raises OutOfTime where the budget does not last so long.
+        reservations (TBR-19). margin: seconds to keep free behind every pending job. Raises
+        OutOfTime where the budget does not last so long.
         """
         check = (budget or Budget()).check
         instance = with_loaded_modules(instance)
-        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf)
+        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
         base = resolver.profile(check)
         if not as_lsf:
             close_reserved_slots(instance, base)
@@ -86,6 +92,11 @@ class PlanningProblem:
     def honours_windows(self) -> bool:
         """Whether windows and advance reservations are kept to (TBR-19)."""
         return self.resolver.honour_windows
+
+    @property
+    def margin(self) -> int:
+        """Seconds that are kept free behind the end of every pending job."""
+        return self.resolver.margin
 
     @property
     def empty(self) -> Profile:
@@ -139,7 +150,7 @@ class PlanningProblem:
         return PlannedJob(
             job=demand.job.id,
             start=start.time,
-            finish=start.finish(demand),
+            finish=None if demand.runs is None else start.time + demand.runs,
             allocation=self.named(start.allocation),
             method=method,
             bound=bound,

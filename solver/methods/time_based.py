@@ -153,7 +153,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             PlannedJob(
                 job,
                 place.time,
-                place.finish(asked),
+                None if asked.runs is None else place.time + asked.runs,
                 cycle.world.named(place.allocation),
                 alternative=place.alternative,
             )

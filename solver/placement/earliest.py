@@ -45,7 +45,7 @@ class Start:
         return total
 
     def finish(self, demand: Demand) -> int | None:
-        """When the job ends by its limit; None if that is unknown."""
+        """When the job gives its place back, by its limit and margin; None if that is unknown."""
         return None if demand.duration is None else self.time + demand.duration
 
 

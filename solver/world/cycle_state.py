@@ -63,7 +63,8 @@ class CycleState:
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
     stood: places of the cycle before at the same instant, by number, for when the budget ends.
     curtailed: whether the budget kept jobs from having a place in the future looked for;
-    shortened: those of them that have none now.
+    shortened: those of them that have none now. filling: jobs, by number, that started on slots
+    lent until the very second of their end.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class CycleState:
         self.failed: set[tuple[object, ...]] = set()
         self.withheld: dict[int, str] = {}
         self.placeless: set[int] = set()
+        self.filling: set[int] = set()
         self.recount = True
         self.moving = False
         self.timed: dict[int, JobState] = {}
@@ -422,7 +424,7 @@ class CycleState:
                 state.estimate, state.estimated_at = held.estimate, world.now
                 state.estimate_by = held.method
         for name in list(self._slots_held):
-            state = world.by_id[name]
+            state = world.states.of(name)
             if state.start is not None:
                 del self._slots_held[name]
                 continue
@@ -470,5 +472,5 @@ class CycleState:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self._slots_held = state["slots_held"]
-        self.timed = {number: self.world.states[number] for number in state["timed"]}
+        self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])
