@@ -211,7 +211,7 @@ class NextCycle:
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
         world.learn(state)
-        offer = Offer(job, state.number)
+        offer = Offer(job, (state.number,))
         found = self.cycle.decide(state, offer)
         if not isinstance(found, Start):
             found = backfill.start_of(cycle, state, offer) or found
