@@ -27,9 +27,9 @@ job, tries it, and says what came of it::
 * A running job that may grow stands among the pending ones with the slots it still wants; where it
   gets some, ``resized`` and then ``skipped`` answer its offer.
 
-Between cycles, as things happen: ``ended``, ``resized``, ``suspended``, ``resumed``, ``cpu_used``,
-``reserved``. ``started`` is also right for jobs that start out of turn (backfill). Event times must
-not go backwards. ``to_state`` gives plain data for a checkpoint.
+Between cycles: ``ended``, ``resized``, ``suspended``, ``resumed``, ``reserved``; ``submitted`` and
+``withdrawn`` for ``begin_with_those_told``. ``started`` is also right for jobs that start out of
+turn (backfill). Event times never go back. ``to_state`` gives plain data for a checkpoint.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.shares import Groups, share_tree
 from . import past_usage
 from .accounts import Account, ShareTree
-from .adjustment import load_adjustment
 from .ledger import Ledger
 from .priority import Factors
 from .slot_pools import PoolUse, host_slots, surplus
@@ -60,6 +59,7 @@ from .stages import (
     stage_plan,
 )
 from .traversal import QueueTraversal, Traversal, TreeTraversal
+from .trees import outside, share_trees
 from .waiting_jobs import Rank, WaitingJobs
 
 #: The arrival of jobs that come after all others.
@@ -96,7 +96,7 @@ class DispatchOrder:
 
     def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
         self.instance = instance
-        self.trees = _trees(instance)
+        self.trees = share_trees(instance)
         self._priority = {queue.name: queue.priority for queue in instance.queues}
         self._limit = {queue.name: queue.queue_slots for queue in instance.queues}
         self._plan = stage_plan(instance)
@@ -107,7 +107,7 @@ class DispatchOrder:
         self._queue_hosts = {
             queue.name: frozenset(queue_hosts(instance.cluster, queue)) for queue in instance.queues
         }
-        self._free_hosts = self._outside_partitions()
+        self._free_hosts = outside(instance, self.partitions)
         decay = Factors.of(instance.params).decay
         capacity = host_slots(instance)
         self.pools = {
@@ -283,11 +283,6 @@ class DispatchOrder:
             self._pool_change(entry.job.queue, entry.allocation, now)
             self._preempted.remove(job)
 
-    def cpu_used(self, job: str, total: float, now: int) -> None:
-        """A running job has used `total` CPU seconds so far."""
-        self.ledger.cpu_used(job, total, now)
-        self._weigh(job)
-
     # -- state -------------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
@@ -309,13 +304,6 @@ class DispatchOrder:
         self._preempted = set(state["preempted"])
 
     # -- inside ------------------------------------------------------------------------------
-
-    def _outside_partitions(self) -> frozenset[str] | None:
-        """Hosts in no partition; None, for all, where there are no partitions."""
-        if not self.partitions:
-            return None
-        inside = frozenset().union(*self.partitions.values())
-        return frozenset(host.name for host in self.instance.cluster.hosts) - inside
 
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""
@@ -360,11 +348,6 @@ class DispatchOrder:
         lines = self._waiting.lines(tree.name, queues, accounts_of)
         return TreeTraversal(tree, lines, gone, self.now)
 
-    def _not_offered(self, queues: Sequence[str]) -> Iterator[Rank]:
-        """Ranks of the jobs of some queues that no stage before this one has offered."""
-        gone = self._gone_or_offered()
-        return (rank for rank in self._waiting.of_queues(queues) if not gone(rank))
-
     def _gone_or_offered(self) -> Callable[[Rank], bool]:
         """Whether a job has started, or was offered by a stage made before this one."""
         self._stages_made += 1
@@ -382,7 +365,8 @@ class DispatchOrder:
         elif tree:
             walk = self._tree_walk(tree, (queue,), self._gone_or_offered())
         else:
-            walk = QueueTraversal(self._not_offered((queue,)))
+            ranks = self._waiting.of_queues((queue,))
+            walk = QueueTraversal(filterfalse(self._gone_or_offered(), ranks))
         return PoolStage(walk, jobs, use, queue, limit, tree)
 
     def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[Stage]:
@@ -404,9 +388,9 @@ class DispatchOrder:
     def _by_priority(self, use: PoolUse) -> PoolStage:
         """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
         jobs = self._waiting.jobs
-        ranks = list(self._not_offered(use.pool.queues))
-        ranks.sort(key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
-        return PoolStage(QueueTraversal(ranks), jobs, use, use.pool.queues[0], None)
+        ranks = filterfalse(self._gone_or_offered(), self._waiting.of_queues(use.pool.queues))
+        ordered = sorted(ranks, key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
+        return PoolStage(QueueTraversal(ordered), jobs, use, use.pool.queues[0], None)
 
     def _wanted(self, use: PoolUse) -> dict[str, float]:
         """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
@@ -496,10 +480,10 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             held = memory.get(running.job.id, 0.0)
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
-            _measure(order, instance, int(stamp))
+            past_usage.measured(order.ledger, instance, int(stamp))
             past_usage.state(order.trees, order.ledger, order.pools, instance, int(stamp))
     if past_usage.stamps(instance):
-        _measure(order, instance, instance.now)
+        past_usage.measured(order.ledger, instance, instance.now)
     # What is said of the present comes after all starts: the accounts' meters never go back.
     for running in instance.running:
         if running.job.cpu_time is not None and not past_usage.stamps(instance):
@@ -508,39 +492,9 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             order.suspended(running.job.id, instance.now)
 
 
-def _measure(order: DispatchOrder, instance: Instance, time: int) -> None:
-    """Jobs that say how much CPU they have used by now have used it evenly."""
-    for running in instance.running:
-        job = running.job
-        if job.cpu_time is None or job.run_time is not None or job.id not in order.ledger.entries:
-            continue
-        whole = instance.now - running.start
-        part = (time - running.start) / whole if whole else 1.0
-        order.cpu_used(job.id, job.cpu_time * part, time)
-
-
 def _reserved_memory(instance: Instance) -> dict[str, float]:
     if not instance.params.fairshare_adjustment:
         return {}
     from .memory import held_memory
 
     return held_memory(instance)
-
-
-def _trees(instance: Instance) -> dict[str, ShareTree]:
-    """The accounts of every policy: of queue sets by master queue, of partitions by name."""
-    groups = Groups(instance.groups)
-    adjustment = load_adjustment(instance.params.fairshare_adjustment)
-    hosts = instance.cluster.hosts
-    slots = sum(host.slots for host in hosts)
-    slot_memory = sum(host.amounts.get("mem", 0.0) for host in hosts) / slots if slots else 0.0
-    trees = {}
-    for policy in queue_sets(instance):
-        node = share_tree(policy.master, policy.shares, groups)
-        factors = Factors.of(instance.params, instance.queue(policy.master))
-        trees[policy.master] = ShareTree(node, factors, adjustment, slot_memory)
-    for partition in instance.partitions:
-        node = share_tree(partition.name, partition.user_shares, groups)
-        factors = Factors.of(instance.params)
-        trees[partition.name] = ShareTree(node, factors, adjustment, slot_memory)
-    return trees
