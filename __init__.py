@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, validate
+    from .library import (
+        ask,
+        compare,
+        explain,
+        forecast,
+        plan,
+        simulate,
+        sweep,
+        validate,
+        whatif,
+    )
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -57,9 +67,14 @@ if TYPE_CHECKING:
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
+    from .solver.forecast.forecast import Forecasts
+    from .solver.forecast.history import History, read_history
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.studies.resample import Difference
+    from .solver.studies.sweep import Sweep
+    from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
 __version__ = "0.1.0"
@@ -74,10 +89,15 @@ _HOMES = {
     "Choices": "solver.advice.ask",
     "Cluster": "model.cluster",
     "ComparedJob": "solver.advice.compare",
+    "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Difference": "solver.studies.resample",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Forecasts": "solver.forecast.forecast",
+    "GroupChange": "solver.studies.whatif",
+    "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -120,12 +140,14 @@ _HOMES = {
     "SlotwiseError": "model.errors",
     "Status": "model.plan",
     "Suggestion": "solver.advice.suggestions",
+    "Sweep": "solver.studies.sweep",
     "Thresholds": "model.cluster",
     "UnknownNameError": "model.errors",
     "Unplaced": "model.plan",
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
@@ -135,6 +157,7 @@ _HOMES = {
     "example": "instances",
     "examples": "instances",
     "explain": "library",
+    "forecast": "library",
     "from_document": "model.formats",
     "instance": "model.formats.in_memory",
     "load": "model.formats",
@@ -142,9 +165,12 @@ _HOMES = {
     "loads": "model.formats",
     "measure": "solver.loop.metrics",
     "plan": "library",
+    "read_history": "solver.forecast.history",
     "simulate": "library",
+    "sweep": "library",
     "to_document": "model.formats",
     "validate": "library",
+    "whatif": "library",
 }
 
 __all__ = [
@@ -156,10 +182,15 @@ __all__ = [
     "Choices",
     "Cluster",
     "ComparedJob",
+    "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Difference",
     "EarlyEnd",
     "Explanation",
+    "Forecasts",
+    "GroupChange",
+    "History",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -202,12 +233,14 @@ __all__ = [
     "SlotwiseError",
     "Status",
     "Suggestion",
+    "Sweep",
     "Thresholds",
     "UnknownNameError",
     "Unplaced",
     "User",
     "UserGroup",
     "Violation",
+    "WhatIf",
     "__version__",
     "ask",
     "check",
@@ -218,6 +251,7 @@ __all__ = [
     "example",
     "examples",
     "explain",
+    "forecast",
     "from_document",
     "instance",
     "load",
@@ -225,9 +259,12 @@ __all__ = [
     "loads",
     "measure",
     "plan",
+    "read_history",
     "simulate",
+    "sweep",
     "to_document",
     "validate",
+    "whatif",
 ]
 
 

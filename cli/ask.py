@@ -10,7 +10,7 @@ import typer
 from ..model.errors import InputError
 from .exits import Exit
 from .explain import MethodOption
-from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
+from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance
 from .selection import Wide
 from .tables import Column, ListingRow, State
 
@@ -60,6 +60,7 @@ def ask(
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
+    margin: Margin = 0,
     top: TopChoices = None,
     wide: Wide = False,
     format: FormatOption = "text",
@@ -69,7 +70,6 @@ def ask(
     Listed alternatives are tried in every combination and shown by start. Exit codes: 0 done, 2
     bad input, 3 stopped early.
     """
-    from ..solver.advice.ask import Choices
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
@@ -78,9 +78,7 @@ def ask(
     if line is None:
         raise InputError(_USAGE)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
-    given = {"slots": slots, "ptile": ptile, "limit": limit, "cu": cu, "queue": queue}
-    lists = {name: texts for name, texts in given.items() if texts}
-    choices: Choices | None = Choices.read(**lists) if lists else None
+    choices = _choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
@@ -92,11 +90,20 @@ def ask(
             method=method,
             time_limit=time_limit,
             effort=effort,
+            margin=margin,
             cancel=cancel,
         )
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _choices(**given: Listed) -> Choices | None:
+    """The alternatives that are listed, None where none are."""
+    from ..solver.advice.ask import Choices
+
+    lists = {name: texts for name, texts in given.items() if texts}
+    return Choices.read(**lists) if lists else None
 
 
 def answer_output(
@@ -116,8 +123,9 @@ def answer_output(
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         columns = ("as_asked", *COLUMNS, "start", "finish", "allocation", "waits_for")
+        columns += ("exact_fit",)
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, ("start", "finish")))
-        return csv_text(columns, [{name: row[name] for name in columns} for row in rows])
+        return csv_text(columns, [{name: row.get(name, "") for name in columns} for row in rows])
     return _text(instance, answer, top, wide)
 
 
@@ -130,6 +138,8 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    if outlook.exact_fit:
+        text += paragraph(f"the line {outlook.exact_fit}")
     if answer.alternatives:
         text += "\n" + _listing(instance, answer, top, wide)
     elif answer.explored:

@@ -14,6 +14,7 @@ from .options import (
     FormatOption,
     GanttOption,
     InstanceFile,
+    Margin,
     ObjectiveOption,
     TimeLimit,
     Workers,
@@ -31,6 +32,7 @@ def compare(
     effort: Effort = None,
     workers: Workers = None,
     as_lsf: AsLsf = False,
+    margin: Margin = 0,
     really: Annotated[
         bool,
         typer.Option(
@@ -67,6 +69,7 @@ def compare(
             effort=effort,
             workers=workers,
             as_lsf=as_lsf,
+            margin=margin,
             really=really,
             cancel=cancel,
             on_progress=report,

@@ -146,6 +146,7 @@ def ask(
     method: Method = "time-based",
     time_limit: float | None = None,
     effort: float | None = None,
+    margin: int = 0,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Answer:
@@ -154,7 +155,7 @@ def ask(
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    cancel, on_progress: as in :func:`slotwise.explain`.
+    margin, cancel, on_progress: as in :func:`slotwise.explain`.
     Raises InputError for a line that would be refused, with everything that is wrong with it.
     """
     job = submitted_job(instance, line, user=user, from_host=from_host)
@@ -163,6 +164,7 @@ def ask(
         method,
         time_limit=time_limit,
         effort=effort,
+        margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )

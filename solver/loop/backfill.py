@@ -45,6 +45,8 @@ def run(cycle: CycleState) -> None:
             start = _try(cycle, state, offer, estimates[-lenders])
             if start is not None:
                 state.borrowed = _borrowed(cycle, start)
+                if fills(cycle, state):
+                    cycle.filling.add(state.number)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
                 if not _any_free(cycle):
@@ -61,6 +63,13 @@ def start_of(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
     if not lenders or cycle.barred(state, offer):
         return None
     return _try(cycle, state, offer, estimates[-lenders])
+
+
+def fills(cycle: CycleState, state: JobState) -> bool:
+    """Whether a job that starts now on what others hold ends in the second of their start."""
+    lent = _lending_until(cycle)
+    lenders = _lenders(cycle, state, lent)
+    return bool(lenders) and lent[-lenders] == cycle.world.now + (state.limit or 0)
 
 
 def _lending_until(cycle: CycleState) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
@@ -45,7 +45,10 @@ class LoopMetrics:
     idle_while_waiting: share of all slot-seconds that were free while a job waited.
     fragmentation: share of the free slots that lie on hosts with a job, over time.
     big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
-    big_mean_wait, big_max_wait: of those; starvation: their mean wait over that of the others.
+    big_mean_wait, big_p95_wait, big_max_wait: of those; starvation: their mean wait over that of
+    the others.
+    estimates: jobs with a first estimate and a start; estimates_met: the share of them that started
+    no later than it, within a cycle.
     predictions: by method, of the first estimate that a job was given.
     predictions_at_submission: the same, of those alone that it was given by the first cycle after
     its submission.
@@ -75,8 +78,11 @@ class LoopMetrics:
     big_jobs: int
     big_slots: int
     big_mean_wait: float | None
+    big_p95_wait: float | None
     big_max_wait: float | None
     starvation: float | None
+    estimates: int
+    estimates_met: float | None
     predictions: dict[str, Prediction]
     predictions_at_submission: dict[str, Prediction]
 
@@ -87,12 +93,12 @@ class LoopMetrics:
 
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
-    found = _Columns(max(1, result.settings.cycle), result.instance.now)
-    for record in islice(result.jobs, len(result.instance.running), None):
-        if record.status != FUTURE:
-            found.add(record)
+    found = _Columns(tolerance_of(result), result.instance.now)
+    for record in submitted(result):
+        found.add(record)
     waits, slowdown = np.array(found.waits, dtype=float), np.array(found.slowdowns)
     big_slots, big, small = _by_size(np.array(found.slots, dtype=np.int64), waits)
+    errors = [error for column in found.errors.values() for error in column]
     p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
     s50, s95 = _percentiles(slowdown, (50, 95))
     use = slot_use(result)
@@ -121,8 +127,13 @@ def measure(result: Simulation) -> LoopMetrics:
         big_jobs=len(big),
         big_slots=big_slots,
         big_mean_wait=_mean(big),
+        big_p95_wait=_percentiles(big, (95,))[0],
         big_max_wait=float(big.max()) if big.size else None,
         starvation=_ratio(_mean(big), _mean(small)),
+        estimates=len(errors),
+        estimates_met=sum(error <= found.step for error in errors) / len(errors)
+        if errors
+        else None,
         predictions=_of_errors(found.errors, found.step),
         predictions_at_submission=_of_errors(found.errors_at_once, found.step),
     )
@@ -171,6 +182,18 @@ class _Columns:
         return record.estimated_at is not None and record.estimated_at <= first
 
 
+def submitted(result: Simulation) -> Iterator[JobRecord]:
+    """The jobs that count: those that were submitted in the simulation, or waited when it began."""
+    for record in islice(result.jobs, len(result.instance.running), None):
+        if record.status != FUTURE:
+            yield record
+
+
+def tolerance_of(result: Simulation) -> int:
+    """Seconds by which a start may miss its estimate and still count as met: a cycle."""
+    return max(1, result.settings.cycle)
+
+
 def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
     """Estimates of each method that made any; tolerance: seconds that still count as exact."""
     errors: dict[str, array[int]] = {}
@@ -208,6 +231,11 @@ def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.
         return 0, np.zeros(0), np.zeros(0)
     least = int(np.quantile(sizes, 1 - BIG, method="higher"))
     return least, waits[sizes >= least], waits[sizes < least]
+
+
+def _share(truths: Iterable[bool]) -> float | None:
+    values = list(truths)
+    return sum(values) / len(values) if values else None
 
 
 def _mean(values: np.ndarray) -> float | None:

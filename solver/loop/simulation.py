@@ -102,7 +102,7 @@ class Session:
         running = tuple(item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
-        self.requests = Requests(self.instance)
+        self.requests = Requests(self.instance, margin=settings.margin)
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,6 +49,30 @@ def slot_use(result: Simulation) -> SlotUse:
     partly = spans.capacity_seconds(capacity) - busy
     whole = max(1, sum(capacity) * max(1, end - begin))
     return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
+
+
+def slot_seconds(
+    result: Simulation, begin: int, end: int, block: int
+) -> tuple[list[float], list[float]]:
+    """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
+
+    The last stretch ends at `end`.
+    """
+    count = max(1, -(-(end - begin) // block))
+    edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
+    spans = _Spans(begin)
+    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
+    for record in result.jobs:
+        if record.status != FUTURE:
+            spans.add(record, hosts)
+    spans.end_at(end)
+    since, until = (np.array(column, dtype=np.int64) for column in (spans.since, spans.until))
+    used = [
+        float(spans.slot_seconds(np.clip(since, low, high), np.clip(until, low, high)))
+        for low, high in pairwise(edges)
+    ]
+    total = sum(host.slots for host in result.instance.cluster.hosts)
+    return used, [float(total * (high - low)) for low, high in pairwise(edges)]
 
 
 #: The end of a span whose end is still to come.

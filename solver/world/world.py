@@ -167,7 +167,7 @@ class World:
     def enter(self, state: JobState) -> None:
         """A pending job stands in the queue as its description says now."""
         state.shape = self.requests.shape(state.job)
-        self.learn(state)
+        self.learn(state, margin=self.requests.margin)
         self._queue(state)
         self.changed = True
 
@@ -184,11 +184,16 @@ class World:
     def _queue(self, state: JobState) -> None:
         self.order.submitted(state.job, state.number, state.arrival)
 
-    def learn(self, state: JobState) -> None:
-        """What the job is expected to do, and what it really does."""
+    def learn(self, state: JobState, *, margin: int = 0) -> None:
+        """What the job is expected to do, and what it really does.
+
+        margin: seconds that it is taken to need for longer, so that its end keeps a distance.
+        """
         job = state.job
-        state.duration = self.requests.duration(job)
-        state.limit = self.requests.run_limit(job)
+        state.duration, state.limit = (
+            None if seconds is None else seconds + margin
+            for seconds in (self.requests.duration(job), self.requests.run_limit(job))
+        )
         state.work = state.duration if job.run_time is None else job.run_time
 
     def start(
