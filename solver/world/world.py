@@ -102,6 +102,18 @@ class World:
         at = self.instance.now if at_once else at
         self.events.push(at, Event.SUBMIT, state.number)
 
+    def come(self, job: Job) -> JobState:
+        """A job that nobody knew of before is submitted now or later."""
+        state = JobState(job, len(self.states))
+        self.create(state)
+        self.expect(state)
+        return state
+
+    def runs_for(self, state: JobState, work: int | None) -> None:
+        """A running job will really have run so many seconds at its end, None for ever."""
+        state.work = work
+        self._expect_end(state)
+
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
         self._begun(state, running)
