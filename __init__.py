@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, validate
+    from .library import ask, compare, explain, forecast, plan, simulate, validate
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
+    from .solver.forecast.forecast import Forecasts
+    from .solver.forecast.history import History, read_history
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
@@ -78,6 +80,8 @@ _HOMES = {
     "ComputeUnit": "model.cluster",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Forecasts": "solver.forecast.forecast",
+    "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -135,6 +139,7 @@ _HOMES = {
     "example": "instances",
     "examples": "instances",
     "explain": "library",
+    "forecast": "library",
     "from_document": "model.formats",
     "instance": "model.formats.in_memory",
     "load": "model.formats",
@@ -142,6 +147,7 @@ _HOMES = {
     "loads": "model.formats",
     "measure": "solver.loop.metrics",
     "plan": "library",
+    "read_history": "solver.forecast.history",
     "simulate": "library",
     "to_document": "model.formats",
     "validate": "library",
@@ -160,6 +166,8 @@ __all__ = [
     "ComputeUnit",
     "EarlyEnd",
     "Explanation",
+    "Forecasts",
+    "History",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -218,6 +226,7 @@ __all__ = [
     "example",
     "examples",
     "explain",
+    "forecast",
     "from_document",
     "instance",
     "load",
@@ -225,6 +234,7 @@ __all__ = [
     "loads",
     "measure",
     "plan",
+    "read_history",
     "simulate",
     "to_document",
     "validate",

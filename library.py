@@ -22,6 +22,7 @@ from .solver import validate as _judge
 from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
+from .solver.forecast import of_instance as _forecast
 from .solver.loop import simulation as _simulation
 from .solver.validate import Violation
 
@@ -71,6 +72,7 @@ plan = checked(_planning.plan)
 compare = checked(_compare.compare)
 explain = checked(_explain.explain)
 ask = checked(_ask.ask)
+forecast = checked(_forecast.forecast)
 simulate = checked(_changes_checked(_simulation.simulate))
 
 

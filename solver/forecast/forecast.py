@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from ...model.time_text import with_stamps
 from ...model.workload import Ints
 from .arrivals import DAY, NOBODY, Arrivals
 from .calibration import EARLY, LATE, LIKELY, UNCALIBRATED, Calibration
@@ -17,6 +19,8 @@ from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import samples_of
 
 SAMPLES = 200
+#: Names of the times of a record: the plan, P50, calibrated P90 and P10.
+TIMES = ("by_limits", "likely", "nine_in_ten_by", "not_before")
 #: Jobs come for so many times what the last asked job would wait at limits, within these bounds.
 LOOK_AHEAD = 2
 SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
@@ -28,7 +32,8 @@ class Forecasts:
 
     now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
     job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
-    (n, samples), starts in each sample, NEVER where it has none.
+    (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
+    wanted. remarks: what was odd about the history. origin: of the instance.
     """
 
     now: int
@@ -36,6 +41,9 @@ class Forecasts:
     by_limits: Ints
     samples: Ints
     calibration: Calibration = UNCALIBRATED
+    cut: bool = False
+    remarks: tuple[str, ...] = ()
+    origin: str | None = None
 
     @property
     def waits(self) -> Floats:
@@ -56,11 +64,41 @@ class Forecasts:
         """Calibrated P10 and P90: not before, 9 in 10 by."""
         early, likely, late = (_quantile(self.waits, level) for level in (EARLY, LIKELY, LATE))
         low, high = self.calibration.bounds(early, likely, late)
-        return self.now + low, self.now + high
+        return np.rint(self.now + low), np.rint(self.now + high)
 
     def chance_by(self, time: int) -> Floats:
         """Share of the samples in which each job has started by a time, shape (n,)."""
         return np.asarray((self.waits <= time - self.now).mean(axis=1))
+
+    def records(self, by: int | None = None) -> list[dict[str, Any]]:
+        """One job each, as plain data; None for no start. by: with the chance to start by then."""
+        early, late = self.bounds
+        columns = (self.by_limits.tolist(), self.likely, late, early)
+        chances = [None] * len(self.names) if by is None else self.chance_by(by).tolist()
+        found = []
+        for job, chance, *times in zip(self.names, chances, *columns, strict=True):
+            named = zip(TIMES, map(_whole, times), strict=True)
+            record = with_stamps({"job": job, **dict(named)}, self.origin, TIMES)
+            found.append(record if by is None else {**record, "chance": chance})
+        return found
+
+    def to_dict(self, by: int | None = None) -> dict[str, Any]:
+        """Everything but the samples themselves, as plain data."""
+        return {
+            "now": self.now,
+            "origin": self.origin,
+            "samples": self.samples.shape[1],
+            "calibration": asdict(self.calibration),
+            **({} if by is None else {"by": by}),
+            "jobs": self.records(by),
+            "remarks": list(self.remarks),
+            "cut": self.cut,
+        }
+
+
+def _whole(time: float) -> int | None:
+    """A time in whole seconds, None for no start."""
+    return None if time == NEVER or not np.isfinite(time) else int(time)
 
 
 def _quantile(waits: Floats, level: float) -> Floats:
@@ -95,7 +133,8 @@ def forecast_world(
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
     tasks = ((run_times[:, sample], coming(sample, until)) for sample in range(samples))
     found = list(samples_of(world, tasks, workers, stop))
-    return Forecasts(world.now, names, by_limits, np.stack(found, axis=1), calibration)
+    starts = np.stack(found, axis=1)
+    return Forecasts(world.now, names, by_limits, starts, calibration, len(found) < samples)
 
 
 def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:

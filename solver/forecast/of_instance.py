@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from ...model.errors import InputError
+from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
+from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
@@ -44,15 +46,17 @@ def forecast(
     Raises
     ------
     InputError
-        The log cannot be read or tells nothing by the instance's now; samples or seed are no
-        numbers to draw by.
+        The log cannot be read or tells nothing by the instance's now; it is no number of
+        samples; the policy is unknown.
     OutOfTime
         It was stopped before the first sample.
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError(f"{samples} samples; give 1 to {MOST_SAMPLES}")
+    if policy not in POLICIES:
+        raise UnknownNameError.among("policy", policy, POLICIES)
     past = history if isinstance(history, History) else read_history(history, instance)
-    return forecast_world(
+    found = forecast_world(
         world_of(instance, past, policy),
         waiting_names(instance),
         runtimes or Ratios(past.jobs),
@@ -63,6 +67,7 @@ def forecast(
         workers=workers,
         stop=stop,
     )
+    return replace(found, remarks=past.remarks, origin=instance.origin)
 
 
 def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:

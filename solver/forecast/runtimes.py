@@ -10,8 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from ...model.workload import Ints
-from .draws import Floats, uniforms
+from ..availability.arrays import BoolArray
+from .draws import Floats, keys_of, uniforms
 from .jobs import NO_LIMIT, AskedJobs, PastJobs
+from .survival import Weighed
 
 #: What the random numbers of run times are drawn for.
 STREAM = "run time"
@@ -19,13 +21,14 @@ STREAM = "run time"
 ENDLESS = 10**9
 #: Jobs that are like each other: whether they have a limit, then user, limit and size.
 Group = tuple[int, ...]
-#: Run times in order, and how much each of them counts.
-Pool = tuple[Ints, Floats]
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
 class RunTimeModel(Protocol):
-    """Draws run times. A draw depends on seed, job and sample alone, never on who else is asked."""
+    """Draws run times.
+
+    A draw depends on seed, job and sample, on the past and on what runs; never on who else waits.
+    """
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
         """Run times in all (seconds), int64 of shape (jobs, samples).
@@ -88,28 +91,31 @@ class LastTwo:
 
 @dataclass(frozen=True, slots=True)
 class RatioSettings:
-    """Of :class:`Ratios`: how many ended jobs are looked at, and when they are enough.
+    """Of :class:`Ratios`: how many jobs are looked at, and what they weigh, each of the nearest 1.
 
-    alike: last jobs of the same user, limit and size, which count from `enough_alike` on. of_user:
-    last jobs of the same user, beside which, while there are fewer than `enough_of_user`, all jobs
-    count like `strangers` of them. of_all: last jobs of all.
+    alike: last jobs of the same user, limit and size. of_user: last jobs of the same user, which
+    weigh as much as `kin` of those alike. of_all: last jobs of all, which weigh as much as
+    `strangers` of the user's. together: the chance that a job of a sample shares the fate of the
+    others of its user, limit and size.
     """
 
-    alike: int = 20
-    enough_alike: int = 4
-    of_user: int = 30
-    enough_of_user: int = 10
+    alike: int = 10
+    of_user: int = 100
     of_all: int = 500
-    strangers: int = 3
+    kin: float = 3.0
+    strangers: float = 3.0
+    together: float = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
-    """What part of its limit a job uses, drawn from ended jobs that are like it.
+    """What part of its limit a job uses, drawn from jobs that are like it.
 
-    Those of the same user, limit and size where there are enough, else those of the same user,
-    mixed with all. What a running job has used already is not drawn any more. For a job without a
-    limit run times themselves are drawn.
+    Those of the same user, limit and size, mixed with a few of the same user, those with a few of
+    all: where the nearer are many, the farther hardly count. Jobs that still run count as longer
+    than they have run (:mod:`.survival`). What a running job has used already is not drawn any
+    more. For a job without a limit run times themselves are drawn. Jobs of one user, limit and size
+    tend to share their fate.
     """
 
     past: PastJobs
@@ -131,49 +137,73 @@ class Ratios:
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
         """As :class:`RunTimeModel` says."""
-        chances = uniforms(seed, STREAM, jobs.key, samples)
-        count = self.past.known_at(known)
+        chances = self._chances(jobs, samples, seed)
+        seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
         found = AtLimits().draw(jobs, known, samples, seed)
-        pools: dict[tuple[int, int, int], Pool] = {}
+        weighed: dict[tuple[int, int, int], Weighed] = {}
         columns = (jobs.user, jobs.limit, jobs.slots, jobs.elapsed)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for row, (user, limit, slots, elapsed) in enumerate(rows):
             kind = (user, limit, slots)
-            if kind not in pools:
-                pools[kind] = self._run_times(kind, count)
-            times, weights = pools[kind]
-            left = np.where(times >= elapsed, weights, 0.0)
-            if left.any():
-                sums = np.cumsum(left)
-                found[row] = times[np.searchsorted(sums, chances[row] * sums[-1], side="right")]
+            if kind not in weighed:
+                weighed[kind] = self._run_times(kind, seen)
+            longer = weighed[kind].beyond(elapsed)
+            if len(longer):
+                found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
         return within(found, jobs)
 
-    def _run_times(self, kind: tuple[int, int, int], count: int) -> Pool:
-        """Run times in order that a job of a kind may have, and how much each of them counts."""
-        rows, weights = self._like(_groups(*kind), count)
-        run_time = self.past.run_time[rows].astype(np.float64)
-        limit = kind[1]
-        if len(rows) and limit != NO_LIMIT:
-            run_time *= limit / self.past.limit[rows]
-        elif limit != NO_LIMIT:  # nobody has had a limit yet
-            rows, weights = self._like(_groups(kind[0], NO_LIMIT, kind[2]), count)
-            run_time = np.minimum(self.past.run_time[rows], limit).astype(np.float64)
-        order = np.argsort(run_time, kind="stable")
-        return np.rint(run_time[order]).astype(np.int64), weights[order]
+    def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
+        """Of each job and sample which part of those like it run shorter."""
+        own = uniforms(seed, STREAM, jobs.key, samples)
+        columns = (jobs.user, jobs.limit, jobs.slots)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        kinds = keys_of(" ".join(map(str, row)) for row in rows)
+        shared = uniforms(seed, "shared fate", kinds, samples)
+        together = uniforms(seed, "together", jobs.key, samples) < self.settings.together
+        return np.where(together, shared, own)
 
-    def _like(self, groups: tuple[Group, Group, Group], count: int) -> tuple[Ints, Floats]:
-        """Rows of ended jobs like one of these groups, the nearest first, and their weights."""
+    def _run_times(self, kind: tuple[int, int, int], seen: _Seen) -> Weighed:
+        """Run times that a job of a kind may have, and how much each of them counts."""
+        user, limit, slots = kind
+        groups = _groups(*kind)
+        if limit == NO_LIMIT:
+            return self._like(groups, seen)
+        if len(self._last(groups[2], 1, seen.count)):
+            return self._like(groups, seen).times(limit)
+        return self._like(_groups(user, NO_LIMIT, slots), seen).at_most(limit)
+
+    def _like(self, groups: tuple[Group, Group, Group], seen: _Seen) -> Weighed:
+        """Ratios of jobs of these groups, the nearest weighing most, from the farthest on."""
         settings = self.settings
-        alike = self._last(groups[0], settings.alike, count)
-        if len(alike) >= settings.enough_alike:
-            return alike, np.ones(len(alike))
-        of_user = self._last(groups[1], settings.of_user, count)
-        if len(of_user) >= settings.enough_of_user:
-            return of_user, np.ones(len(of_user))
-        others = self._last(groups[2], settings.of_all, count)
-        weights = [1.0] * len(of_user)
-        weights += [settings.strangers / max(1, len(others))] * len(others)
-        return np.concatenate((of_user, others)), np.array(weights)
+        everybody = self._ratios(self._last(groups[2], settings.of_all, seen.count), groups[2])
+        found = Weighed.of(everybody)
+        for group, most, farther in (
+            (groups[1], settings.of_user, settings.strangers),
+            (groups[0], settings.alike, settings.kin),
+        ):
+            ended, run_on = self._started(group, most, seen)
+            nearer = Weighed.of(self._ratios(ended, group)).beside(found.weighing(farther))
+            found = nearer.with_survivors(run_on, found)
+        return found
+
+    def _ratios(self, rows: Ints, group: Group) -> Floats:
+        """Run times of jobs of a group as parts of their limits, or in seconds without limits."""
+        run_time = self.past.run_time[rows].astype(np.float64)
+        return run_time / self.past.limit[rows] if group[0] else run_time
+
+    def _started(self, group: Group, most: int, seen: _Seen) -> tuple[Ints, Floats]:
+        """Of a group the jobs that started last: rows of the ended ones, ratios of those that run.
+
+        To look at those that ended last would be to look at short ones.
+        """
+        ended = self._last(group, most, seen.count)
+        running = seen.running.pick(_belongs(seen.running, group))
+        starts = seen.now - running.elapsed
+        all_starts = np.sort(np.concatenate((self.past.start[ended], starts)))
+        first = all_starts[-most] if len(all_starts) >= most else -(2**62)
+        recent = running.pick(starts >= first)
+        ratios = recent.elapsed / recent.limit if group[0] else recent.elapsed.astype(np.float64)
+        return ended[self.past.start[ended] >= first], np.sort(ratios)
 
     def _last(self, group: Group, most: int, count: int) -> Ints:
         """Rows of the last jobs of a group among the first `count` rows."""
@@ -182,10 +212,27 @@ class Ratios:
         return rows[max(0, end - most) : end]
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What may be looked at: the first `count` jobs of the past, and those that run `now`."""
+
+    count: int
+    now: int
+    running: AskedJobs
+
+
 def _groups(user: int, limit: int, slots: int) -> tuple[Group, Group, Group]:
     """Those of the same user, limit and size; of the same user; all. Without a limit apart."""
     limited = int(limit != NO_LIMIT)
     return (limited, user, limit, slots), (limited, user), (limited,)
+
+
+def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
+    """Which of the jobs are of a group."""
+    found = (jobs.limit != NO_LIMIT) if group[0] else np.ones(len(jobs), dtype=np.bool_)
+    for column, wanted in zip((jobs.user, jobs.limit, jobs.slots), group[1:], strict=False):
+        found = found & (column == wanted)
+    return found
 
 
 def within(run_times: Ints, jobs: AskedJobs) -> Ints:

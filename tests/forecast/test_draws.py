@@ -5,13 +5,14 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slotwise.solver.forecast.draws import keys_of, uniforms
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True)
 
 
+@settings(deadline=None)
 @given(NAMES, st.integers(0, 2**63), st.integers(1, 20), st.randoms())
 def test_a_number_is_the_same_whoever_else_is_asked(names, seed, samples, random):
     shuffled = random.sample(names, len(names))
@@ -57,6 +58,7 @@ def _plain(seed: int, stream: str, name: str, sample: int) -> float:
     return (mixed((row + golden * (sample + 1)) % 2**64) >> 11) / 2**53
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**70), st.text(max_size=5), st.text(max_size=5), st.integers(0, 50))
 def test_the_numbers_are_those_of_any_machine(seed, stream, name, sample):
     found = uniforms(seed, stream, keys_of([name]), sample + 1)[0, sample]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from forecast_lab import asked_of, past_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.runtimes import (
@@ -14,6 +14,7 @@ from slotwise.solver.forecast.runtimes import (
     ExactRunTimes,
     LastTwo,
     Ratios,
+    RatioSettings,
 )
 
 WAITS = -1
@@ -66,27 +67,34 @@ def test_last_two_is_the_mean_of_the_users_last_two_by_end():
     assert LastTwo(past).draw(jobs, 239, 1, 0)[0].tolist() == [100]  # one job is not two
 
 
-def test_ratios_are_those_of_the_same_user_limit_and_size_where_there_are_enough():
+ONLY_NEAREST = RatioSettings(kin=1e-9, strangers=1e-9, together=0)
+
+
+def test_ratios_of_the_same_user_limit_and_size_weigh_most():
     same = [_job(1, 100, 2, run, 300 + run) for run in (10, 20, 30, 40)]
     others = [_job(1, 100, 4, 99, 290)] * 10 + [_job(2, 100, 2, 77, 291)] * 10
-    found = Ratios(past_of(*same, *others)).draw(asked_of((1, 100, 2, WAITS)), LATER, 4000, 0)
+    jobs = asked_of((1, 100, 2, WAITS))
+    found = Ratios(past_of(*same, *others)).draw(jobs, LATER, 8000, 0)
     values, counts = np.unique(found, return_counts=True)
-    assert values.tolist() == [10, 20, 30, 40]
-    assert (abs(counts / 4000 - 0.25) < 0.05).all()
+    # Of all 24 like three of the user's 14, of those 17 like three of the four alike.
+    everybody = dict(zip((10, 20, 30, 40, 99, 77), (1, 1, 1, 1, 10, 10), strict=True))
+    own = {10: 1, 20: 1, 30: 1, 40: 1, 99: 10, 77: 0}
+    user = {run: own[run] + 3 * everybody[run] / 24 for run in own}
+    alike = {run: 1 if run < 50 else 0 for run in own}
+    chance = {run: (alike[run] + 3 * user[run] / 17) / 7 for run in own}
+    assert abs(sum(chance.values()) - 1) < 1e-9
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        assert abs(count / 8000 - chance[value]) < 0.025, value
 
 
 def test_ratios_of_the_same_user_are_of_any_limit_and_scale_with_it():
     past = past_of(*[_job(1, 100, 4, 50, 290)] * 10, *[_job(2, 100, 2, 77, 291)] * 10)
-    found = Ratios(past).draw(asked_of((1, 300, 2, WAITS)), LATER, 50, 0)
+    found = Ratios(past, ONLY_NEAREST).draw(asked_of((1, 300, 2, WAITS)), LATER, 50, 0)
     assert np.unique(found).tolist() == [150]
 
 
-def test_a_user_with_few_jobs_is_mixed_with_all():
+def test_a_user_nobody_knows_is_like_all():
     past = past_of(*[_job(1, 100, 4, 50, 290)] * 3, *[_job(2, 100, 2, 80, 291)] * 97)
-    found = Ratios(past).draw(asked_of((1, 100, 2, WAITS)), LATER, 4000, 0)[0]
-    # three of its own, and all hundred like three: 3 / 6 + 3 / 6 * 3 / 100
-    assert abs((found == 50).mean() - 0.515) < 0.04
-    assert set(found.tolist()) == {50, 80}
     found = Ratios(past).draw(asked_of((7, 100, 2, WAITS)), LATER, 4000, 0)[0]
     assert abs((found == 80).mean() - 0.97) < 0.02
 
@@ -98,13 +106,35 @@ def test_what_a_running_job_has_run_is_not_drawn_any_more():
     assert set(found[1].tolist()) == {100}  # none has run so long: its limit is what is left
 
 
-def test_only_the_last_jobs_count():
+def test_jobs_that_still_run_make_those_like_them_longer():
+    past = past_of(*(_job(1, 100, 2, run, 300 + run) for run in (10, 20, 30, 40)))
+    running = [(1, 100, 2, 35)] * 4
+    waiting = (1, 100, 2, WAITS)
+    model = Ratios(past, ONLY_NEAREST)
+    alone = model.draw(asked_of(waiting), 500, 4000, 0)[0]
+    beside = model.draw(asked_of(*running, waiting), 500, 4000, 0)[-1]
+    assert abs((alone == 40).mean() - 0.25) < 0.04
+    assert abs((beside == 40).mean() - 5 / 8) < 0.04  # its own weight and that of four survivors
+
+
+def test_only_the_jobs_that_started_last_count():
+    """What started long ago and still runs counts as little as what ended long ago."""
     old = [_job(1, 100, 2, 90, 200)] * 30
     new = [_job(1, 100, 2, 10, 300)] * 20
-    jobs = asked_of((1, 100, 2, WAITS))
-    ratios = Ratios(past_of(*old, *new))
-    assert set(ratios.draw(jobs, LATER, 100, 0)[0].tolist()) == {10}
+    jobs = asked_of((1, 100, 2, WAITS), (1, 100, 2, 600))
+    ratios = Ratios(past_of(*old, *new), ONLY_NEAREST)
+    assert set(ratios.draw(jobs, 600, 100, 0)[0].tolist()) == {10}
     assert set(ratios.draw(jobs, 299, 100, 0)[0].tolist()) == {90}
+
+
+def test_jobs_of_one_kind_share_their_fate_as_often_as_is_said():
+    past = past_of(*(_job(1, 1000, 2, 10 * run, 3000 + run) for run in range(1, 100)))
+    jobs = asked_of((1, 1000, 2, WAITS), (1, 1000, 2, WAITS), (1, 1000, 3, WAITS))
+    for together in (0.0, 0.6, 1.0):
+        settings = RatioSettings(alike=99, kin=1e-9, strangers=1e-9, together=together)
+        found = Ratios(past, settings).draw(jobs, LATER, 2000, 0)
+        assert abs((found[0] == found[1]).mean() - together**2) < 0.05
+        assert (found[0] == found[2]).mean() < 0.05
 
 
 @pytest.mark.parametrize("user", [1, -1])
@@ -124,6 +154,7 @@ def test_where_nothing_is_known_jobs_run_to_their_limits():
     assert found.tolist() == [[60] * 3, [ENDLESS] * 3]
 
 
+@settings(deadline=None)
 @given(PAST, ASKED, st.integers(150, 450), st.integers(0, 9))
 def test_every_model_keeps_its_promises(past, asked, known, seed):
     """Run times are possible ones, and nothing that ends later changes them."""
@@ -144,11 +175,16 @@ def test_every_model_keeps_its_promises(past, asked, known, seed):
         assert found.tolist() == model(changed).draw(jobs, known, 5, seed).tolist()
 
 
+@settings(deadline=None)
 @given(PAST, ASKED)
-def test_a_draw_does_not_depend_on_who_else_is_asked(past, asked):
+def test_a_draw_does_not_depend_on_who_else_waits(past, asked):
     jobs = asked_of(*asked)
     ratios = Ratios(past_of(*past))
     together = ratios.draw(jobs, LATER, 4, 3)
+    runs = jobs.elapsed >= 0
     for row in range(len(jobs)):
-        alone = ratios.draw(jobs.pick(slice(row, row + 1)), LATER, 7, 3)
-        assert alone[0, :4].tolist() == together[row].tolist()
+        kept = runs.copy()
+        kept[row] = True
+        alone = ratios.draw(jobs.pick(kept), LATER, 7, 3)
+        place = int(np.count_nonzero(kept[:row]))
+        assert alone[place, :4].tolist() == together[row].tolist()
