@@ -16,6 +16,7 @@ from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..solver.advice.likely import Drawing, Likely
     from ..solver.forecast.calibration import Calibration
     from ..solver.forecast.forecast import Forecasts
 
@@ -31,6 +32,14 @@ HistoryFile = Annotated[
     Path,
     typer.Option(
         help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+        show_default=False,
+    ),
+]
+MaybeHistory = Annotated[
+    Path | None,
+    typer.Option(
+        "--history",
+        help="Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
         show_default=False,
     ),
 ]
@@ -109,6 +118,32 @@ def forecast(
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def drawing_of(samples: int, seed: int, workers: int, calibration: Path | None) -> Drawing:
+    """How forecasts beside plans are drawn. Raises InputError for a bad file of factors."""
+    from ..solver.advice.likely import Drawing
+
+    return Drawing(samples, seed, workers, _calibration(calibration))
+
+
+def likely_columns() -> tuple[Column, ...]:
+    """Columns of a table beside a plan's."""
+    from ..solver.advice.likely import TIMES
+
+    return tuple(Column(title) for title in TIMES.values())
+
+
+def likely_cells(instance: Instance, likely: Likely | None) -> tuple[str, str, str]:
+    """LIKELY, 9 IN 10 BY, NOT BEFORE of a job; "?" where there was no time for them."""
+    from ..model.time_text import clock_text
+    from ..solver.advice.likely import UNKNOWN
+
+    item = likely or UNKNOWN
+    missing = "?" if item == UNKNOWN else "never"
+    times = (item.likely, item.nine_in_ten_by, item.not_before)
+    one, two, three = (missing if time is None else clock_text(instance, time) for time in times)
+    return one, two, three
 
 
 def _moment(by: str, instance: Instance) -> int:
