@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import ComparedJob, Comparison
     from .solver.advice.explain import Explanation
+    from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
@@ -78,6 +79,7 @@ _HOMES = {
     "ComparedJob": "solver.advice.compare",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
@@ -92,6 +94,7 @@ _HOMES = {
     "Job": "model.job",
     "JobRecord": "solver.loop.records",
     "Kill": "model.changes",
+    "Likely": "solver.advice.likely",
     "Limit": "model.limits",
     "LoadReport": "model.changes",
     "LoopMetrics": "solver.loop.metrics",
@@ -164,6 +167,7 @@ __all__ = [
     "ComparedJob",
     "Comparison",
     "ComputeUnit",
+    "Drawing",
     "EarlyEnd",
     "Explanation",
     "Forecasts",
@@ -178,6 +182,7 @@ __all__ = [
     "Job",
     "JobRecord",
     "Kill",
+    "Likely",
     "Limit",
     "LoadReport",
     "LoopMetrics",

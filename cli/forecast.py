@@ -47,6 +47,10 @@ Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are
 SampleWorkers = Annotated[
     int, typer.Option("--workers", min=1, help="Processes that draw futures: the same answer.")
 ]
+#: Beside --workers, which are solver threads there.
+FutureWorkers = Annotated[
+    int, typer.Option("--processes", min=1, help="Processes that draw futures: the same answer.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
 By = Annotated[
     str | None,
@@ -134,15 +138,18 @@ def likely_columns() -> tuple[Column, ...]:
     return tuple(Column(title) for title in TIMES.values())
 
 
-def likely_cells(instance: Instance, likely: Likely | None) -> tuple[str, str, str]:
+def likely_cells(
+    instance: Instance, likely: Likely | None, *, short: bool = False
+) -> tuple[str, str, str]:
     """LIKELY, 9 IN 10 BY, NOT BEFORE of a job; "?" where there was no time for them."""
-    from ..model.time_text import clock_text
+    from ..model.time_text import clock_text, short_clock_text
     from ..solver.advice.likely import UNKNOWN
 
     item = likely or UNKNOWN
     missing = "?" if item == UNKNOWN else "never"
     times = (item.likely, item.nine_in_ten_by, item.not_before)
-    one, two, three = (missing if time is None else clock_text(instance, time) for time in times)
+    clock = short_clock_text if short else clock_text
+    one, two, three = (missing if time is None else clock(instance, time) for time in times)
     return one, two, three
 
 
