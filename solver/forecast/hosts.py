@@ -34,8 +34,9 @@ class HostsWorld:
     """An instance with the scheduler loop as configured: fairshare, limits, units, memory.
 
     jobs: of the instance. names: their ids, row by row. asked: rows of the pending ones. settings:
-    of the loop. newcomers: what coming jobs ask for besides slots and time. The running jobs are
-    entered once, when they are needed first; each sample is a copy.
+    of the loop. newcomers: what coming jobs ask for besides slots and time. every_cycle: run cycles
+    too in which nobody can start, where reservations are renewed. The running jobs are entered
+    once, when they are needed first; each sample is a copy.
     """
 
     instance: Instance
@@ -44,6 +45,7 @@ class HostsWorld:
     asked: Ints
     settings: Settings
     newcomers: Newcomers
+    every_cycle: bool = False
     _entered: list[Entered] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -54,7 +56,7 @@ class HostsWorld:
     def __reduce__(self) -> tuple[object, ...]:
         """What another process enters for itself."""
         given = (self.instance, self.jobs, self.names, self.asked, self.settings, self.newcomers)
-        return HostsWorld, given
+        return HostsWorld, (*given, self.every_cycle)
 
     def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """As :class:`ForwardWorld` says."""
@@ -96,7 +98,7 @@ class HostsWorld:
             if stop():
                 raise OutOfTime
             arriving.before_next_cycle()
-            if not session.advance():
+            if not session.advance(pass_over=not self.every_cycle):
                 break
             for name in waiting.intersection(session.cycle.record.started):
                 found[name] = world.now

@@ -86,7 +86,7 @@ def by_name(world: HostsWorld, starts: np.ndarray) -> dict[str, int]:
 def test_at_limits_it_is_the_loop_run_on(seed: int, fair: bool, method: str) -> None:
     instance = cluster(seed, fair=fair)
     settings = settings_for(instance, reservation=method, top=8, cycle=0)
-    world = hosts_world(instance, NOTHING, settings)
+    world = replace(hosts_world(instance, NOTHING, settings), every_cycle=True)
     really = run_on(instance, method)
     assert len(set(really.values())) > 1
     assert by_name(world, starts_at_limits(world)) == really
@@ -123,7 +123,7 @@ def test_with_run_times_and_arrivals_known_it_is_the_simulation(seed: int, fair:
     instance = cluster(seed, fair=fair)
     draw = np.random.default_rng(seed)
     history = past_jobs(Job("x", queue="short"))
-    world = hosts_world(instance, history)
+    world = replace(hosts_world(instance, history), every_cycle=True)
     longest = AtLimits().draw(world.jobs, 0, 1, 0)[:, 0]
     least = np.maximum(1, world.jobs.elapsed)
     run_times = draw.integers(least, np.maximum(longest, least) + 1)
