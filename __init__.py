@@ -57,13 +57,14 @@ if TYPE_CHECKING:
     from .model.limits import Limit, ReservationUsage, Scope
     from .model.objective import ObjectiveName
     from .model.params import Params
-    from .model.plan import Method, Plan, PlannedJob, Status, Unplaced
+    from .model.plan import Method, Plan, PlanChange, PlannedJob, Status, Unplaced
     from .model.progress import OnProgress, Progress
     from .model.queue import Queue
     from .model.user import HostPartition, User, UserGroup
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import ComparedJob, Comparison
     from .solver.advice.explain import Explanation
+    from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.planner.planner import Planner
     from .solver.studies.resample import Difference
     from .solver.studies.sweep import Sweep
     from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
@@ -93,6 +95,7 @@ _HOMES = {
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
     "Difference": "solver.studies.resample",
+    "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
@@ -108,6 +111,7 @@ _HOMES = {
     "Job": "model.job",
     "JobRecord": "solver.loop.records",
     "Kill": "model.changes",
+    "Likely": "solver.advice.likely",
     "Limit": "model.limits",
     "LoadReport": "model.changes",
     "LoopMetrics": "solver.loop.metrics",
@@ -121,7 +125,9 @@ _HOMES = {
     "Outlook": "solver.advice.what_if",
     "Params": "model.params",
     "Plan": "model.plan",
+    "PlanChange": "model.plan",
     "PlannedJob": "model.plan",
+    "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
     "Problem": "model.errors",
     "Progress": "model.progress",
@@ -186,6 +192,7 @@ __all__ = [
     "Comparison",
     "ComputeUnit",
     "Difference",
+    "Drawing",
     "EarlyEnd",
     "Explanation",
     "Forecasts",
@@ -201,6 +208,7 @@ __all__ = [
     "Job",
     "JobRecord",
     "Kill",
+    "Likely",
     "Limit",
     "LoadReport",
     "LoopMetrics",
@@ -214,7 +222,9 @@ __all__ = [
     "Outlook",
     "Params",
     "Plan",
+    "PlanChange",
     "PlannedJob",
+    "Planner",
     "PoolUsage",
     "Problem",
     "Progress",

@@ -130,7 +130,7 @@ SLOW = STUDY.replace(
 
 def slow_study(folder: Path) -> Path:
     """12 cells, six of which take a while: with fairshare no cycle is left out."""
-    return study_file(folder, SLOW.replace("[1]", "[4, 5]"), weeks=2, each=15)
+    return study_file(folder, SLOW.replace("[1]", "[120, 121]"), weeks=2, each=15)
 
 
 def _wait_for(folder: Path, cells: int, process: subprocess.Popen[str]) -> None:
