@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, forecast, plan, simulate, validate
+    from .library import (
+        ask,
+        compare,
+        explain,
+        forecast,
+        plan,
+        simulate,
+        sweep,
+        validate,
+        whatif,
+    )
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -63,6 +73,9 @@ if TYPE_CHECKING:
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.studies.resample import Difference
+    from .solver.studies.sweep import Sweep
+    from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
 __version__ = "0.1.0"
@@ -77,12 +90,15 @@ _HOMES = {
     "Choices": "solver.advice.ask",
     "Cluster": "model.cluster",
     "ComparedJob": "solver.advice.compare",
+    "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Difference": "solver.studies.resample",
     "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
+    "GroupChange": "solver.studies.whatif",
     "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
@@ -127,12 +143,14 @@ _HOMES = {
     "SlotwiseError": "model.errors",
     "Status": "model.plan",
     "Suggestion": "solver.advice.suggestions",
+    "Sweep": "solver.studies.sweep",
     "Thresholds": "model.cluster",
     "UnknownNameError": "model.errors",
     "Unplaced": "model.plan",
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
@@ -152,8 +170,10 @@ _HOMES = {
     "plan": "library",
     "read_history": "solver.forecast.history",
     "simulate": "library",
+    "sweep": "library",
     "to_document": "model.formats",
     "validate": "library",
+    "whatif": "library",
 }
 
 __all__ = [
@@ -165,12 +185,15 @@ __all__ = [
     "Choices",
     "Cluster",
     "ComparedJob",
+    "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Difference",
     "Drawing",
     "EarlyEnd",
     "Explanation",
     "Forecasts",
+    "GroupChange",
     "History",
     "Host",
     "HostGroup",
@@ -215,12 +238,14 @@ __all__ = [
     "SlotwiseError",
     "Status",
     "Suggestion",
+    "Sweep",
     "Thresholds",
     "UnknownNameError",
     "Unplaced",
     "User",
     "UserGroup",
     "Violation",
+    "WhatIf",
     "__version__",
     "ask",
     "check",
@@ -241,8 +266,10 @@ __all__ = [
     "plan",
     "read_history",
     "simulate",
+    "sweep",
     "to_document",
     "validate",
+    "whatif",
 ]
 
 

@@ -162,7 +162,12 @@ def main() -> None:
         "",
     ]
     if asked.write:
-        TARGET.write_text("\n".join([*text, READING]))
+        _, own, rest = TARGET.read_text().partition(NOT_MEASURED)
+        TARGET.write_text("\n".join([*text, READING, own + rest]))
+
+
+#: From this heading on the page is written by hand.
+NOT_MEASURED = "## Exact fits"
 
 
 READING = """\

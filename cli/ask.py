@@ -20,7 +20,7 @@ from .forecast import (
     likely_cells,
     likely_columns,
 )
-from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance, tell
+from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
 from .selection import Wide
 from .tables import Column, ListingRow, State
 
@@ -68,6 +68,7 @@ def ask(
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
+    margin: Margin = 0,
     history: MaybeHistory = None,
     samples: Samples = 200,
     seed: Seed = 0,
@@ -83,7 +84,6 @@ def ask(
     each will likely start, in futures that differ by the request alone. Exit codes: 0 done, 2 bad
     input, 3 stopped early.
     """
-    from ..solver.advice.ask import Choices
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
@@ -92,9 +92,7 @@ def ask(
     if line is None:
         raise InputError(_USAGE)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
-    given = {"slots": slots, "ptile": ptile, "limit": limit, "cu": cu, "queue": queue}
-    lists = {name: texts for name, texts in given.items() if texts}
-    choices: Choices | None = Choices.read(**lists) if lists else None
+    choices = _choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
@@ -106,6 +104,7 @@ def ask(
             method=method,
             time_limit=time_limit,
             effort=effort,
+            margin=margin,
             cancel=cancel,
             history=history,
             drawing=drawing_of(samples, seed, workers, calibration),
@@ -115,6 +114,14 @@ def ask(
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _choices(**given: Listed) -> Choices | None:
+    """The alternatives that are listed, None where none are."""
+    from ..solver.advice.ask import Choices
+
+    lists = {name: texts for name, texts in given.items() if texts}
+    return Choices.read(**lists) if lists else None
 
 
 def answer_output(
@@ -136,9 +143,10 @@ def answer_output(
             row["as_asked"] = asked
         likely = tuple(TIMES) if answer.forecast else ()
         columns = ("as_asked", *COLUMNS, "start", "finish", *likely, "allocation", "waits_for")
+        columns += ("exact_fit",)
         times = ("start", "finish", *likely)
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, times))
-        return csv_text(columns, [{name: row[name] for name in columns} for row in rows])
+        return csv_text(columns, [{name: row.get(name, "") for name in columns} for row in rows])
     return _text(instance, answer, top, wide)
 
 
@@ -151,6 +159,8 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    if outlook.exact_fit:
+        text += paragraph(f"the line {outlook.exact_fit}")
     if answer.forecast:
         text += paragraph(_forecast_text(instance, answer.line.likely))
     if answer.alternatives:

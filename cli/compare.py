@@ -22,6 +22,7 @@ from .options import (
     FormatOption,
     GanttOption,
     InstanceFile,
+    Margin,
     ObjectiveOption,
     TimeLimit,
     Workers,
@@ -40,6 +41,7 @@ def compare(
     effort: Effort = None,
     workers: Workers = None,
     as_lsf: AsLsf = False,
+    margin: Margin = 0,
     really: Annotated[
         bool,
         typer.Option(
@@ -82,6 +84,7 @@ def compare(
             effort=effort,
             workers=workers,
             as_lsf=as_lsf,
+            margin=margin,
             really=really,
             cancel=cancel,
             on_progress=report,

@@ -10,7 +10,7 @@ import typer
 
 from .completion import pending_jobs
 from .exits import Exit
-from .options import Effort, Example, FormatOption, PlanTimeLimit, read_instance
+from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance
 from .selection import Wide
 from .tables import Column, ListingRow
 
@@ -56,6 +56,7 @@ def explain(
     method: MethodOption = "time-based",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
+    margin: Margin = 0,
     wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
@@ -75,7 +76,13 @@ def explain(
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     with cancel_on_signal() as cancel:
         found = explain_job(
-            instance, job, method=method, time_limit=time_limit, effort=effort, cancel=cancel
+            instance,
+            job,
+            method=method,
+            time_limit=time_limit,
+            effort=effort,
+            margin=margin,
+            cancel=cancel,
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
     if cancel.is_set() or found.outlook.cut:
@@ -108,6 +115,8 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
         for item in record["pending_reasons"]
     ]
+    if "exact_fit" in record:
+        rows.append({"part": "exact fit", "reason": record["exact_fit"]})
     return rows + [
         {
             "part": "contest",
@@ -127,6 +136,8 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told = [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
+    if found.outlook.exact_fit:
+        told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
     told += _said(instance, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:

@@ -33,6 +33,8 @@ from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
 from .streams import guarded_streams
+from .sweep import sweep
+from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 
@@ -49,6 +51,8 @@ for command in (solve, compare, explain, report, simulate, replay, show, check, 
     app.command()(command)
 app.command()(schema)
 app.command()(snapshot)
+app.command()(whatif)
+app.command()(sweep)
 app.command()(forecast)
 app.command()(backtest)
 app.command(context_settings=ASK_SETTINGS)(ask)

@@ -14,6 +14,7 @@ import typer
 
 from ..model.errors import InputError, Problem, report
 from ..model.objective import ObjectiveName, objectives
+from ..model.plan import MOST_MARGIN
 from .cells import printable
 from .completion import example_names
 
@@ -64,6 +65,14 @@ AsLsf = Annotated[
     ),
 ]
 
+Margin = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=MOST_MARGIN,
+        help="Seconds that nothing planned comes nearer to the end of a pending job.",
+    ),
+]
 GanttOption = Annotated[
     bool, typer.Option("--gantt", help="Also draw the plan: a line a host, a letter a job (text).")
 ]

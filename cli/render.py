@@ -30,7 +30,7 @@ _ENDED_EARLY = "The search was ended before all was proved: a longer --time-limi
 #: The columns of a plan as CSV, and those of them that are times.
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
-    *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
+    *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
 )
 _TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
@@ -106,7 +106,8 @@ def _planned_cells(instance: Instance, item: PlannedJob, wide: bool) -> tuple[st
         else item.method
     )
     needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
-    return start, status, where, "; ".join(filter(None, (item.waits_for, needs)))
+    why = "; ".join(filter(None, (item.waits_for, needs, item.exact_fit)))
+    return start, status, where, why
 
 
 def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
@@ -212,6 +213,8 @@ def _compared_cells(
     note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
     if row.needs_backfill:
         note += f" (needs BACKFILL in queue {row.needs_backfill})"
+    if row.exact_fit:
+        note += f" ({row.exact_fit})"
     where = hosts_text(row.allocation, wide)
     return (row.job, str(row.slots), *cells, *likely, proved, gain, note.strip(), where)
 

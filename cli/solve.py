@@ -17,6 +17,7 @@ from .options import (
     FormatOption,
     GanttOption,
     InstanceFile,
+    Margin,
     ObjectiveOption,
     TimeLimit,
     Workers,
@@ -53,6 +54,7 @@ def solve(
     workers: Workers = None,
     jobs: MostReservations = None,
     as_lsf: AsLsf = False,
+    margin: Margin = 0,
     job: JobNames = None,
     only: OnlyState = None,
     sort: PlanSort = "priority",
@@ -91,6 +93,7 @@ def solve(
             workers=workers,
             jobs=jobs,
             as_lsf=as_lsf,
+            margin=margin,
             cancel=cancel,
             on_progress=report,
         )

@@ -15,6 +15,8 @@ from .time_text import duration_text, iso_time, with_stamps
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: Seconds that a margin may be: a year.
+MOST_MARGIN = 366 * 86400
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.
@@ -35,7 +37,8 @@ class PlannedJob:
     a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
     alternative used. needs_backfill: the queue that would have to have BACKFILL for the loop to
     give the job this start, "" for none. terms: host to slots of each term of a compound
-    requirement, () for others.
+    requirement, () for others. exact_fit: a sentence where the start hangs on a limit that fills
+    its gap to the second, "" where it does not.
     """
 
     job: str
@@ -52,6 +55,7 @@ class PlannedJob:
     alternative: int = 0
     needs_backfill: str = ""
     terms: tuple[Mapping[str, int], ...] = ()
+    exact_fit: str = ""
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin; ISO stamps where it has one."""
@@ -77,6 +81,8 @@ class PlannedJob:
             record["needs_backfill"] = self.needs_backfill
         if self.terms:
             record["terms"] = [dict(term) for term in self.terms]
+        if self.exact_fit:
+            record["exact_fit"] = self.exact_fit
         return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
 
 
@@ -106,7 +112,8 @@ class Plan:
     because the weights have more digits than the models hold; a longer limit does not help. notes:
     what else is to be known, among it the rules that were not considered. left_out: those of them
     that keep something from being proved. cut: a limit or Ctrl-C came before every job had been
-    looked at as the method does; notes and the fallbacks of the jobs say how far it got.
+    looked at as the method does; notes and the fallbacks of the jobs say how far it got. margin:
+    seconds that nothing planned comes nearer to the end of a pending job.
     """
 
     method: Method
@@ -122,6 +129,7 @@ class Plan:
     origin: str | None = None
     left_out: tuple[str, ...] = ()
     cut: bool = False
+    margin: int = 0
 
     def __getitem__(self, job: str) -> PlannedJob:
         """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
@@ -186,6 +194,8 @@ class Plan:
             record["rounded"] = True
         if self.cut:
             record["cut"] = True
+        if self.margin:
+            record["margin"] = self.margin
         record["notes"] = list(self.notes)
         return record
 
@@ -193,7 +203,10 @@ class Plan:
         """A pandas data frame, one row a reservation (pandas comes with OR-tools)."""
         import pandas
 
-        optional = ("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms")
+        optional = (
+            *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
+            "exact_fit",
+        )
         usual = PlannedJob("", None).to_dict(self.origin)
         rows = [item.to_dict(self.origin) for item in self.reservations]
         keys = [key for key in usual if key not in optional]
@@ -213,7 +226,8 @@ class Plan:
             where = allocation_text(item.allocation or item.reserved)
             proved = "yes" if item.proved else "no"
             end = self._time_text(item.finish)
-            rows.append((item.job, start, end, where, proved, item.fallback or item.waits_for))
+            why = "; ".join(filter(None, (item.fallback or item.waits_for, item.exact_fit)))
+            rows.append((item.job, start, end, where, proved, why))
         rows += [(item.job, "none", None, "", "", item.reason) for item in self.unplaced]
         title = f"{self.method}, {self.objective}: {self.status}"
         return html_table(title, head, rows)

@@ -12,6 +12,7 @@ from .budget import Budget
 from .optimal.backfill_needs import with_backfill_needs, without_backfill
 from .optimal.claims import without_false_claims
 from .optimal.compound import TermsTogether
+from .optimal.exact_fits import with_exact_fits
 from .optimal.first_fit import plan_first_fit
 from .optimal.one_by_one import must_be_one_by_one, plan_one_by_one
 from .optimal.ranges import fill_ranges
@@ -39,7 +40,7 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    found = without_false_claims(problem, found)
+    found = with_exact_fits(problem, without_false_claims(problem, found))
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 

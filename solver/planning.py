@@ -11,7 +11,7 @@ from typing import get_args
 from ..model.errors import InputError, UnknownNameError
 from ..model.instance import Instance
 from ..model.objective import Objective, ObjectiveName, objective_named
-from ..model.plan import Method, Plan
+from ..model.plan import MOST_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
@@ -42,6 +42,7 @@ def plan(
     workers: int | None = None,
     jobs: int | None = None,
     as_lsf: bool = False,
+    margin: int = 0,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Plan:
@@ -55,8 +56,9 @@ def plan(
     solver threads (default: one, and two processes for the time-only problem of a pool of
     processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
     windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
-    keep what is held from jobs of queues without BACKFILL. cancel: set it to stop with the best so
-    far. on_progress: called with what the search has as it goes.
+    keep what is held from jobs of queues without BACKFILL. margin: seconds that nothing planned
+    comes nearer to the end of a pending job (`docs/reservation-methods.md`). cancel: set it to stop
+    with the best so far. on_progress: called with what the search has as it goes.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
     looked at; the plan is then `cut` (`docs/robustness.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
@@ -68,15 +70,18 @@ def plan(
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
+    check_margin(margin)
     estimates = method in ("greedy", "time-based")
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     try:
         if estimates:
-            found = _estimates(instance, method, aim, jobs, budget)
+            found = _estimates(instance, method, aim, jobs, margin, budget)
         else:
-            found = _exact(instance, method, aim, as_lsf, budget, on_progress)
+            problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin)
+            found = _exact(problem, method, aim, budget, on_progress)
     except OutOfTime:
         found = nothing_looked_at(instance, method, aim.name)
+    found = replace(found, margin=margin)
     found = certified(
         instance, found, as_lsf=as_lsf or estimates, stop=lambda: budget.late(TO_JUDGE)
     )
@@ -109,32 +114,41 @@ def _budget(
 
 
 def _estimates(
-    instance: Instance, method: Method, objective: Objective, jobs: int | None, budget: Budget
+    instance: Instance,
+    method: Method,
+    objective: Objective,
+    jobs: int | None,
+    margin: int,
+    budget: Budget,
 ) -> Plan:
-    found = plan_next_cycle(instance, method, jobs=jobs, budget=budget)
+    found = plan_next_cycle(instance, method, jobs=jobs, budget=budget, margin=margin)
     if objective.name == found.objective:
         return found
     from .optimal.costs import in_terms_of
 
     try:
-        demands = PlanningProblem.of(instance, budget=budget).demands
+        demands = PlanningProblem.of(instance, budget=budget, margin=margin).demands
     except OutOfTime:
         return replace(found, objective=objective.name, value=None)
     return in_terms_of(objective, found, demands)
 
 
 def _exact(
-    instance: Instance,
+    problem: PlanningProblem,
     method: Method,
     objective: Objective,
-    as_lsf: bool,
     budget: Budget,
     on_progress: OnProgress | None,
 ) -> Plan:
     from .exact import plan_exact
 
-    problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget)
     return plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
+
+
+def check_margin(margin: int) -> None:
+    """Raise InputError where a margin is no number of seconds."""
+    if type(margin) is not int or not 0 <= margin <= MOST_MARGIN:
+        raise InputError(f"margin is {margin!r}: give whole seconds, 0 to {MOST_MARGIN}")
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -21,6 +21,19 @@ from .resolve import Resolver
 from .rules.rule_book import LeftOut, RuleBook
 
 
+@dataclass(slots=True)
+class Falls:
+    """Running jobs by the instants at which they hold less of something than before."""
+
+    _at: dict[int, list[RunningJob]] | None = None
+
+    def at(self, time: int, instance: Instance, resolver: Resolver) -> list[RunningJob]:
+        """Those that hold less from `time` on, though they do not end then."""
+        if self._at is None:
+            self._at = _falls(instance, resolver)
+        return self._at.get(time, [])
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
     """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
@@ -37,19 +50,26 @@ class PlanningProblem:
     finishes: dict[int | None, list[RunningJob]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     as_lsf: bool = False
+    _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)
 
     @classmethod
     def of(
-        cls, instance: Instance, *, as_lsf: bool = True, budget: Budget | None = None
+        cls,
+        instance: Instance,
+        *,
+        as_lsf: bool = True,
+        budget: Budget | None = None,
+        margin: int = 0,
     ) -> PlanningProblem:
         """Resolve an instance.
 
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-        reservations (TBR-19). Raises OutOfTime where the budget does not last so long.
+        reservations (TBR-19). margin: seconds to keep free behind every pending job. Raises
+        OutOfTime where the budget does not last so long.
         """
         check = (budget or Budget()).check
         instance = with_loaded_modules(instance)
-        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf)
+        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
         base = resolver.profile(check)
         if not as_lsf:
             close_reserved_slots(instance, base)
@@ -74,6 +94,11 @@ class PlanningProblem:
         return self.resolver.honour_windows
 
     @property
+    def margin(self) -> int:
+        """Seconds that are kept free behind the end of every pending job."""
+        return self.resolver.margin
+
+    @property
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""
         return Profile(self.resolver.table, self.instance.now)
@@ -89,6 +114,10 @@ class PlanningProblem:
     def running_until(self, time: int) -> list[RunningJob]:
         """Running jobs that are expected to end exactly at `time`."""
         return self.finishes.get(time, [])
+
+    def holding_less_from(self, time: int) -> list[RunningJob]:
+        """Running jobs one of whose reservations falls at `time`: a phase or a decay."""
+        return self._running_falls.at(time, self.instance, self.resolver)
 
     def endless(self) -> list[RunningJob]:
         """Running jobs whose end is unknown."""
@@ -121,7 +150,7 @@ class PlanningProblem:
         return PlannedJob(
             job=demand.job.id,
             start=start.time,
-            finish=start.finish(demand),
+            finish=None if demand.runs is None else start.time + demand.runs,
             allocation=self.named(start.allocation),
             method=method,
             bound=bound,
@@ -158,3 +187,24 @@ def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
     for run in instance.running:
         finishes[expected_finish(instance, run)].append(run)
     return dict(finishes)
+
+
+def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]]:
+    """Running jobs by the instants at which they hold less."""
+    index = instance.cluster.host_index()
+    drops_of: dict[tuple[object, ...], frozenset[int]] = {}
+    found: dict[int, list[RunningJob]] = defaultdict(list)
+    for running in instance.running:
+        job = running.job
+        key = (job.res_req, job.queue, job.application, job.slots, running.alternative)
+        if key not in drops_of:
+            allocation = {index[name]: slots for name, slots in running.allocation.items()}
+            drops_of[key] = frozenset(
+                drop
+                for alternative, _ in resolver.running_uses(running, allocation)
+                for use in (*alternative.host_uses, *alternative.pool_uses)
+                for drop in use.reservation.drops()
+            )
+        for drop in drops_of[key]:
+            found[running.start + drop].append(running)
+    return dict(found)

@@ -45,7 +45,8 @@ LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 class Resolver:
     """Turns jobs of one instance into demands; keeps what equal jobs share.
 
-    honour_windows: keep to dispatch and run windows (TBR-19).
+    honour_windows: keep to dispatch and run windows (TBR-19). margin: seconds that are kept free
+    behind the end of a pending job.
     reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
     False at dispatch.
     """
@@ -55,6 +56,7 @@ class Resolver:
     hosts: HostTable
     reserving: bool = True
     honour_windows: bool = False
+    margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
@@ -77,12 +79,17 @@ class Resolver:
 
     @classmethod
     def of(
-        cls, instance: Instance, *, reserving: bool = True, honour_windows: bool = False
+        cls,
+        instance: Instance,
+        *,
+        reserving: bool = True,
+        honour_windows: bool = False,
+        margin: int = 0,
     ) -> Resolver:
-        """A resolver with its tables built."""
+        """A resolver with its tables built; margin: seconds kept free behind pending jobs."""
         table = ResourceTable(instance)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
-        return cls(instance, table, hosts, reserving, honour_windows)
+        return cls(instance, table, hosts, reserving, honour_windows, margin)
 
     def profile(self, check: Callable[[], None] = lambda: None) -> Profile:
         """The profile of the running jobs of the instance; check: called for each of them."""
@@ -199,7 +206,9 @@ class Resolver:
             by_slot=self.instance.params.parallel_sched_by_slot,
             values=dict(values),
         )
-        return Resolver(self.instance, self.table, hosts, self.reserving, self.honour_windows)
+        return Resolver(
+            self.instance, self.table, hosts, self.reserving, self.honour_windows, self.margin
+        )
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
@@ -222,7 +231,8 @@ class Resolver:
     def demand(self, job: Job) -> Demand:
         """Resolve one pending job; what can never be met is said in `impossible`."""
         queue = self.instance.queue(job.queue)
-        duration = expected_duration(self.instance, job)
+        runs = expected_duration(self.instance, job)
+        duration = None if runs is None else runs + self.margin
         earliest = max(self.instance.now, job.begin or self.instance.now)
         calendar = Calendar.of(self.instance, queue) if self.honour_windows else None
         notes: tuple[str, ...] = ()
@@ -235,7 +245,8 @@ class Resolver:
         except InputError as error:
             impossible = str(error)
         return Demand(
-            job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes
+            *(job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes),
+            margin=self.margin,
         )
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:

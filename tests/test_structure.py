@@ -60,6 +60,7 @@ def imports(module: str) -> tuple[tuple[str, str], ...]:
 
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
 ROOMS = (
+    "solver.memory",
     "solver.budget",
     "solver.availability",
     "solver.placement",
@@ -79,6 +80,7 @@ ROOMS = (
     "solver.planning",
     "solver.forecast",
     "solver.advice",
+    "solver.studies",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
 MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.lsf_state")

@@ -230,7 +230,7 @@ def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
             + _gain(row.gain)
             + f"<td>{'yes' if row.proved else 'no' if row.optimal is not None else ''}</td>"
             + _where(row.allocation)
-            + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill)),
+            + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
         )
         for row in jobs
     ]
@@ -273,7 +273,7 @@ def _planned(report: Report) -> str:
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
             + f"<td>{'yes' if item.proved else 'no'}</td>"
             + _where(item.allocation or item.reserved)
-            + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill)),
+            + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
         )
         for item in plan
     ]

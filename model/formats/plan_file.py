@@ -11,7 +11,7 @@ from ..errors import InputError, Problem, nearest
 from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
-from ..plan import Method, Plan, PlannedJob, Status, Unplaced
+from ..plan import MOST_MARGIN, Method, Plan, PlannedJob, Status, Unplaced
 
 _STATUSES = get_args(Status)
 _OBJECTIVES = get_args(ObjectiveName)
@@ -113,6 +113,9 @@ class _PlanReader:
             self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
         value, bound = (self._real(data, key) for key in ("value", "bound"))
         rounded, cut = (self._flag(data, key, key) for key in ("rounded", "cut"))
+        margin = self._number(data, "margin", "") or 0
+        if not 0 <= margin <= MOST_MARGIN:
+            self._wrong(f"must be seconds, 0 to {MOST_MARGIN}, not {margin}", "margin")
         if self.problems:
             raise InputError(self.problems)
         return Plan(
@@ -128,6 +131,7 @@ class _PlanReader:
             rounded=rounded,
             origin=origin,
             cut=cut,
+            margin=margin,
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
@@ -155,6 +159,7 @@ class _PlanReader:
                 self._allocation(term, f"{place}.terms[{n}]")
                 for n, term in enumerate(terms if isinstance(terms, list) else [])
             ),
+            exact_fit=self._text(entry, "exact_fit", place),
         )
 
     def _job(self, entry: Mapping[str, Any], place: str) -> str:

@@ -173,6 +173,7 @@ def ask(
     method: Method = "time-based",
     time_limit: float | None = None,
     effort: float | None = None,
+    margin: int = 0,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
     history: History | str | Path | None = None,
@@ -183,8 +184,8 @@ def ask(
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of them, for
-    when the line and each alternative will likely start, drawn as `drawing` says.
+    margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
+    them, for when the line and each alternative will likely start, drawn as `drawing` says.
     Raises InputError for a line that would be refused, with everything that is wrong with it, and
     for a history that cannot be read.
     """
@@ -197,6 +198,7 @@ def ask(
         method,
         time_limit=time_limit,
         effort=effort,
+        margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )

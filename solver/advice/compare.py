@@ -48,7 +48,8 @@ class ComparedJob:
     start it really gets when the loop runs on with greedy reservations, None for never. time_based,
     optimal: what these plans say. time_based_start, optimal_start: what the loop really gives by
     these methods, None where nobody asked. gain: greedy_start - optimal. needs_backfill: the queue
-    without BACKFILL in which the loop would not give it the optimal start, "" for none.
+    without BACKFILL in which the loop would not give it the optimal start, "" for none. exact_fit:
+    what the optimal start hangs on to the second, "" for nothing.
     """
 
     job: str
@@ -66,6 +67,7 @@ class ComparedJob:
     time_based_start: int | None = None
     optimal_start: int | None = None
     needs_backfill: str = ""
+    exact_fit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ def compare(
     effort: float | None = None,
     workers: int | None = None,
     as_lsf: bool = False,
+    margin: int = 0,
     really: bool = False,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
@@ -226,7 +229,7 @@ def compare(
 ) -> Comparison:
     """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
 
-    time_limit: of each plan, and of each run of the loop.
+    time_limit: of each plan, and of each run of the loop. margin: of each plan; the loop has none.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
     jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
@@ -235,8 +238,10 @@ def compare(
     forecaster = None
     if history is not None:
         forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
-    greedy = plan(instance, "greedy", time_limit=time_limit, cancel=cancel)
-    time_based = plan(instance, "time-based", time_limit=time_limit, cancel=cancel)
+    greedy, time_based = (
+        plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
+        for method in ("greedy", "time-based")
+    )
     optimal = plan(
         instance,
         "optimal",
@@ -245,6 +250,7 @@ def compare(
         effort=effort,
         workers=workers,
         as_lsf=as_lsf,
+        margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )
@@ -310,6 +316,7 @@ def _row(
         time_based_start=_start(real.get("time-based", {}).get(job)),
         optimal_start=_start(real.get("optimal", {}).get(job)),
         needs_backfill=best.needs_backfill if best else "",
+        exact_fit=best.exact_fit if best else "",
     )
 
 

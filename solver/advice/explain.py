@@ -107,13 +107,15 @@ def explain(
     method: Method = "time-based",
     time_limit: float | None = None,
     effort: float | None = None,
+    margin: int = 0,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Explanation:
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
-    placed jointly). time_limit, effort: of each plan. cancel: set it to stop trying changes; before
+    placed jointly). time_limit, effort, margin: of each plan, as in
+    :func:`slotwise.plan`. cancel: set it to stop trying changes; before
     there is a start, the answer says that the job was not looked at. on_progress: called before
     each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
     one that is not there.
@@ -124,6 +126,7 @@ def explain(
         method,
         time_limit=time_limit,
         effort=effort,
+        margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )

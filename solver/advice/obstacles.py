@@ -154,7 +154,7 @@ class _Reservations:
         return [
             other.demand.job.id
             for other in self.view.planned
-            if other.start.time < end and time < (other.item.finish or FOREVER)
+            if other.start.time < end and time < (other.start.finish(other.demand) or FOREVER)
         ]
 
     def _frees(self, job: str, time: int) -> bool:

@@ -106,7 +106,7 @@ class Trials:
     def limits(self) -> list[tuple[int, Outlook]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
         job, now = self.demand.job, self.view.problem.instance.now
-        own = self.demand.duration
+        own = self.demand.runs
         # Without a limit of its own: nothing changes any more behind the last event.
         seconds = self.view.profile.changes()[-1] - now + MINUTE if own is None else own
         asked = -(-seconds // MINUTE)
@@ -156,7 +156,7 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
         yield from _numbers(trials)
     for minutes, outlook in trials.limits():
         change = f"with -W {limit_text(minutes * MINUTE)} or less (backfill)"
-        own = trials.demand.duration
+        own = trials.demand.runs
         useful = own is None or is_useful(minutes, -(-own // MINUTE))
         yield Idea("limit", change, outlook, useful)
     if forecast.ahead(job):

@@ -28,7 +28,7 @@ from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
-from ..planning import plan
+from ..planning import check_margin, plan
 from ..problem import PlanningProblem
 from ..world.held import Held
 from ..world.holding_back import HoldingBack, hold_back
@@ -48,6 +48,7 @@ class Outlook:
 
     waits_for: the constraint that binds, or why there is no start. missing: what is said where
     there is none. cut: a limit or Ctrl-C came before every job of the plan had been looked at.
+    exact_fit: what the start hangs on to the second, "" for nothing.
     """
 
     job: Job
@@ -58,6 +59,7 @@ class Outlook:
     proved: bool = False
     missing: MissingStart = "never"
     cut: bool = False
+    exact_fit: str = ""
 
     @classmethod
     def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
@@ -65,9 +67,10 @@ class Outlook:
         return cls(job, None, waits_for=why, missing="?", cut=True)
 
     def unknown(self) -> dict[str, Any]:
-        """What plain data has besides: the word for a missing start, whether a limit cut it."""
+        """What plain data has besides: the word for a missing start, a limit that cut it, a fit."""
         word = {"missing": self.missing} if self.start is None else {}
-        return {**word, **({"cut": True} if self.cut else {})}
+        fit = {"exact_fit": self.exact_fit} if self.exact_fit else {}
+        return {**word, **fit, **({"cut": True} if self.cut else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +150,20 @@ class Asker:
         *,
         time_limit: float | None = None,
         effort: float | None = None,
+        margin: int = 0,
         cancel: threading.Event | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """time_limit, effort: of each plan, as in :func:`slotwise.plan`.
+        """time_limit, effort, margin: of each plan, as in :func:`slotwise.plan`.
 
         on_progress: called before each question.
         """
         if method not in METHODS:
             raise UnknownNameError.among("method", method, METHODS)
+        check_margin(margin)
         self.instance = instance
         self.method = method
+        self.margin = margin
         self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
         self.cancel = cancel or threading.Event()
@@ -174,6 +180,7 @@ class Asker:
             self.method,
             time_limit=self._of_a_cycle if self.method == "time-based" else self.time_limit,
             effort=self.effort,
+            margin=self.margin,
             cancel=self.cancel,
             on_progress=None if self.on_progress is None else lambda _: self._count(),
         )
@@ -227,7 +234,9 @@ class Asker:
             return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
         world = replace(self.instance, pending=(*ahead, job))
         return PlanView.of(
-            PlanningProblem.of(world, as_lsf=False), self._plan((*ahead, job)), without=job.id
+            PlanningProblem.of(world, as_lsf=False, margin=self.margin),
+            self._plan((*ahead, job)),
+            without=job.id,
         )
 
     def demand(self, view: PlanView, job: Job) -> Demand:
@@ -240,6 +249,7 @@ class Asker:
             "optimal",
             time_limit=self.time_limit,
             effort=self.effort,
+            margin=self.margin,
             cancel=self.cancel,
         )
 
@@ -248,7 +258,7 @@ class Asker:
         key = tuple(job.id for job in pending)
         if key not in self._cycles:
             world = replace(self.instance, pending=pending)
-            self._cycles[key] = NextCycle(world, self.method, budget=self._budget())
+            self._cycles[key] = self._next_cycle(world)
         return self._cycles[key]
 
     def _of_cycle(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> Outlook:
@@ -257,8 +267,11 @@ class Asker:
             return _of_cycle(job, cycle, cycle.would_say_of(job))
         pending = self._with_first(job) if first else self._with(job)
         world = replace(self.instance, pending=pending)
-        cycle = NextCycle(world, self.method, budget=self._budget())
+        cycle = self._next_cycle(world)
         return _of_cycle(job, cycle, cycle.says_of(job.id))
+
+    def _next_cycle(self, instance: Instance) -> NextCycle:
+        return NextCycle(instance, self.method, budget=self._budget(), margin=self.margin)
 
     def _budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""
@@ -316,6 +329,7 @@ def _outlook(
         return Outlook(
             *(job, found.start, found.finish, found.allocation, found.waits_for, found.proved),
             cut=cut,
+            exact_fit=found.exact_fit,
         )
     why = found.reason if isinstance(found, Unplaced) else ""
     if isinstance(found, PlannedJob):

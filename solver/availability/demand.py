@@ -98,7 +98,8 @@ class Demand:
     before this second (-b, now). impossible: why no start can exist at all, "" if one may.
     calendar: windows that bind it, None for none. together: places the terms of a compound
     requirement jointly where they do not fit one after another; None: only in order (REQ-14).
-    floors: amounts that must be free on a host before the job starts there (loadSched).
+    floors: amounts that must be free on a host before the job starts there (loadSched). margin:
+    seconds of the duration that are kept free behind the job's own end.
     """
 
     job: Job
@@ -112,6 +113,12 @@ class Demand:
     notes: tuple[str, ...] = field(default=())
     together: TermPlacer | None = None
     floors: tuple[Floor, ...] = ()
+    margin: int = 0
+
+    @property
+    def runs(self) -> int | None:
+        """Seconds the job itself is expected to run, None when unknown."""
+        return None if self.duration is None else self.duration - self.margin
 
     @property
     def slots(self) -> int:

@@ -7,7 +7,7 @@ a few array views, and plans in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from .arrays import Allocation, FloatArray, IntArray
 from .profile import FOREVER, Profile
 from .resources import SLOTS, ResourceTable
-from .usage import Block, Row, Usage
+from .rows import Block, Row
+from .usage import Usage
 from .uses import Alternative, Use
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
@@ -139,10 +140,14 @@ class RunningUsage(Usage):
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
 
-    def block(self) -> Block:
-        """The rows as they are now."""
+    def block(self, without: Collection[int] = ()) -> Block:
+        """The rows as they are now; without: owners whose rows are left out."""
         where, begin, end, amount = (column[: self._count] for column in self._columns)
-        falling = sorted(self._falling)
+        gone = {row for owner in without for row in self._rows_of.get(owner, ())}
+        falling = sorted(self._falling.keys() - gone)
+        if gone:
+            end = end.copy()
+            end[sorted(gone)] = OFF
         return Block.of_columns(
             where,
             begin,
@@ -163,9 +168,9 @@ class RunningUsage(Usage):
         """What all rows come to at `time`, [size]."""
         return self.block().at(time, self.size)
 
-    def copy(self) -> Usage:
+    def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""
-        return Usage.over(self.size, self.block())
+        return Usage.over(self.size, self.block(without))
 
 
 class RunningProfile(Profile):
@@ -203,7 +208,6 @@ class RunningProfile(Profile):
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
         usage.enter(owners, where, begin, end, amounts)
-        self._forget()
         self._sorted.clear()
 
     def ended(self, job: int) -> None:
@@ -212,22 +216,25 @@ class RunningProfile(Profile):
             assert isinstance(usage, RunningUsage)
             usage.remove(job)
         self.finish.pop(job, None)
-        self._forget()
         self._sorted.clear()
 
-    def copy(self) -> Profile:
-        """A profile of what runs now, to plan in."""
+    def copy(self, without: Collection[int] = ()) -> Profile:
+        """A profile of what runs now, to plan in; without: jobs that are taken to be gone."""
+        hosts, pools = (
+            {index: _running(usage).copy(without) for index, usage in of.items()}
+            for of in (self._host_usage, self._pool_usage)
+        )
         rows = [np.zeros(0, dtype=np.int64)]
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            assert isinstance(usage, RunningUsage)
-            rows.append(usage.ends())
+            rows.append(_running(usage).block(without).end if without else _running(usage).ends())
         ends = np.unique(np.concatenate(rows))
+        finishes = {f for job, f in self.finish.items() if job not in without}
         twin = Profile(self.table, self.now)
         twin.take_over(
-            {index: usage.copy() for index, usage in self._host_usage.items()},
-            {index: usage.copy() for index, usage in self._pool_usage.items()},
+            hosts,
+            pools,
             ends=ends[(ends > self.now) & (ends < FOREVER)].tolist(),
-            finishes=sorted({f for f in self.finish.values() if self.now < f < FOREVER}),
+            finishes=sorted(f for f in finishes if self.now < f < FOREVER),
         )
         return twin
 
@@ -240,7 +247,6 @@ class RunningProfile(Profile):
         hosts = np.flatnonzero(away)
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
-        self._forget()
         self._sorted.clear()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -284,7 +290,11 @@ class RunningProfile(Profile):
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
-        self._forget()
+
+
+def _running(usage: Usage) -> RunningUsage:
+    assert isinstance(usage, RunningUsage)
+    return usage
 
 
 def _columns(size: int) -> list[Any]:

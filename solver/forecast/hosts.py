@@ -79,10 +79,10 @@ class HostsWorld:
         """Every job runs as long as it was drawn, and nobody knows."""
         drawn = zip(self.names, run_times.tolist(), strict=True)
         for name, seconds in drawn:
-            state = world.by_id[name]
+            state = world.states.of(name)
             work = None if seconds >= ENDLESS else seconds
             if state.start is None:
-                state.job = replace(state.job, run_time=work)
+                world.states.modify(state, replace(state.job, run_time=work))
             else:
                 world.runs_for(state, work)
 
@@ -92,7 +92,9 @@ class HostsWorld:
         """Starts by name, until all asked jobs that can start have done so."""
         world = session.world
         waiting = {self.names[row] for row in self.asked.tolist()}
-        waiting -= {name for name in waiting if session.requests.shape(world.by_id[name].job).never}
+        waiting -= {
+            name for name in waiting if session.requests.shape(world.states.of(name).job).never
+        }
         found: dict[str, int] = {}
         while waiting:
             if stop():

@@ -7,15 +7,16 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.arrays import Allocation
+from ..availability.profile import FOREVER, Profile
 from ..budget import Budget, OutOfTime
 from ..fairshare.admission import Admission, admissions
 from ..fairshare.priority_order import priority_order
@@ -24,10 +25,13 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
+from ..placement.exact_fit import Standing, exact_fits
+from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
 from ..shortage import counted
 from ..world.held import Held, takes_only_slots
+from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from . import backfill
 from .simulation import Session
@@ -42,17 +46,19 @@ def plan_next_cycle(
     *,
     jobs: int | None = None,
     budget: Budget | None = None,
+    margin: int = 0,
 ) -> Plan:
     """The plan of "greedy" or "time-based".
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
     no turn yet are reserved for greedily, and when its grace is over they are not looked at.
+    margin: seconds to keep free behind every pending job.
     Raises InputError where the instance does not allow the method (TBR-15), OutOfTime where the
     budget ends before the first job had its turn.
     """
     with no_collection():
-        cycle = NextCycle(instance, method, jobs=jobs, budget=budget)
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
     found = [cycle.says_of(job.id) for job in priority_order(cycle.instance)]
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
@@ -86,6 +92,13 @@ def _as_estimates_see_it(instance: Instance) -> Instance:
     )
 
 
+def _hold_reserved(held: Held, begin: int, end: int, profile: Profile) -> None:
+    """What a reservation has now, over [begin, end)."""
+    rows = HeldRows(profile.table)
+    rows.add(held.alternative, held.reserved, held.memory, begin, end)
+    rows.enter(profile)
+
+
 def _overtaken(reservations: Sequence[Held]) -> bool:
     """Whether some reservation starts before an earlier one with which it shares a host."""
     latest: dict[int, int] = {}
@@ -111,9 +124,11 @@ class NextCycle:
         *,
         jobs: int | None = None,
         budget: Budget | None = None,
+        margin: int = 0,
     ) -> None:
         """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
         self.budget = budget or Budget()
+        self.margin = margin
         self.instance = _as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
@@ -121,7 +136,7 @@ class NextCycle:
         settings = settings_for(self.instance, reservation=method, top=top)
         if jobs == 0:
             settings = replace(settings, reservation=Greedy.name)
-        settings = replace(settings, planning=True, every_queue=True)
+        settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget)
         session.begin()
         session.settle()
@@ -162,11 +177,16 @@ class NextCycle:
     @cached_property
     def problem(self) -> PlanningProblem:
         """The instance resolved: to give reasons, and for those who look on."""
-        return PlanningProblem.of(self.instance, budget=self.budget)
+        return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        state = self.world.by_id[job]
+        found = self._answer(job)
+        fit = self._exact_fits.get(job)
+        return replace(found, exact_fit=fit) if fit and isinstance(found, PlannedJob) else found
+
+    def _answer(self, job: str) -> PlannedJob | Unplaced:
+        state = self.world.states.of(job)
         if state.start is not None:
             return self._started(state, state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -210,20 +230,81 @@ class NextCycle:
         world, cycle = self.world, self.cycle.state
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
-        world.learn(state)
+        world.learn(state, margin=self.margin)
         offer = Offer(job, state.number)
         found = self.cycle.decide(state, offer)
+        at_once = isinstance(found, Start)
         if not isinstance(found, Start):
             found = backfill.start_of(cycle, state, offer) or found
         if isinstance(found, Start):
-            return self._started(state, found.time, found.terms, found.alternative)
-        if found is not None and found.start is not None:
-            return self._foreseen(state, found)
-        return self._without_a_place(state, found)
+            said = self._started(state, found.time, found.terms, found.alternative)
+            exact = not at_once and backfill.fills(cycle, state)
+            fit = self._fit_of_another(state, found) if exact else ""
+        elif found is not None and found.start is not None:
+            said = self._foreseen(state, found)
+            fit = self._fit_of_another(state, found.start)
+        else:
+            return self._without_a_place(state, found)
+        return replace(said, exact_fit=fit)
+
+    def _fit_of_another(self, state: JobState, start: Start) -> str:
+        """What the start of a job behind all others hangs on to the second, "" for nothing."""
+        demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
+        another = Standing.of(state.job.id, demand, start)
+        found = exact_fits(self._before_its_starts, [*self._standings, another], only=another)
+        return found.get(state.job.id, "")
+
+    @cached_property
+    def _standings(self) -> list[Standing]:
+        """What the jobs keep from those behind them, in the order of planning."""
+        order = priority_order(self.instance)
+        return [item for job in order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _exact_fits(self) -> dict[str, str]:
+        """The jobs whose start hangs on an exact fit, each with a sentence."""
+        return exact_fits(self._before_its_starts, self._standings)
+
+    def _standing(self, job: str) -> Standing | None:
+        """What a job of the cycle keeps from those behind it, None where that is nothing."""
+        state, held = self.world.states.of(job), self.held.get(job)
+        start = self.place_of(job)
+        if start is not None:
+            demand = held.demand if held is not None and state.start is None else None
+            if demand is None:
+                shape = self.cycle.state.shape(state)
+                demand = replace(shape.demand, job=state.job, duration=state.duration)
+            # What starts beside all that is held would do so with any limit.
+            hangs = state.start is None or state.number in self.cycle.state.filling
+            promise = None if state.start is not None else self._promise(job)
+            return Standing.of(job, demand, start, promise=promise, hangs=hangs)
+        if held is None or held.estimate is None or not held.reserved:
+            return None
+        rows = partial(_hold_reserved, held, held.estimate, FOREVER)
+        return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
+
+    def _promise(self, job: str) -> Callable[[Profile], None]:
+        """What a reservation keeps from others until its start."""
+        held, now = self.held[job], self.world.now
+
+        def keep(profile: Profile) -> None:
+            assert held.estimate is not None
+            if held.start is None:
+                _hold_reserved(held, now, held.estimate, profile)
+            else:
+                hold_back(profile, [held], profile.copy(), now, known=HoldingBack())
+
+        return keep
+
+    def _before_its_starts(self) -> Profile:
+        """What ran before the cycle started anything."""
+        first = len(self.instance.running)
+        begun = {number for number in self.world.running if number >= first}
+        return self.world.running_profile.copy(begun)
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
-        state = self.world.by_id[job]
+        state = self.world.states.of(job)
         if state.start is not None:
             return Start(state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -272,7 +353,7 @@ class NextCycle:
         try:
             return reason_unplaced(self.problem, self.problem.resolver.demand(job))
         except OutOfTime:
-            shape = self.world.by_id[job.id].shape
+            shape = self.world.states.of(job.id).shape
             return (shape.never if shape else "") or "no place for it was found"
 
     def _started(
@@ -282,7 +363,7 @@ class NextCycle:
         return PlannedJob(
             job=state.job.id,
             start=start,
-            finish=None if state.duration is None else start + state.duration,
+            finish=self._finish(state, start),
             allocation=self.world.named(place),
             method=self.method,
             alternative=alternative,
@@ -295,7 +376,7 @@ class NextCycle:
         return PlannedJob(
             job=state.job.id,
             start=time,
-            finish=None if state.duration is None else time + state.duration,
+            finish=self._finish(state, time),
             allocation=self.world.named(held.allocation),
             method=held.method,
             reserved=self.world.named(held.slots),
@@ -303,6 +384,10 @@ class NextCycle:
             alternative=held.start.alternative,
             terms=self._by_term(held.start.terms),
         )
+
+    def _finish(self, state: JobState, start: int) -> int | None:
+        """When the job itself is expected to end."""
+        return None if state.duration is None else start + state.duration - self.margin
 
     def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
         """Host names to slots of each term of a compound requirement, () for others."""

@@ -77,14 +77,15 @@ def pool_of(
         due=due,
         objective="makespan" if costs.largest else "starts",
     )
-    constant = 0 if costs.largest else sum(cost.base for cost in own)
+    # The pool knows no margin: its last end lies so much behind the jobs' own.
+    constant = -problem.margin if costs.largest else sum(cost.base for cost in own)
     return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
 
 
 def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
     """Whether every job costs the seconds from now to its end."""
     return costs.unit == 1 and all(
-        costs.jobs[demand.job.id] == UnitCost(1, now, demand.duration or 0) for demand in demands
+        costs.jobs[demand.job.id] == UnitCost(1, now, demand.runs or 0) for demand in demands
     )
 
 

@@ -49,7 +49,7 @@ class Costs:
     @classmethod
     def of(cls, objective: Objective, demands: Iterable[Demand], now: int) -> Costs:
         """The costs of these jobs. Raises InputError for a job that the objective cannot weigh."""
-        costs = {d.job.id: objective.cost(d.job, d.duration, now) for d in demands}
+        costs = {d.job.id: objective.cost(d.job, d.runs, now) for d in demands}
         unit = _common_unit(costs.values())
         jobs = {
             job: UnitCost(math.floor(cost.weight * unit), cost.due, math.floor(cost.base * unit))

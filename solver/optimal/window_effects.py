@@ -22,7 +22,8 @@ def moved_by_windows(
     if not problem.honours_windows or not (bound or instance.advance_reservations):
         return ()
     try:
-        literal = plan_first_fit(PlanningProblem.of(instance, as_lsf=True, budget=budget), budget)
+        without = PlanningProblem.of(instance, as_lsf=True, budget=budget, margin=problem.margin)
+        literal = plan_first_fit(without, budget)
     except OutOfTime:
         return ()
     if literal.cut or kept.cut:

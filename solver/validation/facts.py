@@ -36,6 +36,7 @@ class TermShare:
 class Holding:
     """A job that runs or is planned, holding its allocation over [start, finish), None: for ever.
 
+    Of a planned job the margin of its plan is added to the finish: so long nobody may come.
     requirement: None where it is refused or no split over its terms exists; `fault` says why.
     """
 
@@ -148,6 +149,8 @@ class Facts:
                 if host in self.hosts and slots > 0
             }
             finish = self.finish_of(job, entry.start)
+            if finish is not None:
+                finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
             self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
 

@@ -36,12 +36,14 @@ class Shape:
 class Requests:
     """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
 
-    follow_load: loads change while the simulation runs, so every order of hosts may.
+    follow_load: loads change while the simulation runs, so every order of hosts may. margin:
+    seconds that a plan keeps free behind pending jobs.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        self.resolver = Resolver.of(instance, reserving=False)
+        self.margin = margin
+        self.resolver = Resolver.of(instance, reserving=False, margin=margin)
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._durations: dict[tuple[object, ...], int | None] = {}
         self._kill: dict[tuple[object, ...], int | None] = {}
@@ -154,10 +156,11 @@ class Requests:
 
     def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
         """The demand of one job as its reservation sees it: its own duration, no start before."""
+        runs = self.duration(job)
         return replace(
             shape.reserving,
             job=job,
-            duration=self.duration(job),
+            duration=None if runs is None else runs + self.margin,
             earliest=max(now, job.begin or now),
         )
 

@@ -19,7 +19,8 @@ class Settings:
     event. every_queue: every queue reserves, without a limit of time, because none of the instance
     says that it does. effort: solver units a cycle for "optimal". skip_idle: leave out cycles that
     cannot change anything. planning: the one cycle that a plan is read from: jobs are considered
-    before their begin time, nothing is preempted or grows, and reasons are given.
+    before their begin time, nothing is preempted or grows, and reasons are given. margin: seconds
+    that such a plan keeps free behind the end of every pending job.
     """
 
     reservation: str
@@ -29,3 +30,4 @@ class Settings:
     effort: float = EFFORT
     skip_idle: bool = True
     planning: bool = False
+    margin: int = 0
