@@ -5,9 +5,8 @@
 The pool: 100 waiting jobs, 200 samples in one process. The hosts: 1,000 of 16 slots in compute
 units, 5,000 running and 50 waiting jobs with memory, a limit a user and fairshare (a generated
 cluster that is full), a history of three days with so many arrivals a day. Seconds of the wall
-clock, and of the
-processor for one sample in this process; starts by limits and likely, so that two runs can be seen
-to be the same.
+clock, and of the processor for one run of the loop in this process; starts by limits and likely, so
+that two runs can be seen to be the same.
 """
 
 from __future__ import annotations

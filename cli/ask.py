@@ -159,6 +159,8 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    if outlook.exact_fit:
+        text += paragraph(f"the line {outlook.exact_fit}")
     if answer.forecast:
         text += paragraph(_forecast_text(instance, answer.line.likely))
     if answer.alternatives:
