@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, sweep, validate, whatif
+    from .library import (
+        ask,
+        compare,
+        explain,
+        forecast,
+        plan,
+        simulate,
+        sweep,
+        validate,
+        whatif,
+    )
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -47,19 +57,23 @@ if TYPE_CHECKING:
     from .model.limits import Limit, ReservationUsage, Scope
     from .model.objective import ObjectiveName
     from .model.params import Params
-    from .model.plan import Method, Plan, PlannedJob, Status, Unplaced
+    from .model.plan import Method, Plan, PlanChange, PlannedJob, Status, Unplaced
     from .model.progress import OnProgress, Progress
     from .model.queue import Queue
     from .model.user import HostPartition, User, UserGroup
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import ComparedJob, Comparison
     from .solver.advice.explain import Explanation
+    from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
+    from .solver.forecast.forecast import Forecasts
+    from .solver.forecast.history import History, read_history
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.planner.planner import Planner
     from .solver.studies.resample import Difference
     from .solver.studies.sweep import Sweep
     from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
@@ -81,9 +95,12 @@ _HOMES = {
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
     "Difference": "solver.studies.resample",
+    "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Forecasts": "solver.forecast.forecast",
     "GroupChange": "solver.studies.whatif",
+    "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -94,6 +111,7 @@ _HOMES = {
     "Job": "model.job",
     "JobRecord": "solver.loop.records",
     "Kill": "model.changes",
+    "Likely": "solver.advice.likely",
     "Limit": "model.limits",
     "LoadReport": "model.changes",
     "LoopMetrics": "solver.loop.metrics",
@@ -107,7 +125,9 @@ _HOMES = {
     "Outlook": "solver.advice.what_if",
     "Params": "model.params",
     "Plan": "model.plan",
+    "PlanChange": "model.plan",
     "PlannedJob": "model.plan",
+    "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
     "Problem": "model.errors",
     "Progress": "model.progress",
@@ -143,6 +163,7 @@ _HOMES = {
     "example": "instances",
     "examples": "instances",
     "explain": "library",
+    "forecast": "library",
     "from_document": "model.formats",
     "instance": "model.formats.in_memory",
     "load": "model.formats",
@@ -150,6 +171,7 @@ _HOMES = {
     "loads": "model.formats",
     "measure": "solver.loop.metrics",
     "plan": "library",
+    "read_history": "solver.forecast.history",
     "simulate": "library",
     "sweep": "library",
     "to_document": "model.formats",
@@ -170,9 +192,12 @@ __all__ = [
     "Comparison",
     "ComputeUnit",
     "Difference",
+    "Drawing",
     "EarlyEnd",
     "Explanation",
+    "Forecasts",
     "GroupChange",
+    "History",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -183,6 +208,7 @@ __all__ = [
     "Job",
     "JobRecord",
     "Kill",
+    "Likely",
     "Limit",
     "LoadReport",
     "LoopMetrics",
@@ -196,7 +222,9 @@ __all__ = [
     "Outlook",
     "Params",
     "Plan",
+    "PlanChange",
     "PlannedJob",
+    "Planner",
     "PoolUsage",
     "Problem",
     "Progress",
@@ -233,6 +261,7 @@ __all__ = [
     "example",
     "examples",
     "explain",
+    "forecast",
     "from_document",
     "instance",
     "load",
@@ -240,6 +269,7 @@ __all__ = [
     "loads",
     "measure",
     "plan",
+    "read_history",
     "simulate",
     "sweep",
     "to_document",

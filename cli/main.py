@@ -15,11 +15,13 @@ from ..model.errors import InputError, SlotwiseError
 from ..model.input_limits import USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
+from .backtest import backtest
 from .cells import printable, raw_csv
 from .check import check, examples, schema
 from .compare import compare
 from .exits import Exit
 from .explain import explain
+from .forecast import forecast
 from .generate import generate
 from .importer import app as importers
 from .replay import replay
@@ -51,6 +53,8 @@ app.command()(schema)
 app.command()(snapshot)
 app.command()(whatif)
 app.command()(sweep)
+app.command()(forecast)
+app.command()(backtest)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")

@@ -78,7 +78,9 @@ ROOMS = (
     "solver.replay",
     "solver.exact",
     "solver.planning",
+    "solver.forecast",
     "solver.advice",
+    "solver.planner",
     "solver.studies",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.

@@ -42,7 +42,14 @@ class JobStates(OnDemand[JobState]):
         self._places: NamePlaces | None = None
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self._row)
+
+    def add(self, job: Job) -> JobState:
+        """A job that was not given, the last one from now on."""
+        number = len(self)
+        self._row.append(_NO_ROW)
+        self.modified[number] = job
+        return self.keep(number)
 
     def job(self, number: int) -> Job:
         """A job as it is now."""
@@ -66,6 +73,10 @@ class JobStates(OnDemand[JobState]):
             if self._row[number] == _NO_ROW:
                 self.here[number] = self._by_id[found.job.id] = found
         return found
+
+    def adopt(self, state: JobState) -> None:
+        """A job's state as another world has it counts here too."""
+        self.here[state.number] = self._by_id[state.job.id] = state
 
     def modify(self, state: JobState, job: Job) -> None:
         """A job is no longer as it was given."""
