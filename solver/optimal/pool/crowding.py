@@ -20,7 +20,7 @@ from .problem import Ints, PoolProblem
 from .relax import Count, PoolBound, Relaxation
 from .spans import Spans
 
-ROOT = Fineness(buckets=120, rounds=12, gain=2e-4)
+ROOT = Fineness(buckets=120, rounds=20, gain=1e-4)
 NODE = Fineness(buckets=120, rounds=5, gain=5e-4)
 #: A number of jobs no farther than this from a half is worth a branch.
 FRACTIONAL = 0.25
@@ -93,7 +93,6 @@ class CrowdTree:
         root = yield from self._node(Spans.of(self.problem, latest), (), ROOT, [])
         if root is None or incumbent.proved:
             return
-        incumbent.raise_bound(root.bound.value)
         known = functions_in_use(root.bound)
         number = 0
         queue = [(root.bound.value, number, root)]
@@ -137,6 +136,8 @@ class CrowdTree:
             last: PoolBound | None = None
             for last in relaxation.solve():
                 best = last if best is None or last.floor > best.floor else best
+                if fineness is ROOT:  # of all plans, so it counts at once
+                    self.incumbent.raise_bound(best.value)
                 yield
             if last is None or relaxation.failed or best is None or best.value >= value:
                 break
