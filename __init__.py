@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .instances import example, examples
-    from .library import ask, compare, explain, plan, simulate, validate
+    from .library import (
+        ask,
+        compare,
+        explain,
+        forecast,
+        plan,
+        simulate,
+        sweep,
+        validate,
+        whatif,
+    )
     from .model.changes import (
         Change,
         EarlyEnd,
@@ -57,10 +67,15 @@ if TYPE_CHECKING:
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
+    from .solver.forecast.forecast import Forecasts
+    from .solver.forecast.history import History, read_history
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
     from .solver.planner.planner import Planner
+    from .solver.studies.resample import Difference
+    from .solver.studies.sweep import Sweep
+    from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
 __version__ = "0.1.0"
@@ -75,10 +90,15 @@ _HOMES = {
     "Choices": "solver.advice.ask",
     "Cluster": "model.cluster",
     "ComparedJob": "solver.advice.compare",
+    "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Difference": "solver.studies.resample",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
+    "Forecasts": "solver.forecast.forecast",
+    "GroupChange": "solver.studies.whatif",
+    "History": "solver.forecast.history",
     "Host": "model.cluster",
     "HostGroup": "model.cluster",
     "HostPartition": "model.user",
@@ -123,12 +143,14 @@ _HOMES = {
     "SlotwiseError": "model.errors",
     "Status": "model.plan",
     "Suggestion": "solver.advice.suggestions",
+    "Sweep": "solver.studies.sweep",
     "Thresholds": "model.cluster",
     "UnknownNameError": "model.errors",
     "Unplaced": "model.plan",
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
@@ -138,6 +160,7 @@ _HOMES = {
     "example": "instances",
     "examples": "instances",
     "explain": "library",
+    "forecast": "library",
     "from_document": "model.formats",
     "instance": "model.formats.in_memory",
     "load": "model.formats",
@@ -145,9 +168,12 @@ _HOMES = {
     "loads": "model.formats",
     "measure": "solver.loop.metrics",
     "plan": "library",
+    "read_history": "solver.forecast.history",
     "simulate": "library",
+    "sweep": "library",
     "to_document": "model.formats",
     "validate": "library",
+    "whatif": "library",
 }
 
 __all__ = [
@@ -159,10 +185,15 @@ __all__ = [
     "Choices",
     "Cluster",
     "ComparedJob",
+    "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Difference",
     "EarlyEnd",
     "Explanation",
+    "Forecasts",
+    "GroupChange",
+    "History",
     "Host",
     "HostGroup",
     "HostPartition",
@@ -207,12 +238,14 @@ __all__ = [
     "SlotwiseError",
     "Status",
     "Suggestion",
+    "Sweep",
     "Thresholds",
     "UnknownNameError",
     "Unplaced",
     "User",
     "UserGroup",
     "Violation",
+    "WhatIf",
     "__version__",
     "ask",
     "check",
@@ -223,6 +256,7 @@ __all__ = [
     "example",
     "examples",
     "explain",
+    "forecast",
     "from_document",
     "instance",
     "load",
@@ -230,9 +264,12 @@ __all__ = [
     "loads",
     "measure",
     "plan",
+    "read_history",
     "simulate",
+    "sweep",
     "to_document",
     "validate",
+    "whatif",
 ]
 
 

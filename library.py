@@ -22,7 +22,10 @@ from .solver import validate as _judge
 from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
+from .solver.forecast import of_instance as _forecast
 from .solver.loop import simulation as _simulation
+from .solver.studies import ask_whatif as _whatif
+from .solver.studies import run_sweep as _sweep
 from .solver.validate import Violation
 
 P = ParamSpec("P")
@@ -71,6 +74,9 @@ plan = checked(_planning.plan)
 compare = checked(_compare.compare)
 explain = checked(_explain.explain)
 ask = checked(_ask.ask)
+sweep = _sweep.sweep
+whatif = checked(_whatif.whatif)
+forecast = checked(_forecast.forecast)
 simulate = checked(_changes_checked(_simulation.simulate))
 
 

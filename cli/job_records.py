@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .atomic import check_output, is_special, whole_file
 from .cells import csv_cell
+
+#: Characters of CSV that are written at once.
+_PART = 1 << 16
+#: What zlib calls the gzip container, with the largest window.
+_GZIP = 31
 
 SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
 
@@ -39,29 +44,53 @@ def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
             raise InputError([Problem(text, str(path))]) from None
 
 
-def write_records(records: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write records of equal keys in the format that the name asks for; whole or not at all."""
+def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write records of equal keys in the format that the name asks for; whole or not at all.
+
+    But for Parquet they are written one after another and never all in memory.
+    """
+    parts: Iterable[bytes]
     if path.name.endswith(".parquet"):
-        content = _parquet(records)
+        parts = [_parquet(records)]
     elif path.name.endswith((".json", ".json.gz")):
-        content = (json.dumps(list(records), indent=0) + "\n").encode()
+        parts = _json(records)
     else:
-        content = _csv(records)
+        parts = _csv(records)
     if path.name.endswith(".gz"):
-        content = gzip.compress(content, mtime=0)
+        parts = _gzipped(parts)
     with whole_file(path) as file:
-        file.write(content)
+        file.writelines(parts)
 
 
-def _csv(records: Sequence[Mapping[str, Any]]) -> bytes:
+def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A list, as ``json.dumps(…, indent=0)`` writes it."""
+    before = "["
+    for record in records:
+        yield f"{before}\n{json.dumps(record, indent=0)}".encode()
+        before = ","
+    yield b"[]\n" if before == "[" else b"\n]\n"
+
+
+def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """Allocations as ``2*hostA 3*hostB``; nothing for what is unknown."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    if records:
-        writer.writerow(records[0])
-    for record in records:
+    for number, record in enumerate(records):
+        if not number:
+            writer.writerow(record)
         writer.writerow([csv_cell(_cell(value)) for value in record.values()])
-    return text.getvalue().encode()
+        if text.tell() > _PART:
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue().encode()
+
+
+def _gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same for the same content, whenever it is made: without a time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
+    yield from map(packer.compress, parts)
+    yield packer.flush()
 
 
 def _cell(value: Any) -> Any:
@@ -70,7 +99,7 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _parquet(records: Sequence[Mapping[str, Any]]) -> bytes:
+def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     import pyarrow
     import pyarrow.parquet
 

@@ -15,11 +15,13 @@ from ..model.errors import InputError, SlotwiseError
 from ..model.input_limits import USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
+from .backtest import backtest
 from .cells import printable, raw_csv
 from .check import check, examples, schema
 from .compare import compare
 from .exits import Exit
 from .explain import explain
+from .forecast import forecast
 from .generate import generate
 from .importer import app as importers
 from .replay import replay
@@ -31,6 +33,8 @@ from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
 from .streams import guarded_streams
+from .sweep import sweep
+from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 
@@ -47,6 +51,10 @@ for command in (solve, compare, explain, report, simulate, replay, show, check, 
     app.command()(command)
 app.command()(schema)
 app.command()(snapshot)
+app.command()(whatif)
+app.command()(sweep)
+app.command()(forecast)
+app.command()(backtest)
 app.command(context_settings=ASK_SETTINGS)(ask)
 app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")

@@ -73,19 +73,19 @@ def replay(
     from ..solver.replay import Replay, measure
     from .stopping import stop_on_signal
 
-    _only_swf(log)
+    only_swf(log, "replay")
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     with stop_on_signal() as stopped:
-        workload = _read(log, keep_going)
+        workload = read_log(log, keep_going)
         if resume is None:
             session = Replay(workload, policy or "easy", procs, schedule_after)
         else:
             saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
             session = Replay.resume(workload, saved, str(resume))
-        _tell_left_out(session.workload)
+        tell_left_out(session.workload)
         with _progress(session) as show:
             while not stopped() and session.advance():
                 checkpoints.when_due(lambda: session.checkpoint().to_json())
@@ -99,18 +99,19 @@ def replay(
     typer.echo(_render(result, metrics, format))
 
 
-def _only_swf(log: Path) -> None:
+def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.registry import format_of
 
     found = format_of(log)
     if found.name != "swf":
-        wrong = f"is {found.kind}; replay takes an SWF log: see `slotwise simulate {log}`"
+        wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"
         raise InputError([Problem(wrong, str(log))])
 
 
-def _read(log: Path, keep_going: bool) -> Workload:
+def read_log(log: Path, keep_going: bool) -> Workload:
+    """The log, malformed records warned of with `keep_going`, else refused."""
     from ..model.errors import report
     from ..model.formats.swf import read_swf
 
@@ -120,7 +121,7 @@ def _read(log: Path, keep_going: bool) -> Workload:
     return found.workload
 
 
-def _tell_left_out(workload: Workload) -> None:
+def tell_left_out(workload: Workload) -> None:
     """Nothing is dropped silently."""
     for reason, count in workload.left_out.items():
         tell(f"left out {count} job{'s' if count > 1 else ''}: {reason}")

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of the command line, and what is said about them; None where it is not said."""
+    """The files of the command line, and what is said about them; None where it is not said.
+
+    site: the cluster of a log as an instance at hand, instead of `cluster`. quiet: nothing is told.
+    """
 
     file: Path
     cluster: Path | None = None
@@ -27,6 +30,13 @@ class Sources:
     keep_going: bool = False
     events: Path | None = None
     changes: Path | None = None
+    site: Instance | None = None
+    quiet: bool = False
+
+    def tell(self, text: str) -> None:
+        """A remark on stderr."""
+        if not self.quiet:
+            tell(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +61,19 @@ def read(sources: Sources) -> Simulated:
 
     found = format_of(sources.file)
     _only_what_applies(sources, found)
-    cluster = None if sources.cluster is None else read_instance(sources.cluster, None)
+    cluster = sources.site
+    if sources.cluster is not None:
+        cluster = read_instance(sources.cluster, None)
     options = ReadOptions(sources.hosts, cluster, sources.keep_going)
     contents = found.read(sources.file, options)
     if sources.events is not None and not contents.of_lsf:
         raise _idle(["events"], sources, found)
     for remark in contents.remarks:
-        tell(remark)
+        sources.tell(remark)
     instance = contents.instance
     changes: list[Change] = []
     if sources.events is not None:
-        changes += _lives(sources.events, instance, keep_going=sources.keep_going)
+        changes += _lives(sources.events, instance, sources)
     if sources.changes is not None:
         from ..model.formats.changes import load_changes
 
@@ -72,7 +84,7 @@ def read(sources: Sources) -> Simulated:
 def _only_what_applies(sources: Sources, found: FileFormat) -> None:
     asked = {
         "hosts": sources.hosts,
-        "cluster": sources.cluster,
+        "cluster": sources.cluster or sources.site,
         "keep_going": sources.keep_going,
     }
     idle = [name for name, value in asked.items() if value and name not in found.takes]
@@ -87,7 +99,7 @@ def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
     return InputError(f"{said}: means nothing for {found.kind}, which {sources.file} is")
 
 
-def _lives(path: Path, instance: Instance, *, keep_going: bool) -> Iterator[Change]:
+def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """The hosts of the log as lsb.events says they came, closed and opened."""
     from ..model.errors import InputError, report
     from ..model.lsf_state.lifetimes import host_lives
@@ -96,17 +108,17 @@ def _lives(path: Path, instance: Instance, *, keep_going: bool) -> Iterator[Chan
     bad = BadRecords()
     lives = host_lives(read_events(path, bad, {}))
     problems: list[Problem] = bad.report()
-    if bad.count and not keep_going:
+    if bad.count and not sources.keep_going:
         raise InputError(problems)
     for line in report(problems):
-        tell(f"warning: {line}")
+        sources.tell(f"warning: {line}")
     assert instance.origin is not None  # a log that takes --events has one
     zero = int(datetime.fromisoformat(instance.origin).timestamp())
     names = [host.name for host in instance.cluster.hosts]
     found = lives.changes(names, zero)
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
-    tell(
+    sources.tell(
         f"{path}: {passing} of {len(names)} hosts come and go, {len(lives.controls)} times one was "
         f"closed or opened; {unnamed} hosts are not in it"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,9 +130,8 @@ def _fit(given: Simulated, options: LoopOptions) -> CycleFit | None:
     return fit
 
 
-def _records(result: Simulation, recorded: Mapping[str, int]) -> list[dict[str, Any]]:
+def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """One record a job; of a log with what was recorded."""
-    records = []
     for job in result.jobs:
         record = job.to_dict(result.instance.origin)
         if recorded:
@@ -141,8 +140,7 @@ def _records(result: Simulation, recorded: Mapping[str, int]) -> list[dict[str, 
             record["recorded_start"] = real
             record["recorded_wait"] = None if real is None else real - job.submit
             record["recorded_error"] = job.start - real if known else None  # type: ignore[operator]
-        records.append(record)
-    return records
+        yield record
 
 
 def _series(options: LoopOptions) -> ShareSeries | None:

@@ -45,13 +45,14 @@ _BLANK = "\N{NO-BREAK SPACE}"
 class Column:
     """A column: its title; in a card the line where it stands, and its label (None: the title).
 
-    marked: shown in the colour of the row's state.
+    marked: shown in the colour of the row's state. whole: its texts are not broken.
     """
 
     title: str
     line: int = 0
     label: str | None = None
     marked: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def _table(columns: Sequence[Column], rows: Sequence[ListingRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         longest = max(map(len, column.title.split()), default=0)
-        table.add_column(column.title, overflow="fold", min_width=longest)
+        table.add_column(column.title, overflow="fold", min_width=longest, no_wrap=column.whole)
     for row in rows:
         colour = COLOURS[row.state]
         cells = zip(columns, row.cells, strict=True)

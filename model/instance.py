@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .cluster import Cluster
@@ -56,14 +57,15 @@ class Instance:
     """A complete planning problem.
 
     now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
-    None for abstract time. pending: in order of submission; the methods sort by priority.
+    None for abstract time. pending: in order of submission; the methods sort by priority. future:
+    a tuple, or of a log its records (:class:`.on_demand.OnDemand`).
     """
 
     cluster: Cluster
     queues: tuple[Queue, ...] = (Queue("default"),)
     running: tuple[RunningJob, ...] = ()
     pending: tuple[Job, ...] = ()
-    future: tuple[Job, ...] = ()
+    future: Sequence[Job] = ()
     applications: tuple[Application, ...] = ()
     users: tuple[User, ...] = ()
     groups: tuple[UserGroup, ...] = ()

@@ -11,8 +11,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .memory import memory_available
+
 #: Seconds for a lesser answer once work has to stop.
 GRACE = 2.0
+#: Share of the memory available that models may take.
+MEMORY_SHARE = 0.5
+#: The memory of models (MB) under an effort: nothing then depends on the machine.
+MEMORY_OF_EFFORT = 2000.0
 #: What is said of a job that the limit kept from being looked at.
 NOT_LOOKED_AT = "not looked at: the limit came first"
 
@@ -29,7 +35,7 @@ class Budget:
     worker each), None for none; with it the answer does not depend on the machine. cancel: set it
     from another thread or a signal handler to stop with the best so far. workers: solver
     threads; processes: of the pool optimiser. grace: seconds for a lesser answer after the stop.
-    clock: seconds, monotonic.
+    clock: seconds, monotonic. memory: MB that are available, asked when they matter.
     """
 
     time_limit: float | None = None
@@ -39,6 +45,7 @@ class Budget:
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
     grace: float = GRACE
+    memory: Callable[[], float] = memory_available
     started: float = 0.0
     effort_spent: float = 0.0
     _stopped_at: float | None = None
@@ -62,6 +69,12 @@ class Budget:
     def effort_left(self) -> float:
         """Deterministic units left; infinite without an effort."""
         return float("inf") if self.effort is None else self.effort - self.effort_spent
+
+    def memory_left(self) -> float:
+        """MB that one more model may take."""
+        if self.effort is not None:
+            return MEMORY_OF_EFFORT
+        return MEMORY_SHARE * self.memory()
 
     def exhausted(self) -> bool:
         """Whether a search has to stop now."""

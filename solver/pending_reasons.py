@@ -9,6 +9,7 @@ import numpy as np
 from ..model.plan import PlannedJob
 from .availability.demand import Availability, Demand
 from .availability.profile import Profile
+from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
 from .problem import PlanningProblem
 from .shortage import find_shortage
@@ -105,29 +106,25 @@ def _givers(
     problem: PlanningProblem, start: Start, names: set[str], planned: Sequence[PlannedJob]
 ) -> list[str]:
     """Jobs on these hosts one of whose reservations falls at the start: a phase or a decay."""
-    index = problem.instance.cluster.host_index()
     demands = {demand.job.id: demand for demand in problem.demands}
-    held = [
-        (running.job.id, running.start, alternative)
-        for running in problem.instance.running
+    falling = [
+        running.job.id
+        for running in problem.holding_less_from(start.time)
         if names & set(running.allocation)
-        for alternative, _ in problem.resolver.running_uses(
-            running, {index[name]: slots for name, slots in running.allocation.items()}
-        )
     ]
-    held += [
-        (item.job, item.start, term.alternatives[item.alternative])
+    falling += [
+        item.job
         for item in planned
         if item.start is not None and names & set(item.allocation)
         for term in demands[item.job].terms
-    ]
-    falling = [
-        job
-        for job, since, alternative in held
-        for use in (*alternative.host_uses, *alternative.pool_uses)
-        if start.time - since in use.reservation.drops()
+        for use in _uses(term.alternatives[item.alternative])
+        if start.time - item.start in use.reservation.drops()
     ]
     return list(dict.fromkeys(falling))
+
+
+def _uses(alternative: Alternative) -> tuple[Use, ...]:
+    return (*alternative.host_uses, *alternative.pool_uses)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -21,6 +21,19 @@ from .resolve import Resolver
 from .rules.rule_book import LeftOut, RuleBook
 
 
+@dataclass(slots=True)
+class Falls:
+    """Running jobs by the instants at which they hold less of something than before."""
+
+    _at: dict[int, list[RunningJob]] | None = None
+
+    def at(self, time: int, instance: Instance, resolver: Resolver) -> list[RunningJob]:
+        """Those that hold less from `time` on, though they do not end then."""
+        if self._at is None:
+            self._at = _falls(instance, resolver)
+        return self._at.get(time, [])
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
     """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
@@ -37,6 +50,7 @@ class PlanningProblem:
     finishes: dict[int | None, list[RunningJob]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     as_lsf: bool = False
+    _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -100,6 +114,10 @@ class PlanningProblem:
     def running_until(self, time: int) -> list[RunningJob]:
         """Running jobs that are expected to end exactly at `time`."""
         return self.finishes.get(time, [])
+
+    def holding_less_from(self, time: int) -> list[RunningJob]:
+        """Running jobs one of whose reservations falls at `time`: a phase or a decay."""
+        return self._running_falls.at(time, self.instance, self.resolver)
 
     def endless(self) -> list[RunningJob]:
         """Running jobs whose end is unknown."""
@@ -169,3 +187,24 @@ def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
     for run in instance.running:
         finishes[expected_finish(instance, run)].append(run)
     return dict(finishes)
+
+
+def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]]:
+    """Running jobs by the instants at which they hold less."""
+    index = instance.cluster.host_index()
+    drops_of: dict[tuple[object, ...], frozenset[int]] = {}
+    found: dict[int, list[RunningJob]] = defaultdict(list)
+    for running in instance.running:
+        job = running.job
+        key = (job.res_req, job.queue, job.application, job.slots, running.alternative)
+        if key not in drops_of:
+            allocation = {index[name]: slots for name, slots in running.allocation.items()}
+            drops_of[key] = frozenset(
+                drop
+                for alternative, _ in resolver.running_uses(running, allocation)
+                for use in (*alternative.host_uses, *alternative.pool_uses)
+                for drop in use.reservation.drops()
+            )
+        for drop in drops_of[key]:
+            found[running.start + drop].append(running)
+    return dict(found)

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
-from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.first_fit import plan_first_fit
+from slotwise.solver.optimal.model_room import ModelRoom
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 
@@ -156,7 +156,7 @@ def test_under_limits_nothing_false_is_proved(
     if table is None:
         return
     if limit == "model too large":
-        monkeypatch.setattr(lexicographic, "MOST_PAIRS", 1)
+        monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
     options = {"model too large": {"effort": EFFORT}, "no effort": {"effort": 0}}
     given = options.get(limit, {"time_limit": 0})
     nothing_false_is_proved(table, plan(table.instance, "optimal", **given))  # type: ignore[arg-type]

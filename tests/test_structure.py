@@ -60,6 +60,7 @@ def imports(module: str) -> tuple[tuple[str, str], ...]:
 
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
 ROOMS = (
+    "solver.memory",
     "solver.budget",
     "solver.availability",
     "solver.placement",
@@ -77,8 +78,10 @@ ROOMS = (
     "solver.replay",
     "solver.exact",
     "solver.planning",
+    "solver.forecast",
     "solver.advice",
     "solver.planner",
+    "solver.studies",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
 MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.lsf_state")

@@ -1,6 +1,6 @@
 """Checkpoints of a simulation or a replay: one JSON document that is whole, or refused.
 
-``{"format": "slotwise-checkpoint", "version": 3, "engine": …, "checksum": …, …content}``, compact
+``{"format": "slotwise-checkpoint", "version": 4, "engine": …, "checksum": …, …content}``, compact
 and on one line. The checksum (SHA-256) is over engine and content, and the text has to be the very
 one that would be written again: no bit may be flipped and nothing be missing.
 """
@@ -19,7 +19,7 @@ from ..errors import InputError, Problem
 Engine = Literal["loop", "replay"]
 
 FORMAT = "slotwise-checkpoint"
-VERSION = 3
+VERSION = 4
 _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 
 

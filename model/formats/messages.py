@@ -77,13 +77,18 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
     return f"must be {wanted}, not {given}" if wanted else f"{detail['msg']}, not {given}"
 
 
+def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The form of what stands under a key, or of each entry there; None for plain values."""
+    info = next((i for n, i in model.model_fields.items() if (i.alias or n) == key), None)
+    return _section(info.annotation if info else None)
+
+
 def _keys(place: Location, root: type[BaseModel]) -> list[str]:
     """The keys that are valid at a place of the document."""
     model = root
     for part in place:
         if isinstance(part, str):
-            info = next((i for n, i in model.model_fields.items() if (i.alias or n) == part), None)
-            model = _section(info.annotation if info else None) or model
+            model = section_of(model, part) or model
     return [info.alias or name for name, info in model.model_fields.items()]
 
 

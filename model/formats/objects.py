@@ -7,7 +7,7 @@ is wrong: ``pending[3].slots``, ``cluster.hosts[0].amounts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..errors import InputError, Problem
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
+from ..on_demand import OnDemand
 from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
@@ -152,7 +153,7 @@ class _Survey:
 
     def _objects(self, place: Location, given: Any, kind: type) -> tuple[Any, ...]:
         """The objects of a tuple that are right, as far as they are."""
-        if not isinstance(given, tuple):
+        if not isinstance(given, (tuple, OnDemand)):
             name = kind.__name__
             self._complain(place, f"must be a tuple of {name}, not {type(given).__name__}")
             return ()
@@ -217,7 +218,7 @@ class _Survey:
         queues = {queue.name: queue for queue in sound.queues}
         profiles = {profile.name: profile for profile in sound.applications}
 
-        def waiting(section: str, jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+        def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
             return tuple(
                 replace(
                     job, slots=default_slots(queues.get(job.queue), profiles.get(job.application))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timezone, tzinfo
 from pathlib import Path
 
+import numpy as np
+
 from ..cluster import Cluster, Host
 from ..errors import InputError, report
 from ..instance import Instance
-from ..job import Job
 from ..params import Params
 from ..queue import Queue
-from ..resreq.hostless import hostless
 from ..workload import Workload, canonical
 from .acct import read_acct
+from .acct_jobs import AcctJobs
 from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
 from .sniff import kind_of, refuse_other
 from .swf import read_swf
+from .swf_jobs import RecordedStarts, SwfJobs
 
 NO_HOSTS = (
     "an SWF log has no hosts: give --cluster FILE, or --hosts N where it states its processors "
@@ -48,16 +51,14 @@ class SwfLogFile:
         if options.hosts is not None and options.cluster is not None:
             raise InputError("give --hosts N or --cluster FILE, not both: either says the hosts")
         log = read_swf(path, keep_going=options.keep_going)
-        instance = from_swf(log.workload, hosts=options.hosts, cluster=options.cluster)
+        base = _base_of_swf(log.workload, options.hosts, options.cluster)
+        jobs = canonical(log.workload, _slots(base))
         remarks = [f"warning: {line}" for line in report(log.problems)]
-        remarks += _left_out(left_out_of_swf(log.workload, instance))
-        waits = log.waits
-        recorded = {
-            job.id: job.submit + waits[int(job.id)]
-            for job in instance.future
-            if int(job.id) in waits
-        }
-        return Contents(instance, tuple(remarks), recorded)
+        remarks += _left_out(jobs.left_out)
+        known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)
+        starts = log.workload.submit[known] + log.wait[known]
+        recorded = RecordedStarts(log.workload.job[known], starts)
+        return Contents(_with_jobs(base, jobs), tuple(remarks), recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,39 +105,26 @@ def from_swf(
     cluster can run are left out and counted as :func:`slotwise.model.workload.canonical` does.
     Raises InputError if neither is given, or the log does not say how many processors there are.
     """
-    base = cluster or plain_hosts(hosts, workload.max_procs)
-    slots = sum(host.slots for host in base.cluster.hosts)
-    log = canonical(workload, slots)
+    base = _base_of_swf(workload, hosts, cluster)
+    return _with_jobs(base, canonical(workload, _slots(base)))
+
+
+def _base_of_swf(workload: Workload, hosts: int | None, cluster: Instance | None) -> Instance:
+    return cluster or plain_hosts(hosts, workload.max_procs)
+
+
+def _slots(instance: Instance) -> int:
+    return sum(host.slots for host in instance.cluster.hosts)
+
+
+def _with_jobs(base: Instance, log: Workload) -> Instance:
+    """The jobs of a log to come, in the default queue."""
     queue = base.params.default_queue
-    names = {item.name for item in base.queues}
-    if queue not in names:
+    if queue not in {item.name for item in base.queues}:
         queue = base.queues[0].name
-    jobs = tuple(
-        Job(
-            id=str(number),
-            slots=procs,
-            user=f"user{user}" if user >= 0 else "user",
-            queue=queue,
-            run_limit=req_time,
-            run_time=run_time,
-            submit=submit,
-        )
-        for number, submit, run_time, req_time, procs, user in zip(
-            *(column.tolist() for column in _columns(log)), strict=True
-        )
-    )
+    jobs = SwfJobs(log, queue)
     now = jobs[0].submit if jobs else 0
-    return replace(base, running=(), pending=(), future=jobs, now=now, name=workload.source)
-
-
-def left_out_of_swf(workload: Workload, instance: Instance) -> dict[str, int]:
-    """What :func:`from_swf` left out for these hosts, by reason."""
-    slots = sum(host.slots for host in instance.cluster.hosts)
-    return dict(canonical(workload, slots).left_out)
-
-
-def _columns(log: Workload):  # type: ignore[no-untyped-def]
-    return (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)
+    return replace(base, running=(), pending=(), future=jobs, now=now, name=log.source)
 
 
 def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
@@ -167,7 +155,7 @@ class AcctReplay:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def from_acct(jobs: Iterable[FinishedJob], *, cluster: Instance | None = None) -> AcctReplay:
+def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -> AcctReplay:
     """Finished jobs of lsb.acct as jobs to come; second 0 is the first submission.
 
     cluster: an instance whose hosts, queues and parameters to take. Without it the hosts are those
@@ -175,35 +163,24 @@ def from_acct(jobs: Iterable[FinishedJob], *, cluster: Instance | None = None) -
     requirements that part is kept which such hosts can meet (:mod:`..resreq.hostless`).
     Raises InputError where no job ever started.
     """
-    left_out: Counter[str] = Counter()
-    kept: list[FinishedJob] = []
-    for job in jobs:
-        if job.start and job.hosts:
-            kept.append(job)
-        else:
-            left_out["job that never started"] += 1
-    if not kept:
+    log = AcctJobs.of(jobs, hostless=cluster is None)
+    if not log:
         raise InputError("no job of these records ever started: there is nothing to replay")
-    kept.sort(key=lambda job: job.submit)
-    base = cluster or _seen(kept)
-    zero = kept[0].submit
+    base = cluster or _seen(log.records())
     queues = {queue.name for queue in base.queues}
-    unknown = sorted({job.queue for job in kept} - queues)
+    unknown = sorted({job.queue for job in log.records()} - queues)
     if unknown:
         base = replace(base, queues=(*base.queues, *(Queue(name) for name in unknown)))
     if not queues and unknown:
         base = replace(base, params=replace(base.params, default_queue=unknown[0]))
-    future = []
-    for job in kept:
-        asks: tuple[str, ...] = (job.res_req,) if job.res_req else ()
-        if cluster is None and asks:
-            asks, gone = _asks_of_plain_hosts(job)
-            left_out.update(f"{name} (no --cluster gives the hosts' resources)" for name in gone)
-        future.append(_job(job, zero, asks, "" if cluster is None else job.application))
-    origin = datetime.fromtimestamp(zero, _zone(cluster)).isoformat()
-    instance = replace(base, running=(), pending=(), future=tuple(future), now=0, origin=origin)
-    recorded = {job.id: job.start - zero for job in kept}
-    return AcctReplay(instance, recorded, dict(left_out))
+    left_out: Counter[str] = Counter()
+    if never := len(jobs) - len(log):
+        left_out["job that never started"] = never
+    for gone in log.passed_over():
+        left_out.update(f"{name} (no --cluster gives the hosts' resources)" for name in gone)
+    origin = datetime.fromtimestamp(log.zero, _zone(cluster)).isoformat()
+    instance = replace(base, running=(), pending=(), future=log, now=0, origin=origin)
+    return AcctReplay(instance, log.recorded_starts(), dict(left_out))
 
 
 def _zone(cluster: Instance | None) -> tzinfo:
@@ -214,42 +191,17 @@ def _zone(cluster: Instance | None) -> tzinfo:
     return UTC if offset is None else timezone(offset)
 
 
-def _asks_of_plain_hosts(job: FinishedJob) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The requirement without what hosts of a log do not have, and the sections that go."""
-    text, gone = hostless(job.res_req, sum(job.hosts.values()))
-    names = tuple("unreadable requirement" if n == "unreadable" else f"{n}[]" for n in gone)
-    return (text,) if text else (), names
-
-
-def _job(job: FinishedJob, zero: int, asks: tuple[str, ...], application: str) -> Job:
-    return Job(
-        id=job.id,
-        slots=max(1, sum(job.hosts.values())),
-        user=job.user,
-        queue=job.queue,
-        project=job.project,
-        res_req=asks,
-        run_limit=job.run_limit,
-        run_time=job.end - job.start,
-        cpu_time=job.cpu_time,
-        submit=job.submit - zero,
-        begin=job.begin - zero if job.begin else None,
-        application=application,
-    )
-
-
 def _seen(jobs: Iterable[FinishedJob]) -> Instance:
     """Hosts as the records show them: slots by the most that were in use at once."""
-    changes: dict[str, list[tuple[int, int]]] = {}
+    changes: dict[str, tuple[array[int], array[int]]] = {}
     for job in jobs:
         for host, slots in job.hosts.items():
-            changes.setdefault(host, []).extend(((job.start, slots), (job.end, -slots)))
+            times, more = changes.setdefault(host, (array("q"), array("q")))
+            times.extend((job.start, job.end))
+            more.extend((slots, -slots))
     hosts = []
     for name in sorted(changes):
-        used = most = 0
-        for _, slots in sorted(changes[name]):
-            used += slots
-            most = max(most, used)
-        largest = max(slots for _, slots in changes[name])
-        hosts.append(Host(name, max(most, largest)))
+        when, more_then = (np.array(column, dtype=np.int64) for column in changes[name])
+        in_use = np.cumsum(more_then[np.lexsort((more_then, when))])
+        hosts.append(Host(name, int(max(in_use.max(), more_then.max()))))
     return Instance(Cluster(tuple(hosts)), queues=())

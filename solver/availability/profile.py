@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,13 +20,21 @@ from .arrays import Allocation, FloatArray
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
-from .usage import MOST_KNOWN, RowList, Usage
+from .rows import RowList
+from .usage import Usage
 from .uses import Alternative, Per, Use
 
 #: "For ever": the finish of a job whose end is unknown.
 FOREVER = 1 << 60
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8
+
+
+class InUse(NamedTuple):
+    """What is in use at an instant, by index: of host resources, [H] each, and of pools."""
+
+    hosts: dict[int, FloatArray]
+    pools: dict[int, float]
 
 
 class Profile:
@@ -43,8 +52,6 @@ class Profile:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._finishes: list[int] = []
-        self._free_cache: dict[tuple[int, ...], FloatArray] = {}
-        self._pool_cache: dict[tuple[int, ...], float] = {}
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
@@ -54,8 +61,6 @@ class Profile:
         twin._starts = list(self._starts)
         twin._ends = list(self._ends)
         twin._finishes = list(self._finishes)
-        twin._free_cache = dict(self._free_cache)
-        twin._pool_cache = dict(self._pool_cache)
         return twin
 
     def take_over(
@@ -69,7 +74,6 @@ class Profile:
         """Start from uses that are known already; ends, finishes: ascending, after now."""
         self._host_usage, self._pool_usage = host_usage, pool_usage
         self._ends, self._finishes = ends, finishes
-        self._forget()
 
     # --- building -----------------------------------------------------------------------------
 
@@ -157,18 +161,6 @@ class Profile:
             _insert(self._finishes, end)
         if start > self.now:
             _insert(self._starts, start)
-        self._forget(start, end)
-
-    def _forget(self, start: int = 0, end: int = FOREVER) -> None:
-        """Drop what was kept of earlier answers about instants from start to before end."""
-        if start <= self.now and end == FOREVER:
-            self._free_cache.clear()
-            self._pool_cache.clear()
-            return
-        for key in [key for key in self._free_cache if key[1] < end and start <= key[-1]]:
-            del self._free_cache[key]
-        for key in [key for key in self._pool_cache if key[1] < end and start <= key[-1]]:
-            del self._pool_cache[key]
 
     def freeze(self) -> None:
         """Call once when the running jobs are in: makes later asking and copying fast."""
@@ -184,20 +176,17 @@ class Profile:
         if self.now < end < FOREVER:
             _insert(self._ends, end)
             _insert(self._finishes, end)
-        self._forget(start, end)
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
         """Take amounts of a host resource or a pool; that they end frees nothing for anybody."""
         (self._pool(index) if pool else self._usage(index)).add_rows(rows)
         self._starts = sorted({*self._starts, *(time for time in rows.begin if time > self.now)})
-        self._forget(min(rows.begin), max(rows.end))
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
         """Take what hosts report to be gone of an amount, [H], until they report anew (RSV-01)."""
         hosts = np.flatnonzero(away)
         if hosts.size:
             self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
-            self._forget()
 
     # --- windows ------------------------------------------------------------------------------
 
@@ -216,54 +205,40 @@ class Profile:
 
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
-        key = (index, time)
-        found = self._free_cache.get(key)
-        if found is None:
-            capacity = self.table.host_resources[index].capacity
-            usage = self._host_usage.get(index)
-            found = capacity if usage is None else capacity - usage.at(time)
-            if time == self.now or _has(self._starts, time):
-                self._keep(key, found)
-        return found
-
-    def _keep(self, key: tuple[int, ...], amounts: FloatArray) -> None:
-        """Keep an answer, as long as all of them together are not too large."""
-        if len(self._free_cache) * self.hosts > MOST_KNOWN:
-            self._free_cache.clear()
-        self._free_cache[key] = amounts
+        return self.least_free(index, [time])
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool at `time`."""
-        usage = self._pool_usage.get(index)
-        used = 0.0 if usage is None else float(usage.at(time)[0])
-        return self.table.pools[index].capacity - used
+        return self.least_free_in_pool(index, [time])
 
     def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of what is free at an instant and at all starts of others behind it, [H].
+        """The least of what is free at an instant and at all starts behind it up to the last, [H].
 
-        Windows often reach over the same starts, so what these leave is kept.
+        points: ascending; the first, and what :meth:`checkpoints` has behind it.
         """
-        free = self.free(index, points[0])
-        if len(points) == 1:
-            return free
-        key = (index, points[1], points[-1])
-        later = self._free_cache.get(key)
-        if later is None:
-            later = np.minimum.reduce([self.free(index, point) for point in points[1:]])
-            self._keep(key, later)
-        return np.minimum(free, later)
+        capacity = self.table.host_resources[index].capacity
+        usage = self._host_usage.get(index)
+        if usage is None:
+            return capacity
+        return capacity - usage.most(points[0], points[-1], self.now)
 
     def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """:meth:`least_free` of a pool."""
-        free = self.free_in_pool(index, points[0])
-        if len(points) == 1:
-            return free
-        key = (index, points[1], points[-1])
-        if key not in self._pool_cache:
-            usage = self._pool_usage.get(index)
-            most = 0.0 if usage is None else float(usage.totals(points[1:]).max())
-            self._pool_cache[key] = self.table.pools[index].capacity - most
-        return min(free, self._pool_cache[key])
+        capacity, usage = self.table.pools[index].capacity, self._pool_usage.get(index)
+        if usage is None:
+            return capacity
+        return capacity - float(usage.most(points[0], points[-1], self.now)[0])
+
+    def in_use(self, time: int) -> InUse:
+        """What is in use at `time`."""
+        return InUse(
+            {index: usage.at(time).copy() for index, usage in self._host_usage.items()},
+            {index: float(usage.at(time)[0]) for index, usage in self._pool_usage.items()},
+        )
+
+    def times(self) -> tuple[list[int], list[int], list[int]]:
+        """Instants after now at which something starts, is freed, and at which jobs finish."""
+        return self._starts, self._ends, self._finishes
 
     def checkpoints(self, start: int, duration: int | None) -> list[int]:
         """`start` and every later start of another job inside the window."""
@@ -320,9 +295,69 @@ class Profile:
         return find_room(self, demand, term, alternative, self.checkpoints(start, demand.duration))
 
 
-def _has(times: list[int], time: int) -> bool:
-    index = bisect.bisect_left(times, time)
-    return index < len(times) and times[index] == time
+class Lent(Profile):
+    """A profile in which from `until` on nothing is held back, and before it not all is.
+
+    held: with all that is held back; none of it starts anything. plain: without. lent: what of it
+    lasts until `until` or longer, which is free all the while. What is taken of this is taken of
+    `held` and `plain` too: take it of a copy.
+    """
+
+    def __init__(self, held: Profile, plain: Profile, lent: InUse, until: int) -> None:
+        super().__init__(plain.table, plain.now)
+        self._parts = held, plain
+        self._until = until
+        self._lent = lent
+        self._starts, self._ends, self._finishes = held.times()
+
+    def copy(self) -> Profile:
+        """An independent copy that shares the table."""
+        held, plain = self._parts
+        return Lent(held.copy(), plain.copy(), self._lent, self._until)
+
+    def hold(
+        self,
+        alternative: Alternative,
+        allocation: Allocation,
+        start: int,
+        finish: int | None,
+        *,
+        whole_hosts: Iterable[int] = (),
+    ) -> None:
+        """Take what a job uses on `allocation` over [start, finish) (None: for ever)."""
+        for part in self._parts:
+            part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
+        self._starts, self._ends, self._finishes = self._parts[0].times()
+
+    def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
+        """Take amounts of a host resource or a pool."""
+        for part in self._parts:
+            part.hold_rows(index, rows, pool=pool)
+        self._starts, self._ends, self._finishes = self._parts[0].times()
+
+    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+        """The least of what is free at an instant and at all starts behind it up to the last."""
+        held, plain = self._parts
+        cut = bisect.bisect_left(points, self._until)
+        if not cut:
+            return plain.least_free(index, points)
+        found = held.least_free(index, points[:cut])
+        if index in self._lent.hosts:
+            found = found + self._lent.hosts[index]
+        if cut < len(points):
+            found = np.minimum(found, plain.least_free(index, points[cut:]))
+        return found
+
+    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """:meth:`least_free` of a pool."""
+        held, plain = self._parts
+        cut = bisect.bisect_left(points, self._until)
+        if not cut:
+            return plain.least_free_in_pool(index, points)
+        found = held.least_free_in_pool(index, points[:cut]) + self._lent.pools.get(index, 0.0)
+        if cut < len(points):
+            found = min(found, plain.least_free_in_pool(index, points[cut:]))
+        return found
 
 
 def _insert(times: list[int], time: int) -> None:

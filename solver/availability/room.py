@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -74,10 +75,16 @@ def _met(
         if constant > 0:
             yield constant, availability.least_free(use.index, points)
         return
-    for point in points:
-        held = use.reservation.planned_at(point - points[0])
+    for held, stretch in _stretches(use, points):
+        yield held, availability.least_free(use.index, stretch)
+
+
+def _stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
+    """What a use holds, and the points of the window that it holds it over."""
+    pairs = [(use.reservation.planned_at(point - points[0]), point) for point in points]
+    for held, same in itertools.groupby(pairs, key=lambda pair: pair[0]):
         if held > 0:
-            yield held, availability.free(use.index, point)
+            yield held, [point for _, point in same]
 
 
 def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> FloatArray:
@@ -98,10 +105,9 @@ def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> 
             return UNBOUND
         return (availability.least_free_in_pool(use.index, points) + SLACK) // constant
     times = float(UNBOUND)
-    for point in points:
-        held = use.reservation.planned_at(point - points[0])
-        if held > 0:
-            times = min(times, (availability.free_in_pool(use.index, point) + SLACK) // held)
+    for held, stretch in _stretches(use, points):
+        free = availability.least_free_in_pool(use.index, stretch)
+        times = min(times, (free + SLACK) // held)
     return times
 
 
@@ -118,10 +124,7 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
         groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
 
 
-def _idle(availability: Availability, points: Iterable[int]) -> BoolArray:
+def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
     """Hosts on which no other job holds a slot at any of `points`, [H]."""
     capacity = availability.table.host_resources[SLOTS].capacity
-    found = np.ones(availability.hosts, dtype=bool)
-    for point in points:
-        found &= availability.free(SLOTS, point) >= capacity
-    return found
+    return np.asarray(availability.least_free(SLOTS, points) >= capacity)

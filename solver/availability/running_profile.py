@@ -16,7 +16,8 @@ from .arrays import Allocation, FloatArray, IntArray
 from .free_now import FreeNow
 from .profile import FOREVER, Profile
 from .resources import SLOTS, ResourceTable
-from .usage import Block, Row, Usage
+from .rows import Block, Row
+from .usage import Usage
 from .uses import Alternative, Use
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
@@ -228,7 +229,6 @@ class RunningProfile(Profile):
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
         usage.enter(owners, where, begin, end, amounts)
-        self._forget()
         self._sorted.clear()
 
     def ended(self, job: int) -> None:
@@ -237,7 +237,6 @@ class RunningProfile(Profile):
             assert isinstance(usage, RunningUsage)
             usage.remove(job)
         self.finish.pop(job, None)
-        self._forget()
         self._sorted.clear()
 
     def copy(self, without: Collection[int] = ()) -> Profile:
@@ -301,7 +300,6 @@ class RunningProfile(Profile):
         hosts = np.flatnonzero(away)
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
-        self._forget()
         self._sorted.clear()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -345,7 +343,6 @@ class RunningProfile(Profile):
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
-        self._forget()
 
 
 def _running(usage: Usage) -> RunningUsage:

@@ -5,130 +5,18 @@ A use holds an amount over [begin, end), integer seconds, and never rises after 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
-
 import numpy as np
 
-from ...model.reservation import DECAY_STEP
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import FloatArray, IntArray
+from .rises import Beginnings, Rises
+from .rows import Block, Row, RowList
+from .sums import Sums
 from .uses import Use
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000
 #: From so many rows on they are sorted by their ends, once the instants asked for are that many.
 MANY_ROWS, MANY_TIMES = 4096, 16
-
-
-class Row(NamedTuple):
-    """One phase of one use over [begin, end); where is the host index, 0 for a pool."""
-
-    where: int
-    begin: int
-    end: int
-    amount: float
-    floor: float
-    decay: bool
-
-
-class Block:
-    """Rows as columns, for arithmetic over all of them at once.
-
-    decaying: positions of the rows that fall over time, and by how much in all.
-    """
-
-    __slots__ = ("amount", "begin", "decaying", "end", "where")
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.where: IntArray = np.array([row.where for row in rows], dtype=np.int64)
-        self.begin: IntArray = np.array([row.begin for row in rows], dtype=np.int64)
-        self.end: IntArray = np.array([row.end for row in rows], dtype=np.int64)
-        self.amount: FloatArray = np.array([row.amount for row in rows], dtype=float)
-        fall = [(i, row.amount - row.floor) for i, row in enumerate(rows) if row.decay]
-        self.decaying = (
-            np.array([i for i, _ in fall], dtype=np.int64),
-            np.array([drop for _, drop in fall], dtype=float),
-        )
-
-    @classmethod
-    def of_columns(
-        cls,
-        where: IntArray,
-        begin: IntArray,
-        end: IntArray,
-        amount: FloatArray,
-        decaying: tuple[IntArray, FloatArray],
-    ) -> Block:
-        """A block over arrays that are there already."""
-        block = cls(())
-        block.where, block.begin, block.end = where, begin, end
-        block.amount, block.decaying = amount, decaying
-        return block
-
-    @classmethod
-    def constant(cls, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> Block:
-        """One row a host for something held from start to finish."""
-        count = len(hosts)
-        return cls.of_columns(
-            hosts,
-            np.full(count, start, dtype=np.int64),
-            np.full(count, finish, dtype=np.int64),
-            amounts,
-            _NONE_DECAYING,
-        )
-
-    @classmethod
-    def joined(cls, blocks: Sequence[Block]) -> Block:
-        """The rows of all of them; one at least."""
-        if len(blocks) == 1:
-            return blocks[0]
-        offsets = np.cumsum([0, *(len(block.where) for block in blocks[:-1])]).tolist()
-        falling = zip(blocks, offsets, strict=True)
-        return cls.of_columns(
-            np.concatenate([block.where for block in blocks]),
-            np.concatenate([block.begin for block in blocks]),
-            np.concatenate([block.end for block in blocks]),
-            np.concatenate([block.amount for block in blocks]),
-            (
-                np.concatenate([block.decaying[0] + offset for block, offset in falling]),
-                np.concatenate([block.decaying[1] for block in blocks]),
-            ),
-        )
-
-    def only(self, kept: BoolArray) -> Block:
-        """The rows of a mask."""
-        rows, drops = self.decaying
-        place = np.cumsum(kept) - 1
-        return Block.of_columns(
-            self.where[kept],
-            self.begin[kept],
-            self.end[kept],
-            self.amount[kept],
-            (place[rows[kept[rows]]], drops[kept[rows]]),
-        )
-
-    def at(self, time: int, size: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
-        amount = self.amount
-        rows, drops = self.decaying
-        if rows.size:
-            begin, end = self.begin[rows], self.end[rows]
-            steps = np.maximum(time - begin, 0) // DECAY_STEP * DECAY_STEP
-            amount = amount.copy()
-            amount[rows] -= drops * steps / (end - begin)
-        active = (self.begin <= time) & (time < self.end)
-        counted = np.bincount(self.where[active], weights=amount[active], minlength=size)
-        return counted.astype(float, copy=False)
-
-    def totals(self, times: Sequence[int]) -> FloatArray:
-        """Amount in use at several instants, of a pool (where all rows have one place)."""
-        if self.decaying[0].size:
-            return np.array([self.at(time, 1)[0] for time in times])
-        at = np.array(times, dtype=np.int64)[:, None]
-        return np.asarray(((self.begin <= at) & (at < self.end)) @ self.amount, dtype=np.float64)
-
-
-_NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 class Ending:
@@ -172,37 +60,6 @@ class Ending:
         return found + self.rest.at(time, self.size) if len(self.rest.where) else found
 
 
-class RowList:
-    """Constant rows that are gathered one by one and entered together."""
-
-    __slots__ = ("amount", "begin", "end", "where")
-
-    def __init__(self) -> None:
-        self.where: list[int] = []
-        self.begin: list[int] = []
-        self.end: list[int] = []
-        self.amount: list[float] = []
-
-    def extend(
-        self, where: Collection[int], begin: int, end: int, amounts: Iterable[float]
-    ) -> None:
-        """One row for each place."""
-        self.where.extend(where)
-        self.begin.extend([begin] * len(where))
-        self.end.extend([end] * len(where))
-        self.amount.extend(amounts)
-
-    def block(self) -> Block:
-        """The rows as columns."""
-        return Block.of_columns(
-            np.array(self.where, dtype=np.int64),
-            np.array(self.begin, dtype=np.int64),
-            np.array(self.end, dtype=np.int64),
-            np.array(self.amount, dtype=float),
-            _NONE_DECAYING,
-        )
-
-
 class Usage:
     """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
 
@@ -211,7 +68,19 @@ class Usage:
     are in no column yet.
     """
 
-    __slots__ = ("_added", "_asked", "_base", "_ending", "_known", "recent", "size")
+    __slots__ = (
+        "_added",
+        "_asked",
+        "_base",
+        "_ending",
+        "_fresh",
+        "_known",
+        "_rises",
+        "_sums",
+        "_uncounted",
+        "recent",
+        "size",
+    )
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -221,6 +90,11 @@ class Usage:
         self._known: dict[int, FloatArray] = {}
         self._asked: list[int] = []
         self._ending: list[Ending] = []
+        #: The beginnings and rows that the rises do not have yet; these are made once asked for.
+        self._fresh: list[Beginnings] = []
+        self._uncounted: list[Block] = []
+        self._rises: Rises | None = None
+        self._sums: Sums | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -239,17 +113,25 @@ class Usage:
 
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
         """Add one row a host for something held from start to finish."""
-        self._added.append(Block.constant(hosts, start, finish, amounts))
+        self._append_block(Block.constant(hosts, start, finish, amounts))
 
     def add_rows(self, rows: RowList) -> None:
         """Add rows that were gathered before."""
-        self._added.append(rows.block())
+        self._append_block(rows.block())
+
+    def _append_block(self, block: Block) -> None:
+        self._added.append(block)
+        if self._sums is not None:
+            self._sums.add(block)
+        self._fresh.append((block.where, block.begin))
+        if self._rises is not None:
+            self._uncounted.append(block)
 
     def _later(self) -> list[Block]:
         """Everything added since the freeze, as one block or none."""
         if self.recent:
-            self._added.append(Block(self.recent))
-            self.recent = []
+            rows, self.recent = self.recent, []
+            self._append_block(Block(rows))
         if len(self._added) > 1:
             self._added = [Block.joined(self._added)]
         return self._added
@@ -261,18 +143,40 @@ class Usage:
         self._known, self._asked, self._ending = {}, [], []
 
     def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
-        total = self._shared(time)
-        for block in self._later():
-            total = total + block.at(time, self.size)
+        """Amount in use at `time`, [size]; good until more is added."""
+        if not self._later():
+            return self._shared(time)
+        if self._sums is None:
+            self._sums = Sums(self.size)
+        total = self._sums.at(time)
+        if total is None:
+            total = self._shared(time)
+            for block in self._later():
+                total = total + block.at(time, self.size)
+            self._sums.keep(time, total)
         return total
 
-    def totals(self, times: Sequence[int]) -> FloatArray:
-        """Amount of a pool in use at several instants, [len(times)]."""
-        found = np.array([self._shared(time)[0] for time in times])
-        for block in self._later():
-            found += block.totals(times)
+    def most(self, time: int, last: int, since: int) -> FloatArray:
+        """The most in use at `time` or at a beginning after it, up to `last`, [size].
+
+        since: no earlier instant is ever asked about.
+        """
+        found = self.at(time)
+        if last > time:
+            found = found.copy()
+            self._risen(since).raise_to(found, time, last)
         return found
+
+    def _risen(self, since: int) -> Rises:
+        """The rises of all rows but the shared ones, which have begun."""
+        self._later()
+        rises = self._rises or Rises()
+        for block in self._uncounted:
+            rises = rises.counting(block, self.size)
+        if self._fresh:
+            rises = rises.with_beginnings(self._fresh, since, self.at)
+        self._rises, self._uncounted, self._fresh = rises, [], []
+        return rises
 
     def _shared(self, time: int) -> FloatArray:
         """What the shared rows come to at `time`, [size]; kept."""
@@ -311,5 +215,7 @@ class Usage:
             self.freeze()
         twin = Usage(self.size)
         twin._base, twin._added = self._base, list(self._later())
+        twin._rises, twin._fresh = self._rises, list(self._fresh)
+        twin._uncounted = list(self._uncounted)
         twin._known, twin._asked, twin._ending = self._known, self._asked, self._ending
         return twin

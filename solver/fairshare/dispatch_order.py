@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
@@ -180,6 +180,12 @@ class DispatchOrder:
             else:
                 self._stage.answered(first[0])
         return self._last
+
+    def next_but(self, fails: Callable[[Job], bool]) -> Offer | None:
+        """The job to try now once those are skipped of which `fails` says that they cannot."""
+        while (offer := self.next()) is not None and fails(offer.job):
+            self.skipped(offer.job)
+        return offer
 
     def skipped(self, job: Job) -> None:
         """The job cannot start now; it is out for this stage."""

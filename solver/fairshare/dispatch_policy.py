@@ -8,7 +8,7 @@ see there; only FirstCome has to be told of submissions, and only its order neve
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...model.instance import Instance
@@ -44,6 +44,16 @@ class FirstCome:
     def next(self) -> Offer | None:
         """The job at hand."""
         return self._offers[self._keys[self._at][-1]] if self._at < len(self._keys) else None
+
+    def next_but(self, fails: Callable[[Job], bool]) -> Offer | None:
+        """The job at hand once those are passed of which `fails` says that they cannot start."""
+        keys, offers = self._keys, self._offers
+        while self._at < len(keys):
+            offer = offers[keys[self._at][-1]]
+            if not fails(offer.job):
+                return offer
+            self._at += 1
+        return None
 
     def skipped(self, job: Job) -> None:
         """On to the next."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 
+from ...model.job import Job
 from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
@@ -26,13 +27,21 @@ def run(cycle: CycleState) -> None:
         return
     # What fails with so many lenders fails with fewer.
     failed: dict[int, int] = {}
+    state_of, soonest = world.states.of, estimates[-1] - world.now
+
+    def fails(job: Job) -> bool:
+        state = state_of(job.id)
+        if state.limit is None or state.limit > soonest:
+            return True
+        number = cycle.shape(state).number
+        return _lenders(cycle, state, estimates) <= failed.get(number, 0)
+
     order = world.order
     order.begin(world.now, world.waiting())
-    while (offer := order.next()) is not None and not cycle.budget.late():
-        state = world.by_id[offer.job.id]
-        number = cycle.shape(state).number
-        lenders = _lenders(cycle, state, estimates)
-        if lenders > failed.get(number, 0) and not cycle.barred(state, offer):
+    while (offer := order.next_but(fails)) is not None and not cycle.budget.late():
+        state = state_of(offer.job.id)
+        if not cycle.barred(state, offer):
+            lenders = _lenders(cycle, state, estimates)
             start = _try(cycle, state, offer, estimates[-lenders])
             if start is not None:
                 state.borrowed = _borrowed(cycle, start)
@@ -43,7 +52,7 @@ def run(cycle: CycleState) -> None:
                 if not _any_free(cycle):
                     return
                 continue
-            failed[number] = lenders
+            failed[cycle.shape(state).number] = lenders
         order.skipped(offer.job)
 
 

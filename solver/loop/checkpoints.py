@@ -20,8 +20,7 @@ from ...model.formats.checkpoint import seal, taking_over, unseal
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
-from ..world.events import EventQueue
-from ..world.job_state import FUTURE, JobState
+from ..world.job_state import JobState
 from ..world.settings import Settings
 from ..world.world import World
 from .simulation import Recorder, Session
@@ -74,14 +73,11 @@ def save(session: Session) -> str:
         "cycles": session.cycles,
         "started": session.started,
         "last_progress": session.last_progress,
-        "events": world.events.state(),
+        "events": [*world.events.state(), world.events.gone],
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
-        "modified": [
-            _described(state.job, session)
-            for state in world.states
-            if state.job is not session.given[state.number]
-        ],
-        "states": [_state(state) for state in world.states if state.status != FUTURE],
+        "modified": [_described(job, session) for job in world.states.modified.values()],
+        "states": [_state(state) for _, state in sorted(world.states.here.items())],
+        "ended": world.states.to_state(),
         "pending": list(world.pending),
         "running": list(world.running),
         "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
@@ -101,8 +97,8 @@ def save(session: Session) -> str:
 
 def _described(job: Job, session: Session) -> list[Any]:
     """A job by its number, and where bmod and the like have changed it, in full."""
-    number = session.world.by_id[job.id].number
-    return [number, None if job is session.given[number] else dataclasses.asdict(job)]
+    number = session.world.states.of(job.id).number
+    return [number, None if job == session.given[number] else dataclasses.asdict(job)]
 
 
 def _job(described: Sequence[Any], session: Session) -> Job:
@@ -165,8 +161,8 @@ def _session(
         keep_log=saved["keep_log"],
         recorder=recorder,
     )
-    session.create_jobs()
     world = session.world
+    world.states.load_state(saved["ended"])
     world.advance_clock(saved["now"])
     session.cycles, session.started = saved["cycles"], saved["started"]
     session.last_progress = saved["last_progress"]
@@ -176,13 +172,13 @@ def _session(
     for described in saved["shapes"]:
         session.requests.shape(_job(described, session))
     for described in saved["modified"]:
-        world.states[described[0]].job = _job(described, session)
+        world.states.modified[described[0]] = _job(described, session)
     _restore_jobs(world, saved)
     _restore_amounts(world, saved)
     session.eligibility.load_state(saved["eligibility"])
     session.cycle.load_state(saved["cycle"])
-    events, sequence = saved["events"]
-    world.events = EventQueue((tuple(event) for event in events), sequence)
+    events, sequence, gone = saved["events"]
+    world.events.go_on((tuple(event) for event in events), sequence, gone)
     world.changed = saved["changed"]
     return session
 
@@ -190,7 +186,7 @@ def _session(
 def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
     amounts: dict[int, list[float]] = {}
     for plain in saved["states"]:
-        state = world.states[plain["number"]]
+        state = world.states.keep(plain["number"])
         for name in _PLAIN:
             setattr(state, name, plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
@@ -203,14 +199,14 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         amounts[state.number] = plain["amounts"]
         if plain["shaped"]:
             state.shape = world.requests.shape(state.job)
-    running = [world.states[number] for number in saved["running"]]
+    running = [world.states.keep(number) for number in saved["running"]]
     world.order = _order(world, saved, running)
     finish = dict(saved["finish"])
     for state in running:
         world.put_back(state, finish.get(state.number), amounts[state.number])
     for number in saved["pending"]:
-        world.wait_again(world.states[number])
-    world.fresh = [world.states[number] for number in saved["fresh"]]
+        world.wait_again(world.states.keep(number))
+    world.fresh = [world.states.keep(number) for number in saved["fresh"]]
 
 
 def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:

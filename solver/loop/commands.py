@@ -30,7 +30,7 @@ _OF_RUNNING = frozenset({"run_limit"})
 def resize(cycle: CycleState, change: Resize | Release) -> str:
     """Give a running job other slots; the note where that cannot be, "" where it is done."""
     world = cycle.world
-    state = world.by_id.get(change.job)
+    state = world.states.find(change.job)
     if state is None or state.status != RUNNING or len(state.terms) != 1:
         return "it does not run then"
     own = state.allocation
@@ -52,7 +52,7 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
 
 def carry_out(cycle: CycleState, command: JobCommand) -> str:
     """Do one command now; the note where it means nothing, "" where it is done."""
-    state = cycle.world.by_id.get(command.job)
+    state = cycle.world.states.find(command.job)
     if state is None:
         return "there is no such job"
     if state.status in (DONE, KILLED):
@@ -90,10 +90,7 @@ def _kill(cycle: CycleState, state: JobState) -> str:
         return ""
     if state.status == PENDING:
         cycle.let_go(state)
-        world.withdraw(state)
-        del world.pending[state.number]
-    state.status, state.end = KILLED, world.now
-    world.changed = True
+    world.cancel(state)
     return ""
 
 
@@ -102,10 +99,10 @@ def _modify(cycle: CycleState, state: JobState, job: Job) -> str:
     if state.status == PENDING:
         cycle.let_go(state)
         world.withdraw(state)
-        state.job = job
+        world.states.modify(state, job)
         world.enter(state)
     else:
-        state.job = job
+        world.states.modify(state, job)
         if state.status in _HAS_SLOTS:
             world.new_limits(state)
     if job.begin is not None and state.status in (PENDING, FUTURE):
@@ -128,7 +125,7 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
         time, place = min(others) if to == "top" else max(others)
         standing = (time, place - 1 if to == "top" else place + 1)
         world.withdraw(state)
-        state.job = replace(job, queued_as=standing)
+        world.states.modify(state, replace(job, queued_as=standing))
         world.enter(state)
     world.changed = True
     return ""

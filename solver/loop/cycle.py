@@ -93,9 +93,9 @@ class Cycle:
             {n for n in state.timed if state.timed[n].held} if state.loans.any else set()
         )
         self.method.before(state)
-        by_id = self.world.by_id
+        state_of = self.world.states.of
         while (offer := order.next()) is not None and not self.budget.late():
-            job = by_id[offer.job.id]
+            job = state_of(offer.job.id)
             self._lenders.discard(job.number)
             if job.status == RUNNING:
                 resizing.grow(state, offer)

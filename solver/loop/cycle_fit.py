@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 
 from ...model.changes import Change
 from ...model.instance import Instance
@@ -46,7 +47,7 @@ def fit_cycle(
     changes: what happens to hosts and jobs on the way.
     Pending jobs reserve nothing meanwhile: it is the pace that is looked for.
     """
-    sample = tuple(sorted(instance.future, key=lambda job: job.submit)[:SAMPLE])
+    sample = tuple(nsmallest(SAMPLE, instance.future, key=lambda job: job.submit))
     sample = tuple(job for job in sample if job.id in recorded)
     if not sample:
         return None

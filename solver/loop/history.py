@@ -69,6 +69,7 @@ class Historian:
         self._said: dict[int, tuple[PendingReason, ...]] = {}
         self._held: dict[int, tuple[Mapping[str, int], Mapping[str, float]]] = {}
         self._where: dict[int, Mapping[str, int]] = {}
+        self._open: set[int] = set()
 
     def watch(self) -> None:
         """Write down what the cycle that is just over has changed."""
@@ -76,7 +77,9 @@ class Historian:
         why = PendingReasons(cycle.state)
         held = {item.state.number: item for item in cycle.reservations}
         world = self.session.world
-        for state in world.states:
+        states = world.states
+        # Those that were here at the last look may have ended since.
+        for state in map(states.item, sorted({*self._open, *states.here})):
             if not self._watched(state):
                 continue
             self._follow(state)
@@ -92,6 +95,8 @@ class Historian:
             if self._ask and self._said.get(state.number) != reasons:
                 self._said[state.number] = reasons
                 self._add(state, JobEvent(world.now, "pending", reasons=reasons))
+
+        self._open = set(states.here)
 
     def histories(self) -> list[JobHistory]:
         """What has become of the jobs that are submitted by now, in the order of the input."""

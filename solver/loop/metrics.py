@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from ..world.job_state import FUTURE
 from .records import JobRecord, Simulation
+from .slot_use import slot_use
 
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
 SHORT = 10
@@ -41,7 +45,10 @@ class LoopMetrics:
     idle_while_waiting: share of all slot-seconds that were free while a job waited.
     fragmentation: share of the free slots that lie on hosts with a job, over time.
     big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
-    big_mean_wait, big_max_wait: of those; starvation: their mean wait over that of the others.
+    big_mean_wait, big_p95_wait, big_max_wait: of those; starvation: their mean wait over that of
+    the others.
+    estimates: jobs with a first estimate and a start; estimates_met: the share of them that started
+    no later than it, within a cycle.
     predictions: by method, of the first estimate that a job was given.
     predictions_at_submission: the same, of those alone that it was given by the first cycle after
     its submission.
@@ -71,8 +78,11 @@ class LoopMetrics:
     big_jobs: int
     big_slots: int
     big_mean_wait: float | None
+    big_p95_wait: float | None
     big_max_wait: float | None
     starvation: float | None
+    estimates: int
+    estimates_met: float | None
     predictions: dict[str, Prediction]
     predictions_at_submission: dict[str, Prediction]
 
@@ -83,23 +93,21 @@ class LoopMetrics:
 
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
-    before = len(result.instance.running)
-    records = [record for record in result.jobs[before:] if record.status != FUTURE]
-    tolerance = max(1, result.settings.cycle)
-    started = [record for record in records if record.wait is not None]
-    waits = np.array([record.wait for record in started], dtype=float)
-    ended = [record for record in started if record.run_time is not None]
-    slowdown = np.array([_slowdown(record) for record in ended])
-    use = _use(result)
-    big_slots, big, small = _by_size(started)
+    found = _Columns(tolerance_of(result), result.instance.now)
+    for record in submitted(result):
+        found.add(record)
+    waits, slowdown = np.array(found.waits, dtype=float), np.array(found.slowdowns)
+    big_slots, big, small = _by_size(np.array(found.slots, dtype=np.int64), waits)
+    errors = [error for column in found.errors.values() for error in column]
     p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
     s50, s95 = _percentiles(slowdown, (50, 95))
+    use = slot_use(result)
     return LoopMetrics(
-        jobs=len(records),
-        started=len(started),
-        done=sum(record.status == "done" for record in records),
-        killed=sum(record.status == "killed" for record in records),
-        pending=sum(record.start is None and record.end is None for record in records),
+        jobs=found.jobs,
+        started=len(waits),
+        done=found.status["done"],
+        killed=found.status["killed"],
+        pending=found.pending,
         cycles=result.cycles,
         first_submit=use.begin,
         last_end=use.end,
@@ -115,23 +123,87 @@ def measure(result: Simulation) -> LoopMetrics:
         utilisation=use.utilisation,
         idle_while_waiting=use.idle_while_waiting,
         fragmentation=use.fragmentation,
-        backfilled=sum(record.backfilled for record in records),
+        backfilled=found.backfilled,
         big_jobs=len(big),
         big_slots=big_slots,
         big_mean_wait=_mean(big),
+        big_p95_wait=_percentiles(big, (95,))[0],
         big_max_wait=float(big.max()) if big.size else None,
         starvation=_ratio(_mean(big), _mean(small)),
-        predictions=predictions(records, tolerance),
-        predictions_at_submission=predictions(_told_at_once(result, records), tolerance),
+        estimates=len(errors),
+        estimates_met=sum(error <= found.step for error in errors) / len(errors)
+        if errors
+        else None,
+        predictions=_of_errors(found.errors, found.step),
+        predictions_at_submission=_of_errors(found.errors_at_once, found.step),
     )
+
+
+@dataclass(slots=True)
+class _Columns:
+    """What metrics ask of the jobs, job by job in columns. step: seconds between two cycles.
+
+    waits and slots: of those that started. errors: start less first estimate, by method;
+    errors_at_once: of estimates made by the first cycle that saw the job.
+    """
+
+    step: int
+    now: int
+    jobs: int = 0
+    pending: int = 0
+    backfilled: int = 0
+    status: Counter[str] = field(default_factory=Counter)
+    waits: array[int] = field(default_factory=lambda: array("q"))
+    slots: array[int] = field(default_factory=lambda: array("q"))
+    slowdowns: array[float] = field(default_factory=lambda: array("d"))
+    errors: dict[str, array[int]] = field(default_factory=dict)
+    errors_at_once: dict[str, array[int]] = field(default_factory=dict)
+
+    def add(self, record: JobRecord) -> None:
+        """A job that was submitted."""
+        self.jobs += 1
+        self.status[record.status] += 1
+        self.pending += record.start is None and record.end is None
+        self.backfilled += record.backfilled
+        if record.wait is not None:
+            self.waits.append(record.wait)
+            self.slots.append(record.slots)
+        if record.run_time is not None:
+            self.slowdowns.append(_slowdown(record))
+        if record.error is not None:
+            self.errors.setdefault(record.estimate_by, array("q")).append(record.error)
+            if self._told_at_once(record):
+                self.errors_at_once.setdefault(record.estimate_by, array("q")).append(record.error)
+
+    def _told_at_once(self, record: JobRecord) -> bool:
+        """Whether it had an estimate after the first cycle that saw it."""
+        waited = max(0, record.submit - self.now)
+        first = self.now + -(-waited // self.step) * self.step
+        return record.estimated_at is not None and record.estimated_at <= first
+
+
+def submitted(result: Simulation) -> Iterator[JobRecord]:
+    """The jobs that count: those that were submitted in the simulation, or waited when it began."""
+    for record in islice(result.jobs, len(result.instance.running), None):
+        if record.status != FUTURE:
+            yield record
+
+
+def tolerance_of(result: Simulation) -> int:
+    """Seconds by which a start may miss its estimate and still count as met: a cycle."""
+    return max(1, result.settings.cycle)
 
 
 def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
     """Estimates of each method that made any; tolerance: seconds that still count as exact."""
-    errors: dict[str, list[int]] = {}
+    errors: dict[str, array[int]] = {}
     for record in records:
         if record.error is not None:
-            errors.setdefault(record.estimate_by, []).append(record.error)
+            errors.setdefault(record.estimate_by, array("q")).append(record.error)
+    return _of_errors(errors, tolerance)
+
+
+def _of_errors(errors: Mapping[str, array[int]], tolerance: int) -> dict[str, Prediction]:
     found = {}
     for method in sorted(errors):
         error = np.array(errors[method], dtype=float)
@@ -147,96 +219,23 @@ def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Predi
     return found
 
 
-def _told_at_once(result: Simulation, records: Iterable[JobRecord]) -> list[JobRecord]:
-    """Jobs that had an estimate after the first cycle that saw them."""
-    step, first = max(1, result.settings.cycle), result.instance.now
-    return [
-        record
-        for record in records
-        if record.estimated_at is not None
-        and record.estimated_at <= first + -(-max(0, record.submit - first) // step) * step
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Use:
-    begin: int
-    end: int
-    utilisation: float
-    idle_while_waiting: float
-    fragmentation: float
-
-
-def _use(result: Simulation) -> _Use:
-    """Slots in use over time, by one sweep over starts, ends and submissions."""
-    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
-    capacity = [host.slots for host in result.instance.cluster.hosts]
-    begin = min((record.submit for record in result.jobs), default=0)
-    begin = max(begin, result.instance.now)
-    end = max([result.time, *(r.end for r in result.jobs if r.end is not None)])
-    # (time, jobs that wait more, sign and places of slots in use more); one for the end itself.
-    events: list[tuple[int, int, int, dict[str, int]]] = [(end, 0, 0, {})]
-    for record in result.jobs:
-        if record.status == FUTURE:
-            continue
-        # One that is killed before it starts waits until then.
-        waits_until = record.end if record.start is None else record.start
-        if waits_until is None or record.submit < waits_until:
-            events.append((max(begin, record.submit), 1, 0, {}))
-        if waits_until is not None and record.submit < waits_until:
-            events.append((waits_until, -1, 0, {}))
-        for since, until, where in record.held:
-            events.append((max(begin, since), 0, 1, where))
-            if until is not None:
-                events.append((max(begin, until), 0, -1, where))
-    events.sort(key=lambda event: event[0])
-    total = sum(capacity)
-    used = [0] * len(capacity)
-    busy = waiting = partly = 0
-    busy_time = idle_waiting = free_time = broken_time = 0
-    last = begin
-    for time, more, sign, where in events:
-        span = max(0, time - last)
-        if span:
-            free = total - busy
-            busy_time += span * busy
-            free_time += span * free
-            broken_time += span * partly
-            idle_waiting += span * free if waiting > 0 else 0
-            last = time
-        waiting += more
-        for name, slots in where.items():
-            host = hosts[name]
-            if used[host] > 0:
-                partly -= capacity[host] - used[host]
-            used[host] += sign * slots
-            if used[host] > 0:
-                partly += capacity[host] - used[host]
-            busy += sign * slots
-    whole = max(1, total * max(1, end - begin))
-    return _Use(
-        begin,
-        end,
-        busy_time / whole,
-        idle_waiting / whole,
-        broken_time / free_time if free_time else 0.0,
-    )
-
-
 def _slowdown(record: JobRecord) -> float:
     assert record.wait is not None
     assert record.run_time is not None
     return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
 
 
-def _by_size(records: Sequence[JobRecord]) -> tuple[int, np.ndarray, np.ndarray]:
+def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """The least size of a big job, and the waits of big jobs and of the others."""
-    if not records:
+    if not sizes.size:
         return 0, np.zeros(0), np.zeros(0)
-    sizes = np.array([record.slots for record in records])
-    waits = np.array([record.wait for record in records], dtype=float)
     least = int(np.quantile(sizes, 1 - BIG, method="higher"))
     return least, waits[sizes >= least], waits[sizes < least]
+
+
+def _share(truths: Iterable[bool]) -> float | None:
+    values = list(truths)
+    return sum(values) / len(values) if values else None
 
 
 def _mean(values: np.ndarray) -> float | None:

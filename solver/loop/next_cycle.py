@@ -199,7 +199,7 @@ class NextCycle:
         return replace(found, exact_fit=fit) if fit and isinstance(found, PlannedJob) else found
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
-        state = self.world.by_id[job]
+        state = self.world.states.of(job)
         if state.start is not None:
             return self._started(state, state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -317,7 +317,7 @@ class NextCycle:
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
-        cycle, state = self.cycle.state, self.world.by_id[job]
+        cycle, state = self.cycle.state, self.world.states.of(job)
         closed = cycle.eligibility.closed(state.job.queue, None, windows=False)
         return open_part(cycle, state, closed)
 
@@ -329,7 +329,7 @@ class NextCycle:
 
     def _standing(self, job: str) -> Standing | None:
         """What a job of the cycle keeps from those behind it, None where that is nothing."""
-        state, held = self.world.by_id[job], self.held.get(job)
+        state, held = self.world.states.of(job), self.held.get(job)
         start = self.place_of(job)
         if start is not None:
             demand = held.demand if held is not None and state.start is None else None
@@ -366,7 +366,7 @@ class NextCycle:
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
-        state = self.world.by_id[job]
+        state = self.world.states.of(job)
         if state.start is not None:
             return Start(state.start, state.terms, state.alternative)
         held = self.held.get(job)
@@ -415,7 +415,7 @@ class NextCycle:
         try:
             return reason_unplaced(self.problem, self.problem.resolver.demand(job))
         except OutOfTime:
-            shape = self.world.by_id[job.id].shape
+            shape = self.world.states.of(job.id).shape
             return (shape.never if shape else "") or "no place for it was found"
 
     def _started(

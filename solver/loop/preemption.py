@@ -52,7 +52,7 @@ def run(cycle: CycleState) -> None:
     order = world.order
     order.begin(world.now, world.waiting())
     while (offer := order.next()) is not None:
-        state = world.by_id[offer.job.id]
+        state = world.states.of(offer.job.id)
         if (
             not _may_preempt(cycle, state.job.queue)
             or cycle.barred(state, offer)

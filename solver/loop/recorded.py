@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from ..availability.arrays import IntArray
 from .records import JobRecord
 
+#: In a column of times: none.
+_NEVER = -(1 << 63)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
 CLOSE = 5
 
@@ -56,26 +60,31 @@ def compare_waits(
 
     recorded: real start by job id, in seconds from the origin.
     """
-    known = [record for record in records if record.job in recorded]
-    queues = sorted({record.queue for record in known})
-    groups = {"": known}
-    groups |= {name: [record for record in known if record.queue == name] for name in queues}
-    return tuple(_of(name, group, recorded) for name, group in groups.items())
+    columns = [array("q") for _ in range(5)]
+    queues: dict[str, int] = {}
+    for record in records:
+        real = recorded.get(record.job)
+        if real is not None:
+            queue = queues.setdefault(record.queue, len(queues))
+            row = (queue, record.submit, record.start, real, record.estimate)
+            for column, value in zip(columns, row, strict=True):
+                column.append(_NEVER if value is None else value)
+    table = np.array(columns, dtype=np.int64)
+    groups = {"": table, **{name: table[:, table[0] == queues[name]] for name in sorted(queues)}}
+    return tuple(_of(name, group) for name, group in groups.items())
 
 
-def _of(queue: str, records: Sequence[JobRecord], recorded: Mapping[str, int]) -> WaitComparison:
-    started = [record for record in records if record.start is not None]
-    starts = np.array([record.start for record in started], dtype=float)
-    real = np.array([recorded[record.job] for record in started], dtype=float)
-    submits = np.array([record.submit for record in started], dtype=float)
+def _of(queue: str, jobs: IntArray) -> WaitComparison:
+    """jobs: number of the queue, submission, start, recorded start and estimate, [5, n]."""
+    _, submits, starts, real, _ = (row.astype(float) for row in jobs[:, jobs[2] != _NEVER])
     waits, real_waits, errors = starts - submits, real - submits, starts - real
-    guesses = [(r.estimate, recorded[r.job]) for r in records if r.estimate is not None]
-    guess_errors = np.array([abs(guess - start) for guess, start in guesses], dtype=float)
+    told = jobs[:, jobs[4] != _NEVER]
+    guess_errors = np.abs(told[4] - told[3]).astype(float)
     p5, p25, p50, p75, p95 = (_percentile(errors, q) for q in (5, 25, 50, 75, 95))
     return WaitComparison(
         queue=queue,
-        jobs=len(started),
-        not_started=len(records) - len(started),
+        jobs=len(starts),
+        not_started=jobs.shape[1] - len(starts),
         recorded_mean_wait=_mean(real_waits),
         simulated_mean_wait=_mean(waits),
         recorded_median_wait=_percentile(real_waits, 50),
@@ -89,7 +98,7 @@ def _of(queue: str, records: Sequence[JobRecord], recorded: Mapping[str, int]) -
         p75_error=p75,
         p95_error=p95,
         close=int((np.abs(errors) <= CLOSE).sum()),
-        estimates=len(guesses),
+        estimates=len(guess_errors),
         estimate_mean_absolute_error=_mean(guess_errors),
     )
 

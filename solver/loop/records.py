@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
+from ...model.on_demand import OnDemand
 from ...model.rich_display import html_table
 from ...model.time_text import with_stamps
 from ..world.cycle_state import CycleRecord
 from ..world.job_state import PREEMPTED, JobState
+from ..world.job_states import JobStates
 from ..world.settings import Settings
 from ..world.world import World
 
@@ -70,8 +72,8 @@ class JobRecord:
         return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
 
 
-def record_of(state: JobState, world: World) -> JobRecord:
-    """The record of a job as it stands."""
+def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
+    """The record of a job as it stands. names: of the hosts. now: the instance's."""
     job = state.job
     ran = None if state.start is None or state.end is None else state.end - state.start
     return JobRecord(
@@ -86,7 +88,7 @@ def record_of(state: JobState, world: World) -> JobRecord:
         status=state.status,
         procs=state.slots,
         alternative=state.alternative,
-        hosts=world.named(state.allocation) if state.terms else {},
+        hosts=_on(state.allocation, names) if state.terms else {},
         req_time=state.duration,
         run_time=ran,
         estimate=state.estimate,
@@ -95,16 +97,44 @@ def record_of(state: JobState, world: World) -> JobRecord:
         backfilled=state.backfilled,
         suspensions=state.suspensions,
         requeues=state.requeues,
-        reason=world.why_not_at_once(state),
-        held=_held(state, world),
+        reason=state.why_not_at_once(now),
+        held=_held(state, names),
     )
 
 
-def _held(state: JobState, world: World) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
-    past = [(begin, end, world.named(where)) for begin, end, where in state.stretches]
+def _held(
+    state: JobState, names: Sequence[str]
+) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
+    past = [(begin, end, _on(where, names)) for begin, end, where in state.stretches]
     if state.terms and state.status != PREEMPTED:
-        return (*past, (state.placed, state.end, world.named(state.allocation)))
+        return (*past, (state.placed, state.end, _on(state.allocation, names)))
     return tuple(past)
+
+
+def _on(allocation: Mapping[int, int], names: Sequence[str]) -> dict[str, int]:
+    return {names[host]: slots for host, slots in allocation.items()}
+
+
+class JobRecords(OnDemand[JobRecord]):
+    """The records of all jobs by number, as they stood when this was made."""
+
+    __slots__ = ("_here", "_names", "_now", "_states")
+
+    def __init__(self, states: JobStates, names: Sequence[str], now: int) -> None:
+        self._names, self._now = names, now
+        self._states = states.ended_so_far()
+        self._here = {number: self._of(state) for number, state in states.here.items()}
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def item(self, place: int) -> JobRecord:
+        """The record of one job."""
+        found = self._here.get(place)
+        return self._of(self._states.item(place)) if found is None else found
+
+    def _of(self, state: JobState) -> JobRecord:
+        return record_of(state, self._names, self._now)
 
 
 def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
@@ -144,7 +174,7 @@ class Simulation:
 
     instance: Instance
     settings: Settings
-    jobs: tuple[JobRecord, ...]
+    jobs: Sequence[JobRecord]
     time: int
     cycles: int
     complete: bool

@@ -44,7 +44,7 @@ def grow_last(cycle: CycleState) -> None:
     if isinstance(order, FirstCome):
         priority = {queue.name: queue.priority for queue in cycle.instance.queues}
         for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
-            number = world.by_id[job.id].number
+            number = world.states.of(job.id).number
             grow(cycle, Offer(job, number))
         return
     order.begin(world.now, jobs)
@@ -55,7 +55,7 @@ def grow_last(cycle: CycleState) -> None:
 
 def grow(cycle: CycleState, offer: Offer) -> None:
     """Let one job grow, now that it is its turn, within what the offer allows."""
-    state = cycle.world.by_id[offer.job.id]
+    state = cycle.world.states.of(offer.job.id)
     demand = cycle.world.requests.now(cycle.shape(state))
     if offer.withheld or demand.impossible or len(demand.terms) > 1:
         return

@@ -65,8 +65,7 @@ def placed_by_loop(
         session.begin()
         while waiting and not budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
-    by_id = session.world.by_id
-    states = (by_id[job.id] for job in instance.pending if job.id in by_id)
+    states = (session.world.states.of(job.id) for job in instance.pending)
     return tuple(
         _placed(session.world, state, method) for state in states if state.start is not None
     )

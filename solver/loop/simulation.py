@@ -32,6 +32,7 @@ from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
+from ...model.on_demand import Joined
 from ...model.progress import OnProgress, Progress
 from ..availability.profile import FOREVER
 from ..budget import Budget
@@ -40,14 +41,15 @@ from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
 from ..world.cycle_state import CycleRecord
-from ..world.job_state import FUTURE, RUNNING, Event, JobState
+from ..world.job_state import FUTURE, RUNNING, Event
+from ..world.job_states import JobStates
 from ..world.kept import KeptRunning
 from ..world.requests import Requests
 from ..world.settings import EFFORT, Settings
 from ..world.world import World
 from .commands import carry_out, resize
 from .cycle import Cycle
-from .records import JobRecord, Simulation, log_entry, record_of
+from .records import JobRecords, Simulation, log_entry
 
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
@@ -89,7 +91,7 @@ class Session:
         instance = with_loaded_modules(instance)
         come = tuple(change.job for change in changes if isinstance(change, NewJob))
         if come:
-            instance = replace(instance, future=(*instance.future, *come))
+            instance = replace(instance, future=Joined(instance.future, come))
         self.settings = settings
         self.until = until
         self.changes = sorted(changes, key=lambda change: change.time)
@@ -105,27 +107,28 @@ class Session:
         cluster = instance.cluster
         hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
         self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
-        running = (item.job for item in instance.running)
+        running = tuple(item.job for item in instance.running)
         #: The jobs as they were given, by number.
-        self.given: tuple[Job, ...] = (*running, *instance.pending, *instance.future)
+        self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
         self.requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
         self.requests.instance = self.requests.resolver.instance = self.instance
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
-            self.instance, self.requests, dispatch_policy(self.instance), settings.cycle
+            self.instance,
+            self.requests,
+            dispatch_policy(self.instance),
+            settings.cycle,
+            JobStates(self.given),
         )
         states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
         self.eligibility = Eligibility(self.world, states)
         self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
         self.last_progress = instance.now
         self._check_changes()
-        self._check_jobs()
-
-    def create_jobs(self) -> None:
-        """All jobs by number, none of them entered yet."""
-        for number, job in enumerate(self.given):
-            known = self.kept.state(number) if self.kept is not None else None
-            self.world.create(known or JobState(job, number))
+        if kept is None:
+            self._announce_jobs()
+        else:
+            kept.announce(self.world)
 
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
@@ -141,29 +144,31 @@ class Session:
                 self.world.events.push(max(change.time, self.instance.now), kind, number)
 
     def _enter_jobs(self) -> None:
-        self.create_jobs()
-        world = self.world
-        pairs = zip(world.states, self.instance.running, strict=False)
+        world, running = self.world, self.instance.running
         if self.kept is not None:
             self.kept.enter(world, self.budget.check)
-        elif self.settings.planning:
+            return
+        pairs = ((world.states.keep(number), item) for number, item in enumerate(running))
+        if self.settings.planning:
             world.add_all_running(pairs, self.budget.check)
         else:
-            for state, running in pairs:
+            for state, item in pairs:
                 self.budget.check()
-                world.add_running(state, running)
-        for state in world.states[len(self.instance.running) :]:
-            world.expect(state, at_once=self.settings.planning)
+                world.add_running(state, item)
 
-    def _check_jobs(self) -> None:
+    def _announce_jobs(self) -> None:
+        """Look at every job once; those that do not run come at their times, for a plan at once."""
         queues = {queue.name for queue in self.instance.queues}
-        seen: set[str] = set()
-        for job in self.given:
+
+        def look(job: Job) -> int:
             if job.queue not in queues:
                 raise InputError(f"job {job.id}: there is no queue {job.queue}")
-            if job.id in seen:
-                raise InputError(f"job {job.id} is there twice")
-            seen.add(job.id)
+            return self.world.comes(job)
+
+        times = self.world.states.survey(look)[len(self.instance.running) :]
+        if self.settings.planning:
+            times[:] = self.instance.now
+        self.world.events.announce(times, Event.SUBMIT, len(self.instance.running))
 
     def _check_changes(self) -> None:
         hosts = set(self.instance.cluster.host_index())
@@ -200,7 +205,7 @@ class Session:
         self.cycles += 1
         self.started += len(record.started)
         # A job without an end that a run window stops and lets go on brings nothing to an end.
-        resumed = (self.world.by_id[name] for name in record.resumed)
+        resumed = map(self.world.states.of, record.resumed)
         if record.started or any(state.real_end() is not None for state in resumed):
             self.last_progress = time
         if self.keep_log:
@@ -232,22 +237,24 @@ class Session:
                 self._change(self.changes[number])
                 any_event = True
                 continue
-            state = world.states[number]
             if kind == Event.SUBMIT:
+                state = world.states.keep(number)
                 # bmod may have put its begin off; a plan looks at all jobs at once.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
                     self.budget.check()
                     world.submit(state)
                 any_event = True
-            elif state.status == RUNNING and kind == Event.END:
-                if state.real_end() is not None and max(state.real_end() or 0, 0) <= at:
-                    world.end(state, at)
+                continue
+            running = world.running.get(number)
+            if running is None or running.status != RUNNING:
+                continue
+            if kind == Event.END:
+                if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:
+                    world.end(running, at)
                     any_event = True
-            elif (
-                state.status == RUNNING and world.running_profile.finish.get(number, FOREVER) <= at
-            ):
-                world.overdue(state)
+            elif world.running_profile.finish.get(number, FOREVER) <= at:
+                world.overdue(running)
                 any_event = True
         return any_event
 
@@ -336,11 +343,10 @@ class Session:
 
     def result(self) -> Simulation:
         """What has come of it so far."""
-        records: list[JobRecord] = [record_of(state, self.world) for state in self.world.states]
         return Simulation(
             instance=self.source,
             settings=self.settings,
-            jobs=tuple(records),
+            jobs=JobRecords(self.world.states, self.world.names, self.instance.now),
             time=self.world.now,
             cycles=self.cycles,
             complete=self.complete,

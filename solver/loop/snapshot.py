@@ -182,7 +182,7 @@ def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> 
         dict(_loads(session, session.cycle.reservations)),
         tuple(_shared(session)),
         tuple(
-            record_of(state, session.world)
+            record_of(state, session.world.names, session.instance.now)
             for state in session.world.states
             if state.status in (DONE, KILLED)
         ),
@@ -228,8 +228,8 @@ def _waiting(
     session: Session, job: str, reservations: Iterable[Held], why: PendingReasons
 ) -> PendingJob:
     world = session.world
-    state = world.by_id[job]
-    reason = state.now_waits_for or world.why_not_at_once(state)
+    state = world.states.of(job)
+    reason = state.now_waits_for or state.why_not_at_once(world.instance.now)
     reasons = why.of(state)
     held = next((item for item in reservations if item.state is state), None)
     if held is None:

@@ -156,7 +156,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
     order, now = cycle.world.order, cycle.world.now
     booked: list[Job] = []
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
-        state = cycle.world.by_id[offer.job.id]
+        state = cycle.world.states.of(offer.job.id)
         if state.start is not None:
             # A running job that would grow; it has its turn at the end of the cycle.
             order.skipped(offer.job)

@@ -47,9 +47,9 @@ def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> D
 
 def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> Held | None:
     """A reservation made earlier in this cycle, for another partition, that is as early."""
-    for held in cycle.reservations:
-        if held.state is state and (time is None or (held.estimate or time + 1) <= time):
-            return held
+    held = cycle.reservation_of(state)
+    if held is not None and (time is None or (held.estimate or time + 1) <= time):
+        return held
     return None
 
 

@@ -125,23 +125,14 @@ def earliest_beside(
         cycle.future(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
     limit = state.limit if cycle.queues[state.job.queue].backfill else None
-    others = cycle.others(state)
-    heeded: set[int] = set()
+    heeded = 0  # the reservations that start before it
     while start is not None:
-        binding = {held.state.number for held in others if _binds(held, start.time, limit)}
-        if binding <= heeded:
+        until = FOREVER + 1 if limit is None else start.time + limit
+        if not cycle.reserved_between(state, max(start.time + 1, heeded), until):
             return start
-        heeded |= binding
-        heeding = [held for held in others if held.state.number in heeded]
-        profile = cycle.guarded(heeding, state, since=start.time)
-        start = earliest_start(profile, demand, finishes_only=True, not_before=start.time)
+        heeded = until
+        start = cycle.guard(state).earliest(demand, since=start.time, until=until)
     return None
-
-
-def _binds(held: Held, time: int, limit: int | None) -> bool:
-    """Whether what a reservation holds is out of reach for a job that starts at `time`."""
-    until = FOREVER if held.estimate is None else held.estimate
-    return time < until and (limit is None or until < time + limit)
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
@@ -153,10 +144,10 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
         end = FOREVER if demand.duration is None else last + max(1, demand.duration)
-        profile = cycle.guarded(others, state, since=last, before=end)
+        profile = cycle.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
-    for job, asked, place in cycle.places(others):
+    for job, asked, place in cycle.freeing(state, start.time):
         demands.append(asked)
         planned.append(
             PlannedJob(

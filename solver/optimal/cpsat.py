@@ -8,9 +8,6 @@ from ortools.sat.python import cp_model
 
 from ..budget import Budget
 
-#: Memory that one model may take (MB, approximate in CP-SAT).
-MEMORY_MB = 900
-
 
 def run(
     model: cp_model.CpModel,
@@ -35,7 +32,7 @@ def run(
         parameters.linearization_level = 2
         parameters.cp_model_probing_level = 0
         parameters.symmetry_level = 0
-    parameters.max_memory_in_mb = MEMORY_MB
+    parameters.max_memory_in_mb = max(1, int(budget.memory_left()))
     parameters.catch_sigint_signal = False
     if budget.effort is not None:
         parameters.max_deterministic_time = max(1e-3, min(effort, budget.effort_left()))

@@ -18,49 +18,70 @@ from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS
-from ..budget import Budget, OutOfTime
+from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start, is_constant, start_at
+from ..placement.earliest import Start, earliest_start, hold_start, is_constant
 from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
+from .joint_probe import JointProbe
 
-#: Above this many (job, host) pairs a joint placement model frees only some of the jobs.
-MOST_PAIRS = 24_000
-#: Limits of one joint placement probe: wall seconds and deterministic units at least, or this
-#: share of what is left.
-PROBE_SECONDS = 3.0
-PROBE_EFFORT = 3.0
-PROBE_SHARE = 0.4
+#: Share of the time left that one model may take at first, and whenever all have been asked.
+FIRST_SHARE = 0.1
+MORE_SHARES = (0.3, 0.9)
+
+
+@dataclass(slots=True)
+class _Open:
+    """Instants that were not decided: the last one was asked about, and refutes all if refuted."""
+
+    times: list[int]
+    why: str
 
 
 @dataclass(slots=True)
 class _Settled:
-    """A job whose start is fixed: bound says what was refuted before it."""
+    """A job whose start is fixed. open: stretches of instants before it that are not refuted."""
 
     demand: Demand
     start: Start
-    bound: int
-    why: str = ""
+    open: list[_Open] = field(default_factory=list)
+
+    @property
+    def bound(self) -> int:
+        """The first instant that is not refuted."""
+        return min((part.times[0] for part in self.open), default=self.start.time)
+
+    @property
+    def why(self) -> str:
+        """What kept an earlier start from an answer, "" for nothing."""
+        return min(self.open, key=lambda part: part.times[0]).why if self.open else ""
 
 
 @dataclass(slots=True)
 class _Looked:
     """What the search for one job's start has so far.
 
-    bound: the first instant that is not refuted; why: what kept it from an answer. found: the
-    earliest feasible instant seen, with the placements of all jobs there.
+    open: what lies before and is not refuted. found: the earliest feasible instant seen, with the
+    placements of all jobs there.
     """
 
-    bound: int
-    why: str = ""
+    open: list[_Open] = field(default_factory=list)
     found: int | None = None
     placed: dict[str, Start] = field(default_factory=dict)
 
-    def leave_open(self, time: int, why: str) -> None:
-        """Note that `time` was neither refuted nor shown to be feasible."""
-        if time < self.bound:
-            self.bound, self.why = time, why
+    def leave_open(self, times: list[int], why: str) -> None:
+        """Note instants that were neither refuted nor shown to be feasible."""
+        self.open.append(_Open(times, why))
+
+    def before(self) -> list[_Open]:
+        """What is open before the instant found."""
+        if self.found is None:
+            return self.open
+        parts = [
+            _Open([time for time in part.times if time < self.found], part.why)
+            for part in self.open
+        ]
+        return [part for part in parts if part.times]
 
 
 @dataclass(slots=True)
@@ -71,21 +92,35 @@ class _Search:
     budget: Budget
     warm: dict[str, Start]
     settled: list[_Settled] = field(default_factory=list)
+    unplaced: list[Demand] = field(default_factory=list)
     given_up: dict[str, str] = field(default_factory=dict)
     same_as_warm: bool = True
+    probe: JointProbe = field(init=False)
     _profile: Profile | None = None
+    _share: float = FIRST_SHARE
 
-    def settle(self, demand: Demand) -> bool:
+    def __post_init__(self) -> None:
+        self.probe = JointProbe(self.problem.base, self.budget)
+
+    def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
+        """Fix the starts of jobs in this order. told: called after each that has one."""
+        for demand in demands:
+            if self._settle(demand):
+                told()
+            else:
+                self.unplaced.append(demand)
+
+    def _settle(self, demand: Demand) -> bool:
         """Fix the start of the next job; False if it cannot be placed."""
         alone = earliest_start(self.problem.base, demand)
         if alone is None:
             return False
         incumbent = self._incumbent(demand, alone)
         first, last = alone.time, FOREVER if incumbent is None else incumbent.time
-        looked = _Looked(last)
+        looked = _Looked()
         if first < last and self.budget.exhausted():
-            looked.leave_open(first, "the limit of the search")
-        elif first < last:
+            looked.leave_open([first], "the limit of the search")
+        elif first < last and not self._nothing_can_move():
             for times in self._stretches(demand, first, last):
                 self._look(demand, times, looked)
                 if looked.found is not None:
@@ -94,13 +129,20 @@ class _Search:
             self._take(demand, looked)
             return True
         if incumbent is None:
-            if looked.why:
-                self.given_up[demand.job.id] = f"{looked.why} was reached"
+            if looked.open:
+                self.given_up[demand.job.id] = f"{looked.open[0].why} was reached"
             return False
         hold_start(self.profile(), demand, incumbent)
-        self.settled.append(_Settled(demand, incumbent, looked.bound, looked.why))
+        self.settled.append(_Settled(demand, incumbent, looked.open))
         self._leave_warm(demand, incumbent)
         return True
+
+    def _nothing_can_move(self) -> bool:
+        """Whether what is free beside the settled jobs is the same wherever these may be placed.
+
+        Where a job first fits beside them is then its optimum.
+        """
+        return all(has_one_place(item.demand) for item in self.settled)
 
     def _look(self, demand: Demand, times: list[int], looked: _Looked) -> None:
         """Find the first feasible instant of a stretch, by bisection.
@@ -112,15 +154,17 @@ class _Search:
         middle = high
         while low <= high:
             if self.budget.exhausted():
-                looked.leave_open(times[low], "the limit of the search")
+                looked.leave_open(times[low : high + 1], "the limit of the search")
                 return
-            status, placed = self._probe(demand, times[middle])
+            status, placed = self.probe.ask(self.settled, demand, times[middle], share=self._share)
             if status == "FEASIBLE":
                 looked.found, looked.placed = times[middle], placed
                 high = middle - 1
             else:
                 if status == "UNKNOWN":
-                    looked.leave_open(times[low], "the limit of one step of the search")
+                    looked.leave_open(
+                        times[low : middle + 1], "the limit of one step of the search"
+                    )
                 low = middle + 1
             middle = (low + high) // 2
 
@@ -128,19 +172,47 @@ class _Search:
         """Settle the job at the instant found, with the placements of all jobs found there."""
         for item in self.settled:
             item.start = looked.placed.get(item.demand.job.id, item.start)
-        bound, time = looked.bound, looked.found
-        assert time is not None
-        open_before = bound < time
-        self.settled.append(
-            _Settled(
-                demand,
-                looked.placed[demand.job.id],
-                min(bound, time),
-                looked.why if open_before else "",
-            )
-        )
+        self.settled.append(_Settled(demand, looked.placed[demand.job.id], looked.before()))
         self.same_as_warm = False
         self._profile = None
+
+    # --- what was left open -------------------------------------------------------------------
+
+    def ask_again(self, share: float, told: Callable[[], None]) -> None:
+        """Ask again what was not decided, with more of the time, first of the first jobs.
+
+        A job that starts earlier after all has those behind it settled anew.
+        """
+        number = 0
+        while number < len(self.settled) and not self.budget.exhausted():
+            item = self.settled[number]
+            if item.open:
+                self._share = share
+                self._decide(number, item, told)
+                self._share = FIRST_SHARE
+            number += 1
+
+    def _decide(self, number: int, item: _Settled, told: Callable[[], None]) -> None:
+        looked = _Looked()
+        whole, self.settled = self.settled, self.settled[:number]
+        for part in item.open:
+            if looked.found is None:
+                self._look(item.demand, part.times, looked)
+        if looked.found is None:
+            self.settled, item.open = whole, looked.open
+            return
+        self._take(item.demand, looked)
+        self._share = FIRST_SHARE
+        behind = self._behind(item.demand)
+        again = {demand.job.id for demand in behind}
+        self.unplaced = [demand for demand in self.unplaced if demand.job.id not in again]
+        self.given_up = {job: why for job, why in self.given_up.items() if job not in again}
+        self.settle_all(behind, told)
+
+    def _behind(self, demand: Demand) -> Sequence[Demand]:
+        """The jobs after one in the order of priority."""
+        order = [other.job.id for other in self.problem.demands]
+        return self.problem.demands[order.index(demand.job.id) + 1 :]
 
     def _incumbent(self, demand: Demand, alone: Start) -> Start | None:
         """Where the job fits beside the placements chosen so far; the warm start if still valid."""
@@ -186,105 +258,8 @@ class _Search:
             for alternative in term.alternatives
             for use in (*alternative.host_uses, *alternative.pool_uses)
             for drop in use.reservation.drops()
-            if _covers(0, item.demand.duration, drop)
+            if 0 <= drop < _length(item.demand)
         }
-
-    # --- one instant --------------------------------------------------------------------------
-
-    def _probe(self, demand: Demand, time: int) -> tuple[str, dict[str, Start]]:
-        """Try to place everything with `demand` at `time`: status, and the placements if any."""
-        beside_base = start_at(self.problem.base, demand, time)
-        if beside_base is None or self._too_full(demand, time):
-            return "INFEASIBLE", {}
-        group = self._overlapping(demand, time)
-        if not group:
-            return "FEASIBLE", {demand.job.id: beside_base}
-        placed = self._by_order(demand, time, group) or self._by_model(demand, time, group)
-        return (placed, {}) if isinstance(placed, str) else ("FEASIBLE", placed)
-
-    def _too_full(self, demand: Demand, time: int) -> bool:
-        """Whether the slots of all jobs so far exceed what is free at some checkpoint."""
-        windows = [(item.start.time, item.demand) for item in self.settled] + [(time, demand)]
-        for point in {start for start, _ in windows}:
-            asked = sum(d.slots for start, d in windows if _covers(start, d.duration, point))
-            if asked > self.problem.base.free(SLOTS, point).clip(0).sum():
-                return True
-        return False
-
-    def _overlapping(self, demand: Demand, time: int) -> list[_Settled]:
-        """Settled jobs whose windows are linked with that of `demand` by overlaps."""
-        reached: list[tuple[int, int]] = [(time, _end(time, demand.duration))]
-        group: list[_Settled] = []
-        waiting = list(self.settled)
-        grown = True
-        while grown:
-            grown = False
-            for item in list(waiting):
-                start, end = item.start.time, _end(item.start.time, item.demand.duration)
-                if any(start < b and a < end for a, b in reached):
-                    reached.append((start, end))
-                    group.append(item)
-                    waiting.remove(item)
-                    grown = True
-        return group
-
-    def _by_order(
-        self, demand: Demand, time: int, group: Sequence[_Settled]
-    ) -> dict[str, Start] | None:
-        """A quick try: place the new job first, then the others at their starts, hardest first."""
-        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
-        asked[1:] = sorted(asked[1:], key=lambda pair: -pair[0].slots)
-        profile = self.problem.base.copy()
-        placed: dict[str, Start] = {}
-        for other, at in asked:
-            start = start_at(profile, other, at)
-            if start is None:
-                return None
-            hold_start(profile, other, start)
-            placed[other.job.id] = start
-        return placed
-
-    def _by_model(
-        self, demand: Demand, time: int, group: Sequence[_Settled]
-    ) -> dict[str, Start] | str:
-        from .joint_placement import JointPlacement
-
-        free, fixed = self._split_by_size(demand, group)
-        base = self.problem.base
-        if fixed:
-            base = base.copy()
-            for item in fixed:
-                hold_start(base, item.demand, item.start)
-        asked = [(item.demand, item.start.time) for item in free] + [(demand, time)]
-        try:
-            model = JointPlacement(base, asked, check=self.budget.check_search)
-        except OutOfTime:
-            return "UNKNOWN"
-        status, placed = model.solve(
-            self.budget,
-            seconds=max(PROBE_SECONDS, PROBE_SHARE * self.budget.left()),
-            effort=max(PROBE_EFFORT, PROBE_SHARE * self.budget.effort_left()),
-            hint={item.demand.job.id: item.start for item in free},
-        )
-        if status == "FEASIBLE":
-            return placed
-        return "UNKNOWN" if fixed else status
-
-    def _split_by_size(
-        self, demand: Demand, group: Sequence[_Settled]
-    ) -> tuple[list[_Settled], list[_Settled]]:
-        """Jobs whose placement is free in the model and jobs kept where they are.
-
-        All are free as long as the model stays small; else the latest ones, whose placements were
-        chosen with the least room, and a failure then refutes nothing.
-        """
-        left = MOST_PAIRS - _pairs(demand)
-        free: list[_Settled] = []
-        fixed: list[_Settled] = []
-        for item in sorted(group, key=lambda item: self.settled.index(item), reverse=True):
-            left -= _pairs(item.demand)
-            (free if left >= 0 else fixed).append(item)
-        return free, fixed
 
 
 def plan_lexicographic(
@@ -300,31 +275,41 @@ def plan_lexicographic(
     no longer reaches, marked with the reason.
     """
     search = _Search(problem, budget, warm_starts(problem, warm))
-    unplaced: list[Unplaced] = []
-    for position, demand in enumerate(problem.demands):
-        if not search.settle(demand):
-            reason = search.given_up.get(demand.job.id) or reason_unplaced(problem, demand)
-            unplaced.append(Unplaced(demand.job.id, reason))
-        elif on_progress is not None:
-            now = problem.instance.now
-            value = float(sum(item.start.time - now for item in search.settled))
-            bound = float(sum(item.bound - now for item in search.settled))
-            total = len(problem.demands)
-            on_progress(Progress(position + 1, total, value, bound, budget.elapsed()))
+
+    def told() -> None:
+        if on_progress is not None:
+            on_progress(_progress(problem, search))
+
+    search.settle_all(problem.demands, told)
+    for share in MORE_SHARES:
+        search.ask_again(share, told)
     reservations = _reservations(problem, search)
     now = problem.instance.now
     proved = all(item.proved for item in reservations) and not search.given_up
     return Plan(
         method="optimal",
         objective="lexicographic",
-        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
+        status=("infeasible" if search.unplaced else "optimal") if proved else "feasible",
         now=now,
         reservations=tuple(reservations),
-        unplaced=tuple(unplaced),
+        unplaced=tuple(_unplaced(problem, search, demand) for demand in search.unplaced),
         value=float(sum(item.start.time - now for item in search.settled)),
         bound=float(sum(item.bound - now for item in search.settled)) if proved else None,
         notes=tuple(f"not proved: {why}" for why in dict.fromkeys(search.given_up.values())),
     )
+
+
+def _progress(problem: PlanningProblem, search: _Search) -> Progress:
+    now = problem.instance.now
+    value = float(sum(item.start.time - now for item in search.settled))
+    bound = float(sum(item.bound - now for item in search.settled))
+    done = len(search.settled) + len(search.unplaced)
+    return Progress(done, len(problem.demands), value, bound, search.budget.elapsed())
+
+
+def _unplaced(problem: PlanningProblem, search: _Search, demand: Demand) -> Unplaced:
+    reason = search.given_up.get(demand.job.id) or reason_unplaced(problem, demand)
+    return Unplaced(demand.job.id, reason)
 
 
 def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]:
@@ -357,13 +342,13 @@ def warm_starts(problem: PlanningProblem, warm: Plan) -> dict[str, Start]:
     return {job: start for job, start in starts if start is not None}
 
 
-def _pairs(demand: Demand) -> int:
-    return sum(int(term.candidates.size) * len(term.alternatives) for term in demand.terms)
+def has_one_place(demand: Demand) -> bool:
+    """Whether every start of the job takes the same slots of the same host."""
+    if len(demand.terms) != 1:
+        return False
+    (term,) = demand.terms
+    return len(term.candidates) == 1 and len(term.alternatives) == 1 and term.most <= term.slots
 
 
-def _end(start: int, duration: int | None) -> int:
-    return FOREVER if duration is None else start + duration
-
-
-def _covers(start: int, duration: int | None, point: int) -> bool:
-    return start <= point < _end(start, duration)
+def _length(demand: Demand) -> int:
+    return FOREVER if demand.duration is None else demand.duration

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ortools.sat.python import cp_model
 
@@ -18,19 +19,29 @@ from ..availability.demand import TermDemand, UnitDemand
 Literal = cp_model.IntVar
 
 
+class Part(NamedTuple):
+    """Slots on a host as a variable times a weight; most: the largest value of the variable."""
+
+    variable: cp_model.IntVar
+    weight: int
+    most: int
+
+
 @dataclass(slots=True)
 class TermShape:
     """Variables of one term under one alternative, present if `chosen`.
 
-    slots: slots on each candidate host; used: whether it is used; unit: whether a unit is used;
-    most: the largest value of `slots`. first: whether it is the first host, only where a job takes
-    something on its first host alone. blocks: blocks on each host, only under span[block].
+    slots: slots on each candidate host, the sum of its parts; used: whether it is used; unit:
+    whether a unit is used; most: the largest value of `slots`. first: whether it is the first
+    host, only where a job takes something on its first host alone. blocks: blocks on each host,
+    only under span[block].
     """
 
     model: cp_model.CpModel
     term: TermDemand
     chosen: Literal
     slots: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
+    parts: dict[int, list[Part]] = field(default_factory=dict)
     used: dict[int, Literal] = field(default_factory=dict)
     unit: dict[int, Literal] = field(default_factory=dict)
     most: dict[int, int] = field(default_factory=dict)
@@ -81,6 +92,22 @@ class TermShape:
                 self.model.add_implication(self.first[host], used)
         self.model.add(sum(self.first.values()) == self.chosen)
 
+    @property
+    def takes_units(self) -> bool:
+        """Whether the term takes every host of its units whole: cu[excl] (PLC-11)."""
+        return self.term.unit is not None and self.term.unit.excl
+
+    def unit_hosts(self) -> list[int]:
+        """All hosts of the units that may be used, also those that are no candidates."""
+        unit = self.term.unit
+        assert unit is not None
+        return [host for host, number in enumerate(unit.unit_of.tolist()) if number in self.unit]
+
+    def unit_variable(self, host: int) -> Literal:
+        """Whether the unit of a host is used."""
+        assert self.term.unit is not None
+        return self.unit[int(self.term.unit.unit_of[host])]
+
     def slot_variable(self, host: int) -> cp_model.IntVar:
         """The slots of a host as one variable (made on first need)."""
         expression = self.slots[host]
@@ -96,8 +123,7 @@ class TermShape:
         for host in [host for host in self.used if caps[host] < slots]:
             self.model.add(self.used.pop(host) == 0)
         for host, used in self.used.items():
-            self.slots[host] = slots * used
-            self.most[host] = slots
+            self._fill(host, [Part(used, slots, 1)], slots)
         self.model.add(sum(self.used.values()) == self.chosen)
 
     def _ptile(self, ptile: IntArray, caps: IntArray) -> None:
@@ -109,18 +135,17 @@ class TermShape:
         rests: list[Literal] = []
         for host, used in self.used.items():
             tile, cap = int(ptile[host]), int(caps[host])
-            parts: list[Literal] = []
-            amounts: list[cp_model.LinearExprT] = []
+            present: list[Literal] = []
+            parts: list[Part] = []
             if cap >= tile:
-                parts.append(self.model.new_bool_var(""))
-                amounts.append(tile * parts[-1])
+                present.append(self.model.new_bool_var(""))
+                parts.append(Part(present[-1], tile, 1))
             if cap >= (remainder or 1) and tile > 1 and remainder != 0:
-                parts.append(self.model.new_bool_var(""))
-                rests.append(parts[-1])
-                amounts.append(self._rest(parts[-1], min(tile - 1, cap, slots), remainder))
-            self.model.add(sum(parts) == used)
-            self.slots[host] = sum(amounts)
-            self.most[host] = min(tile, cap, slots)
+                present.append(self.model.new_bool_var(""))
+                rests.append(present[-1])
+                parts.append(self._rest(present[-1], min(tile - 1, cap, slots), remainder))
+            self.model.add(sum(present) == used)
+            self._fill(host, parts, min(tile, cap, slots))
         if remainder:
             self.model.add(sum(rests) == self.chosen)
         elif rests:
@@ -135,31 +160,36 @@ class TermShape:
         for host, used in self.used.items():
             cap = min(int(caps[host]), slots)
             whole = self.model.new_int_var(0, cap // block, "")
-            parts: list[cp_model.LinearExprT] = [block * whole]
+            parts = [Part(whole, block, cap // block)]
             self.blocks[host] = whole
             if remainder != 0 and cap >= (remainder or 1):
                 rests.append(self.model.new_bool_var(""))
                 parts.append(self._rest(rests[-1], min(block - 1, cap), remainder))
                 self.blocks[host] = whole + rests[-1]
-                self.model.add(sum(parts) <= cap)
+                self.model.add(_sum(parts) <= cap)
             self.model.add(self.blocks[host] >= used)
             self.model.add(self.blocks[host] <= (cap // block + 1) * used)
-            self.slots[host] = sum(parts)
-            self.most[host] = cap
+            self._fill(host, parts, cap)
         if remainder:
             self.model.add(sum(rests) == self.chosen)
         elif rests:
             self.model.add_at_most_one(rests)
         self._total()
 
-    def _rest(self, present: Literal, most: int, known: int | None) -> cp_model.LinearExprT:
+    def _fill(self, host: int, parts: list[Part], most: int) -> None:
+        """The slots of a host: at most `most`, which may be less than its parts together."""
+        self.parts[host] = parts
+        self.slots[host] = _sum(parts)
+        self.most[host] = most
+
+    def _rest(self, present: Literal, most: int, known: int | None) -> Part:
         """Slots of the host with the remainder: known where all tiles are equal."""
         if known is not None:
-            return known * present
+            return Part(present, known, 1)
         amount = self.model.new_int_var(0, most, "")
         self.model.add(amount >= 1).only_enforce_if(present)
         self.model.add(amount == 0).only_enforce_if(~present)
-        return amount
+        return Part(amount, 1, most)
 
     def _total(self) -> None:
         """The slots asked for, or a number of the range."""
@@ -178,8 +208,7 @@ class TermShape:
             amount = self.model.new_int_var(0, most, "")
             self.model.add(amount <= most * used)
             self.model.add(amount >= used)
-            self.slots[host] = amount
-            self.most[host] = most
+            self._fill(host, [Part(amount, 1, most)], most)
         self._total()
 
     def _same(self) -> None:
@@ -265,3 +294,10 @@ class TermShape:
         if first is not None:
             ordered = [first, *(host for host in ordered if host != first)]
         return {host: int(solver.value(self.slots[host])) for host in ordered}
+
+
+def _sum(parts: list[Part]) -> cp_model.LinearExprT:
+    """The parts together; a variable alone stays one."""
+    if len(parts) == 1 and parts[0].weight == 1:
+        return parts[0].variable
+    return sum(part.weight * part.variable for part in parts)

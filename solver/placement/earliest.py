@@ -9,7 +9,7 @@ later ones: these stretches are searched one after another (`docs/semantics.md`,
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,8 @@ import numpy as np
 from ..availability.arrays import Allocation
 from ..availability.demand import Availability, Demand, Room, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS
-from ..availability.uses import Alternative
+from ..availability.resources import SLOTS, flat
+from ..availability.uses import Alternative, Use
 from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
 from .supply import busy_units
@@ -221,12 +221,63 @@ def earliest_start(
     else:
         times = profile.with_openings(demand, times)
         stretches = [(position, position + 1) for position in range(len(times))]
-    for begin, end in stretches:
+    for begin, end in _worth_a_look(profile, demand, times, stretches):
         first = _first_fit(profile, demand, times[begin:end], hint)
         found = None if first is None else start_at(profile, demand, times[begin + first])
         if found is not None:
             return found
     return None
+
+
+def _worth_a_look(
+    profile: Profile, demand: Demand, times: list[int], stretches: list[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """The stretches, without runs of them that are refuted by what all their windows share.
+
+    From the last of their instants until the first of their windows ends every one of them needs
+    what the job holds at its end. Runs grow as long as they are refuted.
+    """
+    least = _least_of(demand)
+    at, run = 0, 1
+    while at < len(stretches):
+        until = min(at + run, len(stretches))
+        if run == 1 or least is None or least.duration is None:
+            yield stretches[at]
+            at, run = at + 1, 2
+            continue
+        last = times[stretches[until - 1][1] - 1]
+        shared = times[stretches[at][0]] + least.duration - last
+        if shared > 0 and not can_start(profile, replace(least, duration=shared), last):
+            at, run = until, 2 * run
+        else:
+            run //= 2
+
+
+def _least_of(demand: Demand) -> Demand | None:
+    """What a job of one term needs at every instant of its window; None for other jobs."""
+    if len(demand.terms) > 1 or demand.calendar is not None:
+        return None
+    if is_constant(demand):
+        return replace(demand, floors=())
+    end = max(0, (demand.duration or 1) - 1)
+    term = demand.terms[0]
+    alternatives = tuple(
+        replace(
+            alternative,
+            host_uses=tuple(_at_the_end(use, end) for use in alternative.host_uses),
+            pool_uses=tuple(_at_the_end(use, end) for use in alternative.pool_uses),
+        )
+        for alternative in term.alternatives
+    )
+    return replace(demand, floors=(), terms=(replace(term, alternatives=alternatives),))
+
+
+def _at_the_end(use: Use, elapsed: int) -> Use:
+    """A use that holds all the while what it holds so many seconds after the start."""
+    if not use.reservation.drops():
+        return use
+    amount = use.reservation.planned_at(elapsed)
+    return replace(use, reservation=flat(use.reservation.resource, amount))
 
 
 def is_constant(demand: Demand) -> bool:

@@ -10,7 +10,7 @@ from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS, ResourceTable
-from ..availability.usage import RowList
+from ..availability.rows import RowList
 from ..availability.uses import Alternative, Per, Use
 from .earliest import Start
 

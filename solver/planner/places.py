@@ -16,7 +16,7 @@ from ..placement.exact_fit import Hold
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedJob:
     """A pending job with its place in a plan.
 
     movable: whether others of its hosts would do too. promise: enters what it keeps from others
@@ -31,7 +31,9 @@ class Placed:
     lent: bool = True
 
 
-def near_to(base: Profile, placed: Sequence[Placed], last: Mapping[str, Start]) -> dict[str, Start]:
+def near_to(
+    base: Profile, placed: Sequence[PlacedJob], last: Mapping[str, Start]
+) -> dict[str, Start]:
     """The places of a plan with as many of the last ones as can be kept; no start changes.
 
     base: what runs. placed: in the order of planning, which goes first where two would keep the
@@ -56,13 +58,13 @@ def near_to(base: Profile, placed: Sequence[Placed], last: Mapping[str, Start]) 
     return found
 
 
-def _may_go_elsewhere(item: Placed) -> bool:
+def _may_go_elsewhere(item: PlacedJob) -> bool:
     """Whether other hosts would do; whole units and even ones depend on what else is free."""
     terms = item.demand.terms
     return item.movable and len(terms) == 1 and terms[0].unit is None
 
 
-def _would_keep(item: Placed, before: Start | None) -> bool:
+def _would_keep(item: PlacedJob, before: Start | None) -> bool:
     if before is None or not _may_go_elsewhere(item):
         return False
     own = item.start
@@ -77,10 +79,10 @@ def _would_keep(item: Placed, before: Start | None) -> bool:
 
 def _settled(
     base: Profile,
-    wishes: Sequence[Placed],
-    loose: Sequence[Placed],
+    wishes: Sequence[PlacedJob],
+    loose: Sequence[PlacedJob],
     last: Mapping[str, Start],
-    placed: Sequence[Placed],
+    placed: Sequence[PlacedJob],
 ) -> dict[str, Start] | None:
     """Places of the jobs lifted: the last one, else the own, else any; None if one has none."""
     profile = base.copy()
@@ -105,7 +107,7 @@ def _settled(
     return found
 
 
-def _is_free(profile: Profile, item: Placed, start: Start, placed: Sequence[Placed]) -> bool:
+def _is_free(profile: Profile, item: PlacedJob, start: Start, placed: Sequence[PlacedJob]) -> bool:
     """Whether a place is free, for a job to which nothing is lent beside all that is kept too."""
     if item.lent:
         return still_free(profile, item.demand, start)

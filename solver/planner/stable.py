@@ -14,7 +14,7 @@ from ..fairshare.priority_order import priority_order
 from ..loop.next_cycle import NextCycle
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from .places import Placed, keeping_told, near_to
+from .places import PlacedJob, keeping_told, near_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Grounds:
 
     base: Callable[[], Profile]
     held: Callable[[Profile], None]
-    placed: Callable[[], list[Placed]]
+    placed: Callable[[], list[PlacedJob]]
     demands: Callable[[], list[Demand]]
     as_lsf: bool
 
@@ -36,7 +36,7 @@ class Grounds:
 def grounds_of_cycle(cycle: NextCycle) -> Grounds:
     """Of a plan that a cycle has said."""
 
-    def placed() -> list[Placed]:
+    def placed() -> list[PlacedJob]:
         found = []
         free = not _each_start_counts(cycle.instance)
         standings = {item.name: item for item in cycle.standings}
@@ -44,11 +44,11 @@ def grounds_of_cycle(cycle: NextCycle) -> Grounds:
             start = cycle.place_of(job.id)
             if start is None:
                 continue
-            state = cycle.world.by_id[job.id]
+            state = cycle.world.states.of(job.id)
             shape = cycle.cycle.state.shape(state)
             backfills = cycle.cycle.state.queues[job.queue].backfill
             found.append(
-                Placed(
+                PlacedJob(
                     job.id,
                     cycle.demand_of(job.id),
                     start,
@@ -74,11 +74,11 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
             known.append(PlanningProblem.of(instance, as_lsf=False, margin=margin))
         return known[0]
 
-    def placed() -> list[Placed]:
+    def placed() -> list[PlacedJob]:
         starts = {item.job: problem().start_of(item) for item in found}
         free = not _each_start_counts(instance)
         return [
-            Placed(demand.job.id, demand, start, free)
+            PlacedJob(demand.job.id, demand, start, free)
             for demand in problem().demands
             if (start := starts.get(demand.job.id)) is not None
         ]

@@ -24,6 +24,10 @@ class Conservative(Engine):
         # Whether a pass could still move something: a freed tail or a moved job leaves room.
         self.loose = False
 
+    def hold(self, job: int, end: int) -> None:
+        if end > self.now:
+            self.profile.take(self.now, end, self.size[job])
+
     def submitted(self, job: int, now: int) -> None:
         self.arrived.append(job)
 

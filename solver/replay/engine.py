@@ -45,6 +45,10 @@ class Engine(ABC):
             self.queue.push(self.submit[0], EventKind.SUBMIT, 0)
 
     @abstractmethod
+    def hold(self, job: int, end: int) -> None:
+        """A job holds its processors from before this engine begins, as planned until `end`."""
+
+    @abstractmethod
     def submitted(self, job: int, now: int) -> None:
         """A job has arrived."""
 
@@ -63,6 +67,22 @@ class Engine(ABC):
     @abstractmethod
     def restore_policy(self, state: dict[str, Any]) -> None:
         """Take over what `policy_state` returned."""
+
+    def carry_on(self, job: int, started: int) -> None:
+        """A job runs since `started`, before this engine begins; then call `begin_with`."""
+        self.start[job] = started
+        self.hold(job, started + self.request[job])
+
+    def begin_with(self, first: int) -> None:
+        """Begin with jobs that run already, all those before `first`, and submissions from it on.
+
+        Ends that have come by the first submission are handled after it.
+        """
+        self.queue = EventQueue()
+        for job in range(first):
+            self.queue.push(max(self.now, self.start[job] + self.run[job]), EventKind.END, job)
+        if first < len(self.submit):
+            self.queue.push(self.submit[first], EventKind.SUBMIT, first)
 
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""

@@ -20,6 +20,10 @@ class Fcfs(Engine):
         # refused still: with time, what a job may use only shrinks.
         self.refused = 0
 
+    def hold(self, job: int, end: int) -> None:
+        self.free -= self.size[job]
+        insort(self.running, (end, job))
+
     def submitted(self, job: int, now: int) -> None:
         self.waiting.append(job)
 
@@ -54,8 +58,7 @@ class Fcfs(Engine):
 
     def occupy(self, job: int, now: int) -> None:
         """Start `job`, which fits."""
-        self.free -= self.size[job]
-        insort(self.running, (now + self.request[job], job))
+        self.hold(job, now + self.request[job])
         self.begin(job, now)
 
     def backfill(self, now: int) -> None:

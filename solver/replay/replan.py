@@ -26,6 +26,10 @@ class Replan(Engine):
         self.running: dict[int, int] = {}  # job to planned end
         self.stale = False
 
+    def hold(self, job: int, end: int) -> None:
+        self.running[job] = end
+        self.stale = True
+
     def submitted(self, job: int, now: int) -> None:
         self.waiting.append(job)
 

@@ -6,6 +6,7 @@ in this cycle is here.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,8 +26,8 @@ from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
+from .guard import Guard
 from .held import Held, Loans
-from .holding_back import HoldingBack, hold_back
 from .job_state import JobState
 from .requests import Shape, without_hosts
 from .settings import Settings
@@ -85,6 +86,9 @@ class CycleState:
         self.parallel_plugin = modules is None or "schmod_parallel" in modules
         self.held = HeldBack()
         self.reservations: list[Held] = []
+        self._holding: dict[int, Held] = {}
+        self._freeing: dict[int, list[Held]] = {}
+        self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
         self.withheld: dict[int, str] = {}
@@ -96,8 +100,7 @@ class CycleState:
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
         self._future: Profile | None = None
-        self._guarded: dict[tuple[object, ...], Profile] = {}
-        self._held_back = HoldingBack()
+        self._guard: Guard | None = None
         self.loans = Loans()
         self._slots_held: dict[str, dict[str, int]] = {}
 
@@ -116,7 +119,8 @@ class CycleState:
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self.held, self.reservations = HeldBack(), []
+        self.held = HeldBack()
+        self._reserve_anew([])
         self.failed.clear()
         self.withheld.clear()
         self.placeless.clear()
@@ -238,11 +242,9 @@ class CycleState:
             turn = offer.why if offer is not None else ""
             self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
         self.recount = True
-        self._guarded.clear()
         if self._future is not None:
             demand = replace(self.shape(state).demand, duration=state.duration)
-            hold_start(self._future, demand, start)
-            self._held_back.planned(demand, start)
+            self._plan(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------
 
@@ -253,26 +255,29 @@ class CycleState:
 
     def holds(self, state: JobState) -> bool:
         """Whether a job has a reservation in this cycle."""
-        return any(held.state is state for held in self.reservations)
+        return state.number in self._holding
 
     def others(self, state: JobState) -> list[Held]:
-        """The reservations of other jobs."""
+        """The reservations of other jobs; not to be changed."""
+        if not self.holds(state):
+            return self.reservations
         return [held for held in self.reservations if held.state is not state]
 
     def keep(self, held: Held) -> None:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
-        if any(item is held for item in self.reservations):
+        if self._holding.get(held.state.number) is held:
             return
         if self.holds(held.state):
             self.give_up(held.state)
         self.loans.settle(held)
         held.enter(self.held, self.beside(None))
         self.reservations.append(held)
+        self._know(held)
         self.recount = True
-        self._guarded.clear()
-        if held.start is not None and held.demand is not None and self._future is not None:
-            hold_start(self._future, held.demand, held.start)
-            self._held_back.planned(held.demand, held.start)
+        if held.start is not None and held.demand is not None:
+            self._plan(held.demand, held.start)
+        if self._guard is not None:
+            self._guard.keep(held)
         state = held.state
         state.held = tuple(held.reserved)
         if state.held_since is None and held.reserved:
@@ -282,7 +287,7 @@ class CycleState:
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
-        self.reservations = self.others(state)
+        self._reserve_anew(self.others(state))
         self.held = self._sum_held(self.reservations)
         self.drop_future()
 
@@ -293,7 +298,43 @@ class CycleState:
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
-        self.reservations = self.others(state)
+        self._reserve_anew(self.others(state))
+        self._guard = None
+
+    def _reserve_anew(self, reservations: list[Held]) -> None:
+        """These are the reservations of the cycle."""
+        self.reservations = list(reservations)
+        self._holding, self._freeing, self._estimates = {}, {}, []
+        for held in self.reservations:
+            self._know(held)
+
+    def _know(self, held: Held) -> None:
+        """Find a reservation by its job, and by when its place frees anything."""
+        self._holding[held.state.number] = held
+        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
+        if held.start is None or held.demand is None:
+            return
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        times = {finish} if finish is not None else set()
+        for term in held.demand.terms:
+            alternative = term.alternatives[held.start.alternative]
+            for use in (*alternative.host_uses, *alternative.pool_uses):
+                times.update(begin + drop for drop in use.reservation.drops())
+        for time in times:
+            self._freeing.setdefault(time, []).append(held)
+
+    def reservation_of(self, state: JobState) -> Held | None:
+        """What a job has reserved so far in this cycle."""
+        return self._holding.get(state.number)
+
+    def reserved_between(self, state: JobState, first: int, before: int) -> bool:
+        """Whether another job's reservation ends in [first, before): when that job may start."""
+        low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
+        own = self._holding.get(state.number)
+        if own is None:
+            return low < high
+        until = FOREVER if own.estimate is None else own.estimate
+        return high - low > (first <= until < before)
 
     def _sum_held(self, reservations: list[Held]) -> HeldBack:
         total, beside = HeldBack(), self.beside(None)
@@ -318,6 +359,13 @@ class CycleState:
             self._future = self._planned(self.reservations)
         return self._future
 
+    def _plan(self, demand: Demand, start: Start) -> None:
+        """A place is planned."""
+        if self._future is not None:
+            hold_start(self._future, demand, start)
+        if self._guard is not None:
+            self._guard.planned(demand, start)
+
     def _planned(self, reservations: list[Held]) -> Profile:
         profile = self.world.running_profile.copy()
         for held in reservations:
@@ -325,42 +373,24 @@ class CycleState:
                 hold_start(profile, held.demand, held.start)
         return profile
 
-    def places(self, reservations: list[Held]) -> Iterator[tuple[str, Demand, Start]]:
-        """Jobs that have started in this cycle, and those with a future place: what and where."""
-        for name in self.record.started:
-            state = self.world.by_id[name]
-            demand = replace(self.shape(state).demand, job=state.job, duration=state.duration)
-            yield name, demand, Start(self.world.now, state.terms, state.alternative)
-        for held in reservations:
-            if held.start is not None and held.demand is not None:
+    def freeing(self, state: JobState, time: int) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a future place that ends, or holds less, from `time` on."""
+        for held in self._freeing.get(time, ()):
+            if held.state is not state and held.start is not None and held.demand is not None:
                 yield held.state.job.id, held.demand, held.start
 
-    def guarded(
-        self, reservations: list[Held], without: JobState, *, since: int, before: int = FOREVER
-    ) -> Profile:
-        """The future, with what these reservations keep from other jobs until they start.
-
-        A job that may not backfill finds them held at every instant before their start. since,
-        before: the instants that it is good for (seconds).
-        """
-        key = (since, before, *(held.state.number for held in reservations))
-        if key not in self._guarded:
-            plain = self.future(without)
-            profile = plain.copy()
-            own = self.holds(without)
-            known = HoldingBack() if own else self._held_back
-            now = self.world.now
-            hold_back(profile, reservations, plain, now, known=known, since=since, before=before)
-            if own:
-                return profile
-            self._guarded[key] = profile
-        return self._guarded[key]
+    def guard(self, state: JobState) -> Guard:
+        """What other jobs' reservations keep from a job, beside what runs and is planned."""
+        now = self.world.now
+        if self.holds(state):
+            return Guard(self.future(state), self.others(state), now)
+        if self._guard is None:
+            self._guard = Guard(self.future(), self.reservations, now)
+        return self._guard
 
     def drop_future(self) -> None:
         """Something else than a start has changed what runs or is planned."""
-        self._future = None
-        self._guarded.clear()
-        self._held_back.clear()
+        self._future = self._guard = None
 
     # --- reasons --------------------------------------------------------------------------------
 
@@ -401,7 +431,7 @@ class CycleState:
                 state.estimate, state.estimated_at = held.estimate, world.now
                 state.estimate_by = held.method
         for name in list(self._slots_held):
-            state = world.by_id[name]
+            state = world.states.of(name)
             if state.start is not None:
                 del self._slots_held[name]
                 continue
@@ -449,5 +479,5 @@ class CycleState:
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self._slots_held = state["slots_held"]
-        self.timed = {number: self.world.states[number] for number in state["timed"]}
+        self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])

@@ -6,6 +6,10 @@ import heapq
 from collections.abc import Iterable
 from enum import IntEnum
 
+import numpy as np
+
+from ..availability.arrays import IntArray
+
 Event = tuple[int, int, int, int]
 """(time in seconds, kind, sequence number, job index): the order is that of the tuple."""
 
@@ -21,18 +25,24 @@ class EventKind(IntEnum):
 class EventQueue:
     """Events in the order (time, kind, order of pushing): deterministic, no ties left open."""
 
-    __slots__ = ("_heap", "_sequence")
+    __slots__ = ("_announced", "_heap", "_sequence")
 
     def __init__(self, events: Iterable[Event] = (), sequence: int = 0) -> None:
         self._heap: list[Event] = list(events)
         heapq.heapify(self._heap)
         self._sequence = sequence
+        self._announced = Announced()
 
     def __bool__(self) -> bool:
-        return bool(self._heap)
+        return bool(self._heap) or bool(self._announced)
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._heap) + len(self._announced)
+
+    def announce(self, times: IntArray, kind: int, first: int) -> None:
+        """Push an event of each of the jobs from number `first` on; only once for a queue."""
+        self._announced = Announced(times, kind, self._sequence, first)
+        self._sequence += len(times)
 
     def push(self, time: int, kind: int, job: int) -> None:
         """Add an event; among equal times and kinds the one pushed first comes first."""
@@ -41,12 +51,67 @@ class EventQueue:
 
     def pop(self) -> Event:
         """Remove and return the first event."""
+        if self._announced and not (self._heap and self._heap[0] < self._announced.head):
+            return self._announced.pop()
         return heapq.heappop(self._heap)
 
     def peek(self) -> Event:
         """The first event, left in place."""
+        if self._announced and not (self._heap and self._heap[0] < self._announced.head):
+            return self._announced.head
         return self._heap[0]
 
     def state(self) -> tuple[list[Event], int]:
-        """Events in order and the next sequence number: the arguments that rebuild the queue."""
+        """Events in order and the next sequence number: the arguments that rebuild the queue.
+
+        What was announced is left out; :attr:`gone` says how far that has come.
+        """
         return sorted(self._heap), self._sequence
+
+    @property
+    def gone(self) -> int:
+        """How many of the events announced are popped."""
+        return self._announced.popped
+
+    def go_on(self, events: Iterable[Event], sequence: int, gone: int) -> None:
+        """Take over what :meth:`state` and :attr:`gone` were; the same has been announced again."""
+        self._heap = list(events)
+        heapq.heapify(self._heap)
+        self._sequence = sequence
+        self._announced.go_to(gone)
+
+
+class Announced:
+    """Events known long before, in columns: 12 bytes each; in the order of time, then of number.
+
+    head: the first that is left. popped: how many are gone.
+    """
+
+    __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "popped")
+
+    def __init__(
+        self, times: IntArray | None = None, kind: int = 0, sequence: int = 0, first: int = 0
+    ) -> None:
+        given = np.zeros(0, dtype=np.int64) if times is None else times
+        order = np.argsort(given, kind="stable")
+        self._order, self._times = order.astype(np.int32), given[order]
+        self._kind, self._sequence, self._first = kind, sequence, first
+        self.head: Event = (0, 0, 0, 0)
+        self.go_to(0)
+
+    def __len__(self) -> int:
+        return len(self._order) - self.popped
+
+    def go_to(self, popped: int) -> None:
+        """So many are gone."""
+        self.popped = popped
+        if len(self):
+            job = int(self._order[popped])
+            time = int(self._times[popped])
+            self.head = (time, self._kind, self._sequence + job, self._first + job)
+
+    def pop(self) -> Event:
+        """Remove and return the first."""
+        head = self.head
+        self.go_to(self.popped + 1)
+        return head

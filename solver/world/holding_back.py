@@ -7,7 +7,7 @@ what a reservation holds at an instant is remembered until something it depends 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,7 +24,7 @@ from .held import Held, hold_future, takes_only_slots
 MOST_STEPS = 64
 
 #: Slots and memory by host index.
-_Part = tuple[dict[int, int], dict[int, float]]
+Part = tuple[dict[int, int], dict[int, float]]
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Reckoned:
     hosts: frozenset[int]
     pools: frozenset[int]
     everywhere: tuple[tuple[int, IntArray], ...]
-    at: dict[int, _Part] = field(default_factory=dict)
+    at: dict[int, Part] = field(default_factory=dict)
     found: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
@@ -63,7 +63,7 @@ class Reckoned:
             ),
         )
 
-    def part_at(self, plain: Profile, time: int) -> _Part:
+    def part_at(self, plain: Profile, time: int) -> Part:
         """What the reservation would hold of its future allocation if it were made at `time`."""
         part = self.at.get(time)
         if part is None:
@@ -106,13 +106,7 @@ class HoldingBack:
             return
         finish = start.finish(demand)
         end = FOREVER if finish is None else finish
-        hosts = set(start.allocation)
-        for term, allocation in zip(demand.terms, start.terms, strict=True):
-            if term.unit is not None and term.unit.excl:
-                units = term.unit.unit_of[list(allocation)]
-                hosts.update(np.flatnonzero(np.isin(term.unit.unit_of, units)).tolist())
-        uses = [term.alternatives[start.alternative] for term in demand.terms]
-        pools = {use.index for alternative in uses for use in alternative.pool_uses}
+        hosts, pools = taken(demand, start)
         for known in self._reckoned.values():
             known.forget(start.time, end, hosts, pools)
 
@@ -120,7 +114,7 @@ class HoldingBack:
         """What is known of a reservation that has a place; to be added to."""
         assert held.demand is not None
         assert held.start is not None
-        memory, known = _holds_memory(held), self._reckoned.get(held.state.number)
+        memory, known = holds_memory(held), self._reckoned.get(held.state.number)
         if known is None or known.held is not held or known.memory is not memory:
             known = Reckoned.of(held, held.demand, held.start, memory, plain)
             self._reckoned[held.state.number] = known
@@ -146,7 +140,6 @@ def hold_back(
     """
     since = now if since is None else since
     rows = HeldRows(profile.table)
-    ends = plain.candidate_times(now)
     for held in reservations:
         until = held.estimate if held.estimate is not None else FOREVER
         if until <= since:
@@ -158,13 +151,30 @@ def hold_back(
             place = whole_place(held.demand, held.start, plain)
             rows.add(alternative, place, held.memory, now, until)
         else:
-            times = _instants(ends, until)
-            first = max(0, bisect.bisect_right(times, since) - 1)
-            last = bisect.bisect_left(times, before)
-            edges = [*times[first:last], *(times[last : last + 1] or [until])]
-            if len(edges) > 1:
-                _hold_from_edge_to_edge(rows, known.of(held, plain), plain, edges)
+            reckoned = known.of(held, plain)
+            for begin, end, part in held_from(reckoned, plain, now, since=since, before=before):
+                rows.add(reckoned.alternative, *part, begin, end)
     rows.enter(profile)
+
+
+def held_from(
+    known: Reckoned, plain: Profile, now: int, *, since: int, before: int
+) -> Iterator[tuple[int, int, Part]]:
+    """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
+    until = FOREVER if known.held.estimate is None else known.held.estimate
+    times = _instants(plain.candidate_times(now), until)
+    first = max(0, bisect.bisect_right(times, since) - 1)
+    last = bisect.bisect_left(times, before)
+    edges = [*times[first:last], *(times[last : last + 1] or [until])]
+    if len(edges) < 2:
+        return
+    begin, held = edges[0], known.part_at(plain, edges[0])
+    for edge in edges[1:-1]:
+        part = known.part_at(plain, edge)
+        if part != held:
+            yield begin, edge, held
+            begin, held = edge, part
+    yield begin, edges[-1], held
 
 
 def _instants(ends: list[int], until: int) -> list[int]:
@@ -173,18 +183,17 @@ def _instants(ends: list[int], until: int) -> list[int]:
     return ends[: count : count // MOST_STEPS + 1] if count > MOST_STEPS else ends[:count]
 
 
-def _hold_from_edge_to_edge(
-    rows: HeldRows, known: Reckoned, plain: Profile, edges: list[int]
-) -> None:
-    """Hold at each edge what is free then, up to the next."""
-    since, before = edges[0], known.part_at(plain, edges[0])
-    for begin in edges[1:-1]:
-        part = known.part_at(plain, begin)
-        if part != before:
-            rows.add(known.alternative, *before, since, begin)
-            since, before = begin, part
-    rows.add(known.alternative, *before, since, edges[-1])
+def taken(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
+    """Hosts and pools of which a planned place takes anything."""
+    hosts = set(start.allocation)
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        if term.unit is not None and term.unit.excl:
+            units = term.unit.unit_of[list(allocation)]
+            hosts.update(np.flatnonzero(np.isin(term.unit.unit_of, units)).tolist())
+    uses = [term.alternatives[start.alternative] for term in demand.terms]
+    return hosts, {use.index for alternative in uses for use in alternative.pool_uses}
 
 
-def _holds_memory(held: Held) -> bool:
+def holds_memory(held: Held) -> bool:
+    """Whether what is reckoned of a reservation has memory beside the slots."""
     return bool(held.memory) or held.alternative is None

@@ -8,6 +8,7 @@ from enum import IntEnum
 from ...model.job import Job
 from ..availability.arrays import Allocation
 from ..availability.free_now import HeldPart
+from ..pending_reasons import BEGIN_TIME
 from .requests import Shape
 
 
@@ -98,6 +99,15 @@ class JobState:
     def slots(self) -> int:
         """Slots it holds."""
         return sum(sum(term.values()) for term in self.terms)
+
+    def why_not_at_once(self, now: int) -> str:
+        """What kept it from starting at first; before any cycle saw it, its begin time.
+
+        now: the instance's.
+        """
+        job = self.job
+        held_back = job.begin is not None and job.begin > max(job.submit, now)
+        return self.reason or (BEGIN_TIME if held_back else "")
 
     def moves(self, now: int) -> None:
         """Its slots are no longer, or not all, what they were until now."""

@@ -18,7 +18,8 @@ from ..availability.free_now import FreeNow
 from ..availability.running_profile import RunningProfile
 from ..fairshare.dispatch_policy import FirstCome
 from .entering import Entering
-from .job_state import JobState
+from .job_state import Event, JobState
+from .job_states import JobStates
 from .requests import Requests
 from .world import World
 
@@ -48,7 +49,7 @@ class KeptRunning:
         self.requests.instance = self.requests.resolver.instance = instance
         entering = Entering(self.requests.resolver)
         # A world of nothing that runs, which knows what a job is expected to do.
-        world = World(instance, self.requests, FirstCome(instance), self.cycle)
+        world = World(instance, self.requests, FirstCome(instance), self.cycle, JobStates(()))
         for running in more:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
@@ -77,9 +78,19 @@ class KeptRunning:
 
     # --- a plan ---------------------------------------------------------------------------------
 
-    def state(self, number: int) -> JobState | None:
-        """The state of a kept job, for a world that only looks at it."""
-        return self.states[number] if number in self.plain else None
+    def announce(self, world: World) -> None:
+        """The jobs of a plan: those that are kept as they are, the others made anew.
+
+        They have been looked at one by one as they came; a plan considers all of them at once.
+        """
+        first, count = len(self.states), len(world.states)
+        for number, state in enumerate(self.states):
+            if number in self.plain:
+                world.states.put(state)
+        for number in range(first, count):
+            world.states.keep(number)
+        times = np.full(count - first, world.now, dtype=np.int64)
+        world.events.announce(times, Event.SUBMIT, first)
 
     def enter(self, world: World, check: Callable[[], None]) -> None:
         """All running jobs, for a world whose states have been created."""
@@ -87,7 +98,7 @@ class KeptRunning:
         world.running_profile = self.profile.twin(world.now)
         self.profile.last_begins(world.last_accepted)
         for number, running in enumerate(world.instance.running):
-            state = world.states[number]
+            state = world.states.keep(number)
             if number in self.plain:
                 world.running[number] = state
                 if state.job.resizable:

@@ -20,7 +20,6 @@ from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
-from ..pending_reasons import BEGIN_TIME
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .entering import Entering
@@ -35,6 +34,7 @@ from .job_state import (
     Event,
     JobState,
 )
+from .job_states import JobStates
 from .requests import Requests, Shape
 
 
@@ -46,7 +46,12 @@ class World:
     """
 
     def __init__(
-        self, instance: Instance, requests: Requests, order: DispatchPolicy, cycle: int
+        self,
+        instance: Instance,
+        requests: Requests,
+        order: DispatchPolicy,
+        cycle: int,
+        states: JobStates,
     ) -> None:
         self.instance = instance
         self.requests = requests
@@ -57,8 +62,7 @@ class World:
         self.free_now = FreeNow(self.table)
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
-        self.states: list[JobState] = []
-        self.by_id: dict[str, JobState] = {}
+        self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: dict[int, JobState] = {}
         self.suspended: dict[int, JobState] = {}
@@ -91,16 +95,13 @@ class World:
 
     # --- jobs -----------------------------------------------------------------------------------
 
-    def create(self, state: JobState) -> None:
-        """A job of the input."""
-        self.states.append(state)
-        self.by_id[state.job.id] = state
+    def comes(self, job: Job) -> int:
+        """When a job is submitted and may begin (seconds); not before the first cycle."""
+        return max(job.submit, job.begin or job.submit, self.instance.now)
 
-    def expect(self, state: JobState, *, at_once: bool = False) -> None:
-        """A job is submitted, or may begin, later or now; at_once: it is looked at now."""
-        at = max(state.job.submit, state.job.begin or state.job.submit, self.instance.now)
-        at = self.instance.now if at_once else at
-        self.events.push(at, Event.SUBMIT, state.number)
+    def expect(self, state: JobState) -> None:
+        """A job may begin later than it was said."""
+        self.events.push(self.comes(state.job), Event.SUBMIT, state.number)
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
@@ -252,6 +253,15 @@ class World:
         state.status = KILLED if killed else DONE
         state.end = time
         self.order.ended(state.job.id, time)
+        self.states.close(state)
+
+    def cancel(self, state: JobState) -> None:
+        """A job that has not started is killed."""
+        if self.pending.pop(state.number, None) is not None:
+            self.withdraw(state)
+        state.status, state.end = KILLED, self.now
+        self.changed = True
+        self.states.close(state)
 
     def requeue(self, state: JobState) -> None:
         """A running job loses its host: it waits again, from its beginning."""
@@ -408,7 +418,7 @@ class World:
         """Bring what falls over time to its amount at `now` (RSV-02)."""
         self.now = self.running_profile.now = now
         for number, parts in list(self.falling.items()):
-            start = self.states[number].start
+            start = self.running[number].start
             assert start is not None
             for part in parts:
                 self.free_now.change(part, part.reservation.at(now - start))
@@ -419,7 +429,7 @@ class World:
         """When the next reservation of a running job falls; now where one falls all the time."""
         found: list[int] = []
         for number, parts in self.falling.items():
-            start = self.states[number].start
+            start = self.running[number].start
             assert start is not None
             elapsed = self.now - start
             for part in parts:
@@ -444,12 +454,6 @@ class World:
         if state.shape is None:
             state.shape = self.requests.shape(state.job)
         return state.shape
-
-    def why_not_at_once(self, state: JobState) -> str:
-        """What kept a job from starting at first; before any cycle saw it, its begin time."""
-        job = state.job
-        held_back = job.begin is not None and job.begin > max(job.submit, self.instance.now)
-        return state.reason or (BEGIN_TIME if held_back else "")
 
     # --- helpers --------------------------------------------------------------------------------
 

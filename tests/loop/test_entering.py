@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import slotwise as sw
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.model.job import RunningJob
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.world.job_state import JobState
 from slotwise.solver.world.world import World
 
 EXAMPLES = (
@@ -29,12 +32,15 @@ def worlds(instance: Instance) -> tuple[World, World]:
     """One filled job by job, one at once."""
     sessions = [Session(instance, settings_for(instance)) for _ in range(2)]
     one, other = (session.world for session in sessions)
-    for session in sessions:
-        session.create_jobs()
-    for state, running in zip(one.states, instance.running, strict=False):
+    for state, running in entering(one, instance):
         one.add_running(state, running)
-    other.add_all_running(zip(other.states, instance.running, strict=False), lambda: None)
+    other.add_all_running(entering(other, instance), lambda: None)
     return one, other
+
+
+def entering(world: World, instance: Instance) -> Iterator[tuple[JobState, RunningJob]]:
+    """The jobs that run, with their states."""
+    return ((world.states.keep(number), job) for number, job in enumerate(instance.running))
 
 
 def are_the_same(instance: Instance) -> None:
@@ -104,12 +110,9 @@ def test_of_random_clusters(seed: int) -> None:
 def test_the_check_ends_it() -> None:
     instance = generate(hosts=4, per_enclosure=2, running=6, pending=1)
     session = Session(instance, settings_for(instance))
-    session.create_jobs()
 
     def refuse() -> None:
         raise OutOfTime
 
     with pytest.raises(OutOfTime):
-        session.world.add_all_running(
-            zip(session.world.states, instance.running, strict=False), refuse
-        )
+        session.world.add_all_running(entering(session.world, instance), refuse)

@@ -120,7 +120,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
     session.begin()
     everything = HeldBack()
     for item in waiting:
-        state = session.world.by_id[item["name"]]
+        state = session.world.states.of(item["name"])
         beside = Residual(session.world.free_now, 0, everything)
         demand = session.requests.shape(state.job).reserving
         left = beside.free(SLOTS, 0)[demand.terms[0].candidates] > 0

@@ -20,8 +20,9 @@ from slotwise.model.plan import Plan
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import interval_model, lexicographic
+from slotwise.solver.optimal import interval_model, joint_probe
 from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.optimal.model_room import ModelRoom
 from slotwise.solver.placement.earliest import Start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
@@ -59,9 +60,9 @@ def check_claims(instance: Instance, found: Plan) -> None:
 @few
 @given(instances(most_hosts=4, most_jobs=3))
 def test_a_model_that_is_too_large_refutes_nothing(instance: Instance) -> None:
-    """MOST_PAIRS of 1: every settled job is kept where it is."""
+    """No room for a pair: every settled job is kept where it is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexicographic, "MOST_PAIRS", 1)
+        patch.setattr(ModelRoom, "most_pairs", lambda _: 0)
         check_claims(instance, plan(instance, "optimal", effort=20))
 
 
@@ -91,7 +92,7 @@ def test_bounds_of_the_other_objectives_hold_whatever_model_fits(
     best = plan(instance, "optimal", objective=objective, effort=20).value
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interval_model, "MOST_PAIRS", pairs)
-        patch.setattr(lexicographic, "MOST_PAIRS", pairs)
+        patch.setattr(ModelRoom, "most_pairs", lambda _: pairs)
         found = plan(instance, "optimal", objective=objective, effort=effort)
     assert validate(instance, found) == []
     assert best is not None
@@ -103,9 +104,9 @@ def test_bounds_of_the_other_objectives_hold_whatever_model_fits(
 
 def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """The large job could start at 0 if the small one moved; it may not move, so: not proved."""
-    monkeypatch.setattr(lexicographic, "MOST_PAIRS", 1)
+    monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
     # The small job where the time-based plan puts it, in the middle of the idle enclosure.
-    monkeypatch.setattr(f"{lexicographic.__name__}._Search._by_order", lambda *_: None)
+    monkeypatch.setattr(joint_probe, "_orders", lambda *_: ())
     instance = sw.load(sw.example("joint-wins"))
     found = plan(instance, "optimal", effort=10)
     large = found["large"]
@@ -117,7 +118,7 @@ def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.Mo
 
 def test_an_undecided_probe_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JointPlacement, "solve", lambda *_, **__: ("UNKNOWN", {}))
-    monkeypatch.setattr(f"{lexicographic.__name__}._Search._by_order", lambda *_: None)
+    monkeypatch.setattr(joint_probe, "_orders", lambda *_: ())
     instance = sw.load(sw.example("joint-wins"))
     large = plan(instance, "optimal", effort=10)["large"]
     assert (large.start, large.bound, large.proved) == (7200, 0, False)
@@ -148,7 +149,7 @@ def test_a_search_that_ends_between_two_instants_keeps_what_it_has(
         asked.append(time)
         return start_at(base, demand, time) if feasible else None
 
-    monkeypatch.setattr(lexicographic, "start_at", tried)
+    monkeypatch.setattr(joint_probe, "start_at", tried)
     monkeypatch.setattr(Budget, "exhausted", lambda _: bool(asked))
     ends = {"e1": 3600, "e2": 5000}
     busy = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,11 +30,21 @@ class Instants:
         return self.parts
 
 
+@dataclass
+class Asked:
+    """What the search looks at of a demand."""
+
+    terms: tuple[Any, ...]
+    together: object
+    impossible: str = ""
+    earliest: int = 0
+    calendar: object = None
+    duration: int | None = 10
+    floors: tuple[Any, ...] = ()
+
+
 def demand(terms: int = 1, together: object = None) -> Any:
-    parts = tuple(SimpleNamespace(alternatives=()) for _ in range(terms))
-    return SimpleNamespace(
-        impossible="", earliest=0, calendar=None, duration=10, terms=parts, together=together
-    )
+    return Asked(tuple(SimpleNamespace(alternatives=()) for _ in range(terms)), together)
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +107,19 @@ def test_where_availability_falls_each_stretch_is_searched_by_itself() -> None:
     assert found(profile) == 20
     profile.parts = [(0, 2), (3, 5)]
     assert found(profile) is None
+
+
+def test_stretches_are_refuted_together_by_what_their_windows_share() -> None:
+    profile = Instants([False] * 64 + [True], only_grows=False)
+    profile.parts = [(at, at + 1) for at in range(65)]
+    long = demand()
+    long.duration = 10_000
+    assert found(profile, long) == 640
+    assert len(profile.asked) < 30
+    profile.asked.clear()
+    long.duration = 10
+    assert found(profile, long) == 640, "windows that share nothing"
+    assert len(profile.asked) >= 65
 
 
 def test_terms_in_order_are_tried_instant_by_instant() -> None:

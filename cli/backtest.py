@@ -1,0 +1,218 @@
+"""``slotwise backtest``: how good forecasts would have been on a log."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .exits import Exit
+from .options import FormatOption, JobsFile, KeepGoing, tell
+from .replay import Log, Policy, Procs
+from .replay_progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..solver.forecast.accuracy import GroupAccuracy
+    from ..solver.forecast.backtest import Questions, Replayed
+
+_TITLES = (
+    *("OF", "ESTIMATOR", "JOBS", "MEAN_WAIT", "ABS_ERROR", "MEDIAN"),
+    *("BY_P10", "BY_P50", "BY_P90", "LOSS_P50", "LOSS_P90"),
+)
+#: Characters of a full line of the diagram.
+_WIDTH = 50
+
+Jobs = Annotated[int, typer.Option("--sample", min=1, help="Past jobs that are asked about.")]
+Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures drawn for each of them.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
+PolicyOption = Annotated[Policy, typer.Option(help="Policy of the pool (docs/replay.md).")]
+Processes = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes; the answer is the same.")
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(help="Write the reliability diagram: .png or .svg.", show_default=False),
+]
+
+
+def backtest(
+    log: Log,
+    policy: PolicyOption = "easy",
+    procs: Procs = None,
+    sample: Jobs = 300,
+    samples: Samples = 100,
+    seed: Seed = 0,
+    workers: Processes = 1,
+    jobs: JobsFile = None,
+    picture: Picture = None,
+    keep_going: KeepGoing = False,
+    format: FormatOption = "text",
+) -> None:
+    """How good forecasts would have been on this log: past jobs asked about with what was known.
+
+    Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
+    each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early.
+    """
+    from ..solver.forecast.backtest import Replayed, backtest
+    from ..solver.replay import replay
+    from .atomic import check_apart, check_output
+    from .job_records import check_path, write_records
+    from .replay import only_swf, read_log, tell_left_out
+    from .stopping import stop_on_signal
+
+    only_swf(log, "backtest")
+    if jobs is not None:
+        check_path(jobs)
+    if picture is not None:
+        _check_picture(picture)
+        check_output(picture)
+    check_apart({"--jobs": jobs, "--picture": picture}, [log])
+    done = [0]
+    with stop_on_signal() as stopped:
+        workload = read_log(log, keep_going)
+        result = replay(workload, policy=policy, procs=procs, stop=stopped)
+        if not result.complete:
+            tell("stopped in the replay, before anything was asked")
+            raise typer.Exit(Exit.STOPPED)
+        tell_left_out(result.workload)
+        replayed = Replayed.of(result)
+        with progress_bar("asking", sample, lambda: (done[0], 0)) as show:
+
+            def answered(count: int) -> None:
+                done[0] = count
+                show()
+
+            questions = backtest(
+                replayed,
+                jobs=sample,
+                samples=samples,
+                seed=seed,
+                workers=workers,
+                tell=answered,
+                stop=stopped,
+            )
+    if jobs is not None:
+        write_records(_records(replayed, questions), jobs)
+    if picture is not None:
+        _write_picture(picture, replayed, questions)
+    head = {"log": replayed.log.source, "policy": policy, "procs": replayed.procs}
+    head |= {"jobs": len(questions), "samples": samples, "seed": seed}
+    typer.echo(backtest_output(replayed, questions, head, format), nl=False)
+    if stopped():
+        raise typer.Exit(Exit.STOPPED)
+
+
+def backtest_output(
+    replayed: Replayed, questions: Questions, head: dict[str, Any], format: str
+) -> str:
+    """A backtest in one of the output formats, with a final newline."""
+    from ..solver.forecast.accuracy import accuracies, reliability
+    from ..solver.forecast.backtest import calibration_of
+    from .csv_tables import csv_text
+
+    groups = accuracies(replayed, questions)
+    if format == "csv":
+        rows = [
+            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
+            for group in groups
+            for item in group.estimators
+        ]
+        return csv_text(list(rows[0]), rows)
+    diagram = reliability(questions)
+    calibration = calibration_of(questions)
+    if format == "json":
+        names = ("level", "share", "calibrated")
+        record = head | {
+            "calibration": asdict(calibration),
+            "groups": [group.to_dict() for group in groups],
+            "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
+        }
+        return json.dumps(record, indent=2) + "\n"
+    return "\n".join((_said(head), _table(groups), _diagram(diagram)))
+
+
+def _said(head: dict[str, Any]) -> str:
+    from .tables import paragraph
+
+    return paragraph(
+        f"{head['jobs']} jobs of {head['log']} that waited, each asked about at its submission "
+        f"({head['policy']} on {head['procs']} processors, {head['samples']} futures, seed "
+        f"{head['seed']}); times in seconds:"
+    )
+
+
+def _table(groups: tuple[GroupAccuracy, ...]) -> str:
+    from .plain_tables import plain_table
+
+    rows = []
+    for group in groups:
+        name = "all jobs" if group.by == "all" else f"{group.by} {group.group}"
+        for item in group.estimators:
+            shares = [item.by_early, item.by_likely, item.by_late]
+            losses = [item.loss_likely, item.loss_late]
+            rows.append(
+                [
+                    *(name, item.estimator, item.jobs, f"{group.mean_wait:.0f}"),
+                    *(f"{item.mean_error:.0f}", f"{item.median_error:.0f}"),
+                    *(None if share is None else f"{share:.3f}" for share in shares),
+                    *(None if loss is None else f"{loss:.0f}" for loss in losses),
+                ]
+            )
+    return plain_table(_TITLES, rows, "<<" + ">" * (len(_TITLES) - 2))
+
+
+def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
+    """Of each stated chance which share had started by then; the mark is where it should be."""
+    lines = ["stated  held   (| where it should be)\n"]
+    for level, share, calibrated in rows:
+        bar = ["█" if place < round(share * _WIDTH) else " " for place in range(_WIDTH)]
+        bar[round(level * _WIDTH) - 1] = "|"
+        after = "" if calibrated is None else f"  calibrated {calibrated:.3f}"
+        lines.append(
+            f"  {level:.1f}  {share:.3f}  {''.join(bar).rstrip():<{_WIDTH}}{after}".rstrip()
+        )
+        lines.append("\n")
+    return "".join(lines)
+
+
+def _records(replayed: Replayed, questions: Questions) -> list[dict[str, Any]]:
+    """One record a job that was asked about; waits in seconds."""
+    log = replayed.log
+    columns = {
+        "job": log.job[questions.row],
+        "submit": log.submit[questions.row],
+        "procs": log.procs[questions.row],
+        "wait": questions.wait,
+        "by_limits": questions.by_limits,
+        "last_two": questions.last_two,
+        "p10": questions.raw(0.1),
+        "p50": questions.raw(0.5),
+        "p90": questions.raw(0.9),
+        "not_before": questions.early.round(),
+        "nine_in_ten_by": questions.late.round(),
+    }
+    rows = zip(*(column.astype(int).tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _check_picture(path: Path) -> None:
+    from ..model.errors import InputError, Problem
+    from .report.figure import check_library
+
+    if path.suffix not in (".png", ".svg"):
+        raise InputError([Problem("takes a name that ends in .png or .svg", str(path))])
+    check_library()
+
+
+def _write_picture(path: Path, replayed: Replayed, questions: Questions) -> None:
+    from ..solver.forecast.accuracy import reliability
+    from .atomic import whole_file
+    from .reliability import diagram_bytes
+
+    title = Path(replayed.log.source).name
+    content = diagram_bytes(reliability(questions), title, path.suffix.removeprefix("."))
+    with whole_file(path) as file:
+        file.write(content)

@@ -1,0 +1,217 @@
+"""``slotwise forecast``: when pending jobs will really start, with a stated chance."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .exits import Exit
+from .options import Example, FormatOption, InstanceFile, KeepGoing, read_instance, tell
+from .replay import Policy
+from .selection import JobNames, PlanSort, Selection, Shown, Top
+from .tables import Column, ListingRow, State, paragraph
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.forecast.calibration import Calibration
+    from ..solver.forecast.forecast import Forecasts
+
+#: Characters of the strip, and what they are from few samples to many.
+STRIP = 24
+_HEIGHTS = " ▁▂▃▄▅▆▇█"
+_COLUMNS = (
+    *(Column("JOB"), Column("SLOTS"), Column("BY LIMITS"), Column("LIKELY", marked=True)),
+    *(Column("9 IN 10 BY", marked=True), Column("NOT BEFORE")),
+)
+
+HistoryFile = Annotated[
+    Path,
+    typer.Option(
+        help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+        show_default=False,
+    ),
+]
+Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are drawn.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="With the chance to have started by then: a time from now (2h, 90m) or a stamp.",
+    ),
+]
+CalibrationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        help="Result of `slotwise backtest --format json`: its factors make the bounds hold.",
+        show_default=False,
+    ),
+]
+PoolPolicy = Annotated[Policy, typer.Option(help="Policy of the pool (docs/replay.md).")]
+
+
+def forecast(
+    instance_file: InstanceFile = None,
+    history: HistoryFile = ...,  # type: ignore[assignment]
+    example: Example = None,
+    samples: Samples = 200,
+    seed: Seed = 0,
+    by: By = None,
+    job: JobNames = None,
+    top: Top = None,
+    sort: PlanSort = "priority",
+    policy: PoolPolicy = "easy",
+    calibration: CalibrationFile = None,
+    keep_going: KeepGoing = False,
+    format: FormatOption = "text",
+) -> None:
+    """When each pending job will really start: likely, 9 times in 10, and not before.
+
+    Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
+    keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
+    input, 3 stopped early.
+    """
+    from ..solver.forecast.history import read_history
+    from ..solver.forecast.of_instance import forecast as forecast_jobs
+    from .stopping import stop_on_signal
+
+    instance = read_instance(instance_file, example)
+    selection = Selection(tuple(job or ()), top, sort)
+    selection.check(instance)
+    moment = None if by is None else _moment(by, instance)
+    factors = _calibration(calibration)
+    with stop_on_signal() as stopped:
+        found = forecast_jobs(
+            instance,
+            read_history(history, instance, keep_going=keep_going),
+            samples=samples,
+            seed=seed,
+            policy=policy,
+            calibration=factors,
+            stop=stopped,
+        )
+    for remark in found.remarks:
+        tell(remark)
+    typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
+    if found.cut:
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _moment(by: str, instance: Instance) -> int:
+    """Seconds of the instance's clock that --by means."""
+    from datetime import datetime
+
+    from ..model.errors import InputError
+    from ..model.formats.units import Clock, parse_instant
+
+    try:
+        instant = parse_instant(by)
+        if isinstance(instant, int):
+            return instance.now + instant
+        zero = None if instance.origin is None else datetime.fromisoformat(instance.origin)
+        return Clock(zero).seconds(instant)
+    except ValueError as error:
+        raise InputError(f"--by: {error}") from None
+
+
+def _calibration(path: Path | None) -> Calibration:
+    from ..model.errors import InputError, Problem
+    from ..solver.forecast.calibration import UNCALIBRATED, calibration_of_record
+
+    if path is None:
+        return UNCALIBRATED
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "is no JSON document"
+        raise InputError([Problem(str(reason), str(path))]) from None
+    return calibration_of_record(record, str(path))
+
+
+def forecast_output(
+    instance: Instance, found: Forecasts, selection: Selection, by: int | None, format: str
+) -> str:
+    """Forecasts in one of the output formats, with a final newline."""
+    from .csv_tables import csv_text
+
+    records = {record["job"]: record for record in found.records(by)}
+    if format == "text":
+        return _text(instance, found, records, selection, by)
+    chosen = [records[item.job] for item in selection.choose(_shown(instance, found, records))]
+    if format == "csv":
+        columns = list(chosen[0]) if chosen else ["job"]
+        return csv_text(columns, chosen)
+    return json.dumps({**found.to_dict(by), "jobs": chosen}, indent=2) + "\n"
+
+
+def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, Any]]) -> list[Shown]:
+    """A row each, in the order in which jobs have turns."""
+    from ..model.time_text import clock_text
+
+    slots = {job.id: job.slots for job in instance.pending}
+    rows = []
+    for name, strip in zip(found.names, _strips(found), strict=True):
+        record = records[name]
+        times = [record[key] for key in ("by_limits", "likely", "nine_in_ten_by", "not_before")]
+        texts = ["never" if time is None else clock_text(instance, time) for time in times]
+        chance = [f"{record['chance']:.0%}"] if "chance" in record else []
+        cells = (name, str(slots[name]), *texts, *chance, strip)
+        likely = record["likely"]
+        state: State = (
+            "unplaced" if likely is None else "now" if likely == instance.now else "later"
+        )
+        rows.append(Shown(name, ListingRow(cells, state), slots[name], likely))
+    return rows
+
+
+def _text(
+    instance: Instance,
+    found: Forecasts,
+    records: dict[str, dict[str, Any]],
+    selection: Selection,
+    by: int | None,
+) -> str:
+    from ..model.time_text import clock_text, duration_text
+
+    if not found.names:
+        return "nothing is pending\n"
+    chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
+    columns = (*_COLUMNS, *chance, Column("WHEN", line=1, label=""))
+    text = selection.text(instance, columns, _shown(instance, found, records))
+    samples = found.samples.shape[1]
+    rests = found.calibration.forecasts
+    bounds = (
+        f"calibrated by {rests} past forecasts"
+        if rests
+        else "not calibrated (slotwise backtest LOG says how often such bounds held)"
+    )
+    return text + paragraph(
+        f"{samples} futures drawn; BY LIMITS is the plan; 9 IN 10 BY and NOT BEFORE should hold "
+        f"9 times in 10, {bounds}; WHEN spans {duration_text(_span(found))} from now."
+    )
+
+
+def _span(found: Forecasts) -> int:
+    """Seconds that the strips span: to the latest of the bounds."""
+    import numpy as np
+
+    late = found.bounds[1]
+    finite = late[np.isfinite(late)]
+    return max(1, int(finite.max(initial=found.now + 1)) - found.now)
+
+
+def _strips(found: Forecasts) -> list[str]:
+    """Of each job how many samples start when, from now on, the highest bin of a job full."""
+    import numpy as np
+
+    edges = np.linspace(0, _span(found), STRIP + 1)
+    strips = []
+    for waits in found.waits:
+        counts = np.histogram(waits[np.isfinite(waits)], edges)[0]
+        levels = np.ceil(counts / max(1, counts.max()) * (len(_HEIGHTS) - 1)).astype(int)
+        strips.append("".join(_HEIGHTS[level] for level in levels.tolist()).replace(" ", "·"))
+    return strips

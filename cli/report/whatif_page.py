@@ -1,0 +1,181 @@
+"""Variants of a cluster as one HTML page that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+from ...model.time_text import duration_text
+from ..cells import printable
+from ..whatif_output import NUMBERS, WORDS, change_text, interval_text, remarks, value_text
+from .tables_page import Cell, table, tables_page
+
+if TYPE_CHECKING:
+    from ...solver.studies.resample import Difference
+    from ...solver.studies.whatif import ComparedVariant, WhatIf
+
+#: Size of a picture of intervals, and the room for its labels (pixels).
+_WIDTH, _LINE, _LABELS = 760, 30, 330
+
+
+def whatif_page(found: WhatIf, name: str) -> str:
+    """The page; the same variants give the same text."""
+    first = found.variants[0]
+    figures = [
+        (str(len(found)), "variants"),
+        (str(first.metrics.jobs), "jobs"),
+        (value_text("mean_wait", first.metrics.mean_wait), f"mean wait {first.name}"),
+        (value_text("utilisation", first.metrics.utilisation), f"utilisation {first.name}"),
+        (str(found.blocks), f"blocks of {duration_text(found.block)}"),
+    ]
+    parts = [("Variants", _variants(found))]
+    parts += [
+        (f"Change of the {WORDS[measure]}", _picture(found, measure))
+        for measure in ("mean_wait", "big_mean_wait")
+        if any(measure in variant.differences for variant in found)
+    ]
+    parts.append(("Who waits longer, who less", _groups(found)))
+    if found.calibration:
+        parts.append(("Recorded and simulated waits", _calibration(found)))
+    return tables_page("what if", name, " ".join(_lead(found)), figures, parts, remarks(found))
+
+
+def _lead(found: WhatIf) -> Iterable[str]:
+    yield "Variants of a configuration, each run by the scheduler loop over the same jobs."
+    if found.unfinished:
+        yield f"Stopped early: {len(found.unfinished)} variants are missing."
+
+
+def _text(value: object) -> str:
+    return escape(printable(str(value)))
+
+
+def _variants(found: WhatIf) -> str:
+    head = ["Variant"]
+    for _, name in NUMBERS:
+        words = WORDS[name].capitalize()
+        head += [words, "change", "95 % interval"]
+    rows = []
+    for variant in found:
+        row = [Cell(variant.name)]
+        for _, name in NUMBERS:
+            row += _numbers(name, getattr(variant.metrics, name), variant.differences.get(name))
+        rows.append(row)
+    return table("variants", head, rows)
+
+
+def _numbers(name: str, value: float | None, change: Difference | None) -> list[Cell]:
+    shown = Cell(value_text(name, value), value if value is not None else -1e18)
+    if change is None:
+        return [shown, Cell("", -1e18), Cell("")]
+    kind = _kind(name, change)
+    return [
+        shown,
+        Cell(change_text(name, change.change), change.change, kind),
+        Cell(interval_text(name, change), kind=kind),
+    ]
+
+
+def _kind(name: str, change: Difference) -> str:
+    """Good or bad where it is clear."""
+    from ...solver.studies.whatif import MEASURES
+
+    way = MEASURES[name] * change.change
+    return "" if not change.clear or not way else "good" if way > 0 else "bad"
+
+
+def _groups(found: WhatIf) -> str:
+    head = ("Variant", "Kind", "Group", "Jobs", "Today", "Then", "Change", "Interval", "Clear")
+    rows = [
+        [
+            Cell(variant.name),
+            Cell(group.kind),
+            Cell(group.name),
+            Cell(str(group.jobs), group.jobs),
+            Cell(value_text("mean_wait", group.today), group.today),
+            Cell(value_text("mean_wait", group.then), group.then),
+            Cell(
+                change_text("mean_wait", group.difference.change),
+                group.difference.change,
+                _kind("mean_wait", group.difference),
+            ),
+            Cell(interval_text("mean_wait", group.difference)),
+            Cell("yes" if group.difference.clear else "no"),
+        ]
+        for variant in found
+        for group in variant.groups
+    ]
+    return (
+        '<p class="meaning">Mean waits; intervals of a kind are wider the more groups it has.</p>'
+        + table("groups", head, rows)
+    )
+
+
+def _calibration(found: WhatIf) -> str:
+    head = ("Queue", "Jobs", "Recorded mean", "Simulated mean", "Recorded P95", "Simulated P95")
+    rows = [
+        [
+            Cell(item.queue or "all"),
+            Cell(str(item.jobs), item.jobs),
+            *(
+                Cell(value_text("mean_wait", value), -1.0 if value is None else value)
+                for value in (
+                    item.recorded_mean_wait,
+                    item.simulated_mean_wait,
+                    item.recorded_p95_wait,
+                    item.simulated_p95_wait,
+                )
+            ),
+        ]
+        for item in found.calibration
+    ]
+    return table("calibration", head, rows)
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def _picture(found: WhatIf, name: str) -> str:
+    """A line a variant: the change as a point, its interval as a bar, 0 as a line."""
+    shown = [(v, v.differences[name]) for v in found if name in v.differences]
+    ends = [0.0]
+    for _, change in shown:
+        ends += [e for e in (change.low, change.high, change.change) if e is not None]
+    low, high = min(ends), max(ends)
+    span = (high - low) or 1.0
+
+    def x(value: float) -> float:
+        return round(_LABELS + 20 + (value - low) / span * (_WIDTH - _LABELS - 60), 1)
+
+    height = _LINE * len(shown) + 34
+    lines = [
+        f'<line x1="{x(0)}" x2="{x(0)}" y1="4" y2="{height - 24}" stroke="var(--soft)"/>'
+        f'<text x="{x(0)}" y="{height - 6}" text-anchor="middle" fill="var(--soft)">today</text>'
+    ]
+    for number, (variant, change) in enumerate(shown):
+        lines.append(_line(name, variant, change, _LINE * number + 20, x))
+    label = "; ".join(f"{v.name} {change_text(name, c.change)}" for v, c in shown)
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{_text(label)}" '
+        f'style="width:100%;max-width:{_WIDTH}px" font-size="12">{"".join(lines)}</svg>'
+    )
+
+
+def _line(
+    name: str, variant: ComparedVariant, change: Difference, y: int, x: Callable[[float], float]
+) -> str:
+    colour = {"good": "var(--good)", "bad": "var(--bad)"}.get(_kind(name, change), "var(--soft)")
+    title = f"{variant.name}: {change_text(name, change.change)} ({interval_text(name, change)})"
+    words = variant.name if len(variant.name) <= 52 else f"{variant.name[:51]}…"
+    bar = ""
+    if change.low is not None and change.high is not None:
+        bar = (
+            f'<line x1="{x(change.low)}" x2="{x(change.high)}" y1="{y}" y2="{y}" '
+            f'stroke="{colour}" stroke-width="5" stroke-linecap="round" opacity=".55"/>'
+        )
+    return (
+        f"<g><title>{_text(title)}</title>"
+        f'<text x="{_LABELS}" y="{y + 4}" text-anchor="end" fill="var(--ink)">{_text(words)}</text>'
+        f'{bar}<circle cx="{x(change.change)}" cy="{y}" r="5" fill="{colour}"/></g>'
+    )

@@ -1,0 +1,177 @@
+"""``slotwise sweep``: a study of many cells, on local processes or on a Dask cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .atomic import check_apart, check_output, whole_file
+from .cell_files import CellFiles
+from .exits import Exit
+from .job_records import check_path, write_records
+from .options import FormatOption, tell
+from .study_progress import study_bar
+from .sweep_output import render
+from .whatif import Page, Table, Workers, processors
+
+if TYPE_CHECKING:
+    from ..solver.studies.sweep import Cell, Sweep
+    from ..solver.studies.workers import Lost
+
+Study = Annotated[Path, typer.Argument(help="The study, YAML or JSON.", show_default=False)]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder that keeps each cell as it is done; a second call goes on from there. "
+        "Default: STUDY.cells.",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Run on the Dask cluster of this scheduler, tcp://HOST:8786.",
+        metavar="ADDRESS",
+        show_default=False,
+    ),
+]
+JobQueue = Annotated[
+    str | None,
+    typer.Option(
+        help="Run on batch jobs: lsf, slurm, pbs, sge, htcondor or oar, as dask-jobqueue's "
+        "configuration has it; --workers says how many jobs.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where the cells run: on so many processes, or on a Dask cluster."""
+
+    workers: int
+    scheduler: str | None = None
+    jobqueue: str | None = None
+
+
+def sweep(
+    study: Study,
+    into: Into = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    jobqueue: JobQueue = None,
+    output: Page = None,
+    table: Table = None,
+    format: FormatOption = "text",
+) -> None:
+    """A study: cases under policies, parameters and seeds, a row each (docs/sweep.md).
+
+    Cells that are done are kept and never run again; a bad cell is a row with its error.
+
+    Exit codes: 0 done, 2 bad input, 3 stopped early (call again to go on).
+    """
+    from ..model.errors import InputError
+    from ..solver.studies.sweep import Sweep, cells_of, columns_of
+    from .stopping import cancel_on_signal
+
+    if scheduler is not None and jobqueue is not None:
+        raise InputError("give --scheduler or --jobqueue, not both")
+    if output is not None:
+        check_output(output)
+    if table is not None:
+        check_path(table)
+    check_apart({"--output": output, "--table": table}, [study])
+    where = Where(workers or processors(), scheduler, jobqueue)
+    with cancel_on_signal() as cancel:
+        found, cells = cells_of(study)
+        files = CellFiles(into or Path(f"{study.stem}.cells"))
+        rows = {cell: row for cell in cells if (row := files.read(cell)) is not None}
+        if rows:
+            tell(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")
+        missing = [cell for cell in cells if cell not in rows]
+        if missing:
+            rows |= _run(missing, files, where, cancel, len(rows))
+    if not rows:
+        raise KeyboardInterrupt
+    done = tuple(rows[cell] for cell in cells if cell in rows)
+    name = found.name or study.stem
+    result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
+    _write(result, output, table)
+    typer.echo(render(result, format), nl=False)
+    _leave(result, files.folder)
+
+
+def _leave(result: Sweep, folder: Path) -> None:
+    if result.failed:
+        tell(f"{result.failed} of {len(result)} cells failed: see the column error")
+    if result.unfinished:
+        tell(f"{result.unfinished} cells are not done; what is done stays in {folder}: call again")
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _run(
+    cells: Sequence[Cell],
+    files: CellFiles,
+    where: Where,
+    cancel: threading.Event,
+    already: int,
+) -> dict[Cell, dict[str, Any]]:
+    """The rows of the cells that came to an end, each kept as it came."""
+    from ..solver.studies.sweep import row_of
+    from ..solver.studies.workers import Lost
+
+    rows: dict[Cell, dict[str, Any]] = {}
+    with (
+        _results(cells, where, cancel) as coming,
+        study_bar("cells", len(cells) + already, already) as step,
+    ):
+        for number, result in coming():
+            cell = cells[number]
+            if isinstance(result, Lost):
+                rows[cell] = row_of(cell, error=result.reason)  # another call may do better
+            else:
+                rows[cell] = result
+                files.write(cell, result)
+            step()
+    return rows
+
+
+Results = Callable[[], Iterator[tuple[int, "dict[str, Any] | Lost"]]]
+
+
+@contextmanager
+def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> Iterator[Results]:
+    """What gives the results; a cluster is there before the bar is."""
+    from ..solver.studies.sweep import run_cell
+    from ..solver.studies.workers import in_turn, on_processes
+
+    with ExitStack() as stack:
+        if where.scheduler is not None or where.jobqueue is not None:
+            from ..solver.studies.dask_cluster import client_of, on_dask
+
+            client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.workers))
+            tell(f"Dask dashboard: {client.dashboard_link}")
+            if not client.scheduler_info()["workers"]:
+                tell("the cluster has no workers yet: cells wait until one comes")
+            yield lambda: on_dask(run_cell, cells, client, cancel)
+        elif min(where.workers, len(cells)) == 1:
+            yield lambda: in_turn(run_cell, cells, cancel)
+        else:
+            yield lambda: on_processes(run_cell, cells, where.workers, cancel)
+
+
+def _write(result: Sweep, output: Path | None, table: Path | None) -> None:
+    if table is not None:
+        write_records(result.to_records(), table)
+    if output is not None:
+        from .report.sweep_page import sweep_page
+
+        with whole_file(output) as file:
+            file.write(sweep_page(result).encode())

@@ -1,0 +1,283 @@
+"""``KEY=VALUE`` as a change of an instance document: `queues.parallel.BACKFILL=N` and the like.
+
+A key is a path into the document of the instance: a section, the name of an entry (``*`` for any
+part of a name), a key of it, and of shares and other mappings a name in there. A key of `params`
+may stand alone: `LSB_TIME_RESERVE_NUMJOBS=4`. What a value may be is decided by the code that reads
+files, on the changed document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..errors import InputError, Problem, nearest
+from ..instance import Instance
+from . import text
+from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
+from .encode import to_document
+from .examine import examine
+from .finding import Finding, Location
+from .messages import section_of
+from .names import expand_range
+from .source_text import plain_data
+
+#: Keys that an entry of a section goes by.
+_NAMES = ("name", "id", "queue", "policy")
+#: Keys whose value is shares by name.
+_SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
+_OPENING, _CLOSING = "[({", "])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key and its value, as text. said: where it was said, for messages: ``--set KEY=VALUE``."""
+
+    key: str
+    value: str
+    said: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}"
+
+
+class SettingError(ValueError):
+    """A key that leads nowhere."""
+
+
+def read_setting(given: str, option: str = "--set") -> Setting:
+    """``KEY=VALUE``. Raises InputError for a text that is none."""
+    key, sign, value = given.partition("=")
+    if not sign or not key.strip():
+        raise InputError([Problem(f"must be KEY=VALUE, not {given!r}", option)])
+    return Setting(key.strip(), value.strip(), f"{option} {given}")
+
+
+def split_values(given: str, at: str = ",") -> list[str]:
+    """The parts of a list, without those signs that stand in brackets or quotes."""
+    parts, depth, quote, begin = [], 0, "", 0
+    for place, char in enumerate(given):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in _OPENING:
+            depth += 1
+        elif char in _CLOSING:
+            depth -= 1
+        elif char == at and depth <= 0:
+            parts.append(given[begin:place].strip())
+            begin = place + 1
+    return [*parts, given[begin:].strip()]
+
+
+def changed(
+    instance: Instance, settings: Sequence[Setting], others: Iterable[str] = ()
+) -> tuple[Instance | None, list[Problem]]:
+    """The instance with these settings, None where something is wrong, and all that is wrong.
+
+    others: keys that mean something elsewhere, for `did you mean`. An instance without settings is
+    itself.
+    """
+    if not settings:
+        return instance, []
+    document = to_document(instance)
+    places: dict[Location, Setting] = {}
+    wrong: list[Problem] = []
+    for setting in settings:
+        try:
+            for place in _places(document, setting.key, others):
+                _put(document, place, setting)
+                places[place] = setting
+        except SettingError as error:
+            wrong.append(Problem(str(error), setting.said or str(setting)))
+    found, findings = examine(document)
+    wrong += _blamed(findings, places, settings)
+    return (None if wrong else found), wrong
+
+
+def _blamed(
+    findings: Iterable[Finding], places: Mapping[Location, Setting], settings: Sequence[Setting]
+) -> list[Problem]:
+    """What is wrong with the changed document, each with the setting that made it so."""
+    problems: list[Problem] = []
+    for finding in findings:
+        if finding.warning:
+            continue
+        place = finding.place
+        touched = (s for at, s in places.items() if at[: len(place)] == place[: len(at)])
+        blamed = next(touched, None)
+        if blamed is None and any(problem.message == finding.message for problem in problems):
+            continue  # the same once more where the value is used
+        said = [item.said or str(item) for item in ((blamed,) if blamed else settings)]
+        path = "" if blamed else ".".join(map(str, place))
+        problems.append(Problem(finding.message, " ".join(said), path=path))
+    return list(dict.fromkeys(problems))
+
+
+# --- where a key leads ----------------------------------------------------------------------------
+
+
+def keys_of(model: type[Section]) -> list[str]:
+    """The keys that a section takes."""
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _canonical(model: type[BaseModel], key: str) -> str:
+    """The key by the name that the document has for it."""
+    names: dict[str, str] = getattr(model, "lsf_names", {})
+    return names.get(key.upper(), key)
+
+
+def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
+    """The places in the document; a key that nobody knows is left to the reader to complain of."""
+    first, dot, rest = key.partition(".")
+    sections = keys_of(Document)
+    if not dot:
+        return [_alone(first, sections, others)]
+    if first not in sections:
+        known = [*sections, *(f"params.{name}" for name in keys_of(ParamsEntry))]
+        raise SettingError(f"unknown key {first!r}{nearest(first, known)}")
+    model = section_of(Document, first)
+    if first == "params":
+        return [(first, _canonical(ParamsEntry, rest))]
+    if model is None or first == "config":
+        return [(first, *rest.split(".", 1))]
+    return _of_entries(document, first, model, rest)
+
+
+def _alone(key: str, sections: list[str], others: Iterable[str]) -> Location:
+    """A key without a path: of params, or of the document itself."""
+    name = _canonical(ParamsEntry, key)
+    params = keys_of(ParamsEntry)
+    if name in params:
+        return ("params", name)
+    if key in sections:
+        return (key,)
+    if key in keys_of(QueueEntry):
+        raise SettingError(
+            f"{key} belongs to a queue: queues.NAME.{key}, or queues.*.{key} for all of them"
+        )
+    raise SettingError(f"unknown key {key!r}{nearest(key, [*params, *sections, *others])}")
+
+
+def _of_entries(
+    document: dict[str, Any], section: str, model: type[BaseModel], rest: str
+) -> list[Location]:
+    """Places in the entries of a list whose names match."""
+    if section == "queues" and not document.get(section):
+        document[section] = [{"name": "default"}]
+    entries: list[dict[str, Any]] = document.get(section, [])
+    names = [_name_of(entry) for entry in entries]
+    name, key = _parted(names, rest)
+    if not key:
+        raise SettingError(f"which key of {section}.{rest}? Give {section}.{rest}.KEY=VALUE")
+    if issubclass(model, HostEntry) and name not in names and "*" not in name:
+        entries = document[section] = _single_hosts(entries, name)
+        names = [_name_of(entry) for entry in entries]
+    found = _matching(names, name)
+    if not found and issubclass(model, HostEntry):  # hosts given as one range are meant together
+        wanted = expand_range(name)
+        found = [n for n, each in enumerate(names) if each in wanted]
+    if not found:
+        what = _word(section)
+        listed = f": there are {', '.join(names)}" if 0 < len(names) <= 12 else ""
+        raise SettingError(f"no {what} is called {name!r}{nearest(name, names) or listed}")
+    key, dot, part = key.partition(".")
+    key = _canonical(model, key)
+    if not dot:
+        return [(section, n, key) for n in found]
+    return _of_parts(entries, section, found, key, part, alone="*" not in name)
+
+
+def _of_parts(
+    entries: list[dict[str, Any]],
+    section: str,
+    found: list[int],
+    key: str,
+    part: str,
+    *,
+    alone: bool,
+) -> list[Location]:
+    """Places within shares and mappings; of many entries only those that have the part."""
+    places: list[Location] = []
+    for n in found:
+        inside = entries[n].get(key)
+        if key in _SHARES and inside is not None and not isinstance(inside, dict):
+            entries[n][key] = inside = dict(text.user_shares(inside))
+        if isinstance(inside, dict) and (alone or part in inside):
+            places.append((section, n, key, part))
+    if not places:
+        owners = " or ".join(f"{section}.{_name_of(entries[n])}" for n in found[:3])
+        raise SettingError(f"{owners} has no {key} with a part {part!r}")
+    return places
+
+
+def _parted(names: Iterable[str], rest: str) -> tuple[str, str]:
+    """The name of an entry, which may hold dots, and the key behind it."""
+    words = rest.split(".")
+    heads = [".".join(words[:count]) for count in range(len(words), 0, -1)]
+    known = list(names)
+    name = next((head for head in heads if _matching(known, head)), words[0])
+    return name, rest[len(name) + 1 :]
+
+
+def _matching(names: Sequence[str], name: str) -> list[int]:
+    """The places of the names that are meant, ``*`` standing for any part."""
+    pattern = re.compile(".*".join(map(re.escape, name.split("*"))))
+    return [n for n, each in enumerate(names) if pattern.fullmatch(each)]
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    return next((str(entry[key]) for key in _NAMES if key in entry), "")
+
+
+def _word(section: str) -> str:
+    if section in ("running", "pending", "future"):
+        return "job"
+    return section.replace("_", " ").removesuffix("s")
+
+
+def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The entries of hosts, ranges that hold some of the named hosts written out."""
+    try:
+        wanted = set(expand_range(name))
+    except ValueError as error:
+        raise SettingError(str(error)) from None
+    found: list[dict[str, Any]] = []
+    for entry in entries:
+        names = expand_range(str(entry["name"]))
+        some = len(names) > 1 and not wanted.isdisjoint(names)
+        found += [{**entry, "name": each} for each in names] if some else [entry]
+    return found
+
+
+# --- the value ------------------------------------------------------------------------------------
+
+
+def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:
+    """Set the value at a place, or take the key away where the value is nothing."""
+    inside: Any = document
+    for part in place[:-1]:
+        inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside[int(part)]
+    value = _value(str(place[-1]), setting.value)
+    if not isinstance(inside, dict):
+        raise SettingError(f"{'.'.join(map(str, place[:-1]))} has no keys")
+    if value is None:
+        inside.pop(place[-1], None)
+    else:
+        inside[place[-1]] = value
+
+
+def _value(key: str, given: str) -> Any:
+    """The value as a file would have it behind `key: `; a text that is no YAML is a text."""
+    try:
+        return plain_data(f"{key if key.isidentifier() else 'key'}: {given}\n", "", "yaml")[0][
+            key if key.isidentifier() else "key"
+        ]
+    except (InputError, KeyError, TypeError):
+        return given

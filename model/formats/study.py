@@ -1,0 +1,154 @@
+"""Files of studies (docs/sweep.md): cases, policies, parameters and seeds of a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from ..errors import InputError
+from . import fields as f
+from .document import Section
+from .finding import Finding, problems
+from .messages import explain
+from .settings import Setting
+from .source_text import file_content, plain_data
+
+FORMAT = "slotwise-study/1"
+
+
+class GenerateEntry(Section):
+    """A generated instance; the keys are options of `slotwise generate`."""
+
+    hosts: f.Count = 100
+    per_enclosure: f.Count = 16
+    per_rack: f.Count = 4
+    running: f.CountOrNone = 500
+    pending: f.CountOrNone = 50
+    load: f.Amount = 0.92
+    memory: f.YesNo = True
+
+
+class CaseEntry(Section):
+    """What is simulated: a site with its own jobs, a log on it, or a generated instance."""
+
+    name: f.NewName = ""
+    site: f.Text | None = None
+    log: f.Text | None = None
+    hosts: f.Count | None = None
+    changes: f.Text | None = None
+    generate: GenerateEntry | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> CaseEntry:
+        if self.generate is not None and (self.site or self.log or self.hosts):
+            raise ValueError("is generated: it takes no site, log or hosts")
+        if self.generate is None and not self.site and not self.log:
+            raise ValueError("says no workload: give site, log or generate")
+        if self.log and bool(self.site) == (self.hosts is not None):
+            raise ValueError("has a log: give either site or hosts: N (of an SWF log)")
+        if self.hosts is not None and not self.log:
+            raise ValueError("has hosts: N, which means something for a log alone")
+        return self
+
+    @property
+    def title(self) -> str:
+        """Its name, else that of its log or site."""
+        if self.name:
+            return self.name
+        file = self.log or self.site
+        return Path(file).name.split(".")[0] if file else "generated"
+
+
+class PolicyEntry(Section):
+    """A policy by name: a reservation method, or settings."""
+
+    name: f.NewName
+    set: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _method(cls, data: Any) -> Any:
+        return {"name": data, "set": {"reservation": data}} if isinstance(data, str) else data
+
+
+class StudyDocument(Section):
+    """A study: every case under every policy, every point of the grid of parameters, every seed."""
+
+    format: Literal["slotwise-study/1"]
+    name: f.Line = ""
+    description: f.Text = ""
+    until: str | int | None = None
+    keep_going: f.YesNo = False
+    cases: Annotated[list[CaseEntry], Field(min_length=1)]
+    policies: Annotated[list[PolicyEntry], Field(min_length=1)] = Field(
+        default_factory=lambda: [PolicyEntry(name="configured")]
+    )
+    parameters: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+    seeds: Annotated[list[f.CountOrNone], Field(min_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_of_seeds(cls, data: Any) -> Any:
+        """`seeds: 3` for 1, 2 and 3."""
+        seeds = data.get("seeds") if isinstance(data, dict) else None
+        if isinstance(seeds, int) and not isinstance(seeds, bool) and 0 < seeds <= 100_000:
+            return {**data, "seeds": list(range(1, seeds + 1))}
+        return data
+
+
+def load_study(path: str | Path) -> StudyDocument:
+    """The study in a file, YAML or JSON.
+
+    Raises InputError with everything that is wrong with its form.
+    """
+    from .positions import compose, lines
+
+    data, kind = file_content(Path(path))
+    plain, content = plain_data(data, str(path), kind)
+    study, found = _interpret(plain)
+    if study is None or found:
+        places = lines(compose(content), [finding.place for finding in found])
+        raise InputError(problems(found, str(path), places))
+    return study
+
+
+def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
+    from .raw import strange_values
+
+    found = list(strange_values(data))
+    try:
+        study = StudyDocument.model_validate(data)
+    except ValidationError as error:
+        return None, found + explain(error, StudyDocument)
+    for section, names in (
+        ("cases", [case.title for case in study.cases]),
+        ("policies", [policy.name for policy in study.policies]),
+    ):
+        found += [
+            Finding((section, n, "name"), f"there is a {name!r} already: names tell rows apart")
+            for n, name in enumerate(names)
+            if name in names[:n]
+        ]
+    for key, values in study.parameters.items():
+        if len(set(map(value_text, values))) < len(values):
+            found.append(Finding(("parameters", key), "gives a value twice"))
+    if study.seeds is not None and len(set(study.seeds)) < len(study.seeds):
+        found.append(Finding(("seeds",), "gives a seed twice"))
+    return study, found
+
+
+def value_text(value: Any) -> str:
+    """A value of a study as the text that a setting takes."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def settings_of(values: Mapping[str, Any], place: str) -> tuple[Setting, ...]:
+    """Keys and values as settings; place: where they stand, for messages."""
+    return tuple(
+        Setting(key, value_text(value), f"{place}.{key}={value_text(value)}")
+        for key, value in values.items()
+    )

@@ -1,0 +1,74 @@
+"""The records of an SWF log as jobs, each made when it is asked for, and their recorded starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..job import Job
+from ..on_demand import OnDemand
+from ..workload import Ints, Workload
+
+#: Digits that no job number of a log has.
+_DIGITS = 18
+
+
+class SwfJobs(OnDemand[Job]):
+    """Slots are the processors, run limits the requested times; queue: of all of them."""
+
+    __slots__ = ("_columns", "_queue")
+
+    def __init__(self, log: Workload, queue: str) -> None:
+        columns = (log.job, log.procs, log.user, log.req_time, log.run_time, log.submit)
+        self._columns = tuple(map(_narrow, columns))
+        self._queue = queue
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def item(self, place: int) -> Job:
+        """The job of one record."""
+        number, procs, user, req_time, run_time, submit = (
+            int(column[place]) for column in self._columns
+        )
+        return Job(
+            id=str(number),
+            slots=procs,
+            user=f"user{user}" if user >= 0 else "user",
+            queue=self._queue,
+            run_limit=req_time,
+            run_time=run_time,
+            submit=submit,
+        )
+
+
+class RecordedStarts(Mapping[str, int]):
+    """Recorded starts (seconds) by job id, of jobs whose ids are numbers; in columns."""
+
+    __slots__ = ("_numbers", "_starts")
+
+    def __init__(self, numbers: Ints, starts: Ints) -> None:
+        order = np.argsort(numbers)
+        self._numbers, self._starts = _narrow(numbers[order]), _narrow(starts[order])
+
+    def __getitem__(self, job: str) -> int:
+        if job.isdecimal() and len(job) < _DIGITS:
+            place = int(np.searchsorted(self._numbers, int(job)))
+            if place < len(self._numbers) and str(self._numbers[place]) == job:
+                return int(self._starts[place])
+        raise KeyError(job)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def _narrow(column: Ints) -> NDArray[Any]:
+    """The same numbers in as few bytes as they need."""
+    half = column.astype(np.int32)
+    return half if np.array_equal(half, column) else column

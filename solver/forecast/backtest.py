@@ -1,0 +1,258 @@
+"""How good forecasts would have been on a log: past jobs asked about with what was known then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import numpy as np
+
+from ...model.errors import InputError
+from ...model.workload import Ints, Workload
+from ..replay import ReplayResult
+from .arrivals import NOBODY, PastBlocks
+from .calibration import EARLY, LATE, LIKELY, Calibration, Calibrator
+from .draws import Floats, keys_of, uniforms
+from .forecast import forecast_world
+from .forward import PoolWorld
+from .jobs import AskedJobs, Columns, PastJobs
+from .runtimes import LastTwo, Ratios
+
+#: Jobs that wait no longer than this are not asked about: nobody wants to know.
+SHORT_WAIT = 60
+#: The part of a log, from its begin, that is only learnt from.
+LEARNT = 0.25
+#: Past waits of a size class that the estimator "history" looks at.
+LAST_WAITS = 300
+#: Jobs that are asked about, and samples of each forecast.
+JOBS, SAMPLES = 300, 100
+#: Levels at which a backtest counts how many jobs had started.
+LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Questions(Columns):
+    """What was asked, answered, and what was true; arrays of shape (n,), waits in seconds.
+
+    row: of the canonical log, ascending. wait: from submission to start, the truth. by_limits,
+    last_two: the plan with limits, and with EASY++'s run times. past_waits: order statistics of
+    past waits at P10, P50, P90, shape (n, 3). quantiles: of the forecast at LEVELS, shape
+    (n, levels). early, late: calibrated P10 and P90. factors: what they were multiplied by,
+    shape (n, 2).
+    """
+
+    row: Ints
+    wait: Ints
+    by_limits: Floats
+    last_two: Floats
+    past_waits: Floats
+    quantiles: Floats
+    early: Floats
+    late: Floats
+    factors: Floats
+
+    def raw(self, level: float) -> Floats:
+        """The uncalibrated quantile at one of LEVELS."""
+        return np.asarray(self.quantiles[:, LEVELS.index(level)])
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replayed log as forecasts look at it: never beyond the moment of asking.
+
+    start: of each job of `log` (canonical, seconds). procs, policy: of the replay.
+    """
+
+    log: Workload
+    start: Ints
+    procs: int
+    policy: str
+    past: PastJobs = field(init=False)
+    ratios: Ratios = field(init=False)
+
+    def __post_init__(self) -> None:
+        log, end = self.log, self.start + self.log.run_time
+        keys = keys_of(map(str, log.job.tolist()))
+        columns = (keys, log.user, log.req_time, log.procs, log.submit, self.start, end)
+        past = PastJobs(*columns).pick(np.argsort(end, kind="stable"))
+        object.__setattr__(self, "past", past)
+        object.__setattr__(self, "ratios", Ratios(past))
+
+    @classmethod
+    def of(cls, result: ReplayResult) -> Replayed:
+        """Of a complete replay."""
+        return cls(result.workload, result.start, result.procs, result.policy)
+
+    def world(self, row: int) -> PoolWorld:
+        """The pool as a job is submitted, which is the one asked about."""
+        log, now = self.log, int(self.log.submit[row])
+        start = self.start[: row + 1]
+        running = np.flatnonzero((start < now) & (start + log.run_time[: row + 1] >= now))
+        running = running[np.argsort(start[running], kind="stable")]
+        rows = np.concatenate((running, np.flatnonzero(start >= now)))
+        jobs = AskedJobs(
+            key=keys_of(map(str, log.job[rows].tolist())),
+            user=log.user[rows],
+            limit=log.req_time[rows],
+            slots=log.procs[rows],
+            submit=log.submit[rows],
+            elapsed=np.where(self.start[rows] < now, now - self.start[rows], -1),
+        )
+        return PoolWorld(now, self.procs, jobs, np.array([len(rows) - 1]), self.policy)
+
+    def past_waits(self, row: int) -> Floats:
+        """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
+        log, now = self.log, int(self.log.submit[row])
+        start, size = self.start[:row], _size_class(log.procs[:row])
+        like = np.flatnonzero((start < now) & (size == _size_class(log.procs[row : row + 1])))
+        last = like[np.argsort(start[like], kind="stable")][-LAST_WAITS:]
+        if not len(last):
+            return np.zeros(3)
+        waits = start[last] - log.submit[last]
+        levels = (EARLY, LIKELY, LATE)
+        return np.asarray(np.quantile(waits, levels, method="inverted_cdf"), dtype=np.float64)
+
+
+def _size_class(procs: Ints) -> Ints:
+    """1, 2, 3-4, 5-8, …"""
+    return np.ceil(np.log2(procs)).astype(np.int64)
+
+
+def sampled_rows(replayed: Replayed, jobs: int, seed: int) -> Ints:
+    """Rows of so many jobs that waited, of the log behind its LEARNT part, ascending.
+
+    A job is in a larger sample if it is in a smaller one.
+    Raises InputError where none waited.
+    """
+    waited = np.flatnonzero(replayed.start - replayed.log.submit > SHORT_WAIT)
+    waited = waited[waited >= LEARNT * len(replayed.log)]
+    if not len(waited):
+        raise InputError(
+            f"{replayed.log.source or 'the log'}: no job waited longer than {SHORT_WAIT} s behind "
+            "its first quarter: there is nothing to forecast"
+        )
+    names = keys_of(map(str, replayed.log.job[waited].tolist()))
+    order = np.argsort(uniforms(seed, "asked", names, 1)[:, 0], kind="stable")
+    return np.sort(waited[order[:jobs]])
+
+
+def answer(replayed: Replayed, row: int, samples: int, seed: int) -> list[float]:
+    """Seconds of waiting: by limits, by the last two, past waits, quantiles at LEVELS.
+
+    Nothing is looked at that was not known when the job was submitted: what ended at that very
+    second had not yet.
+    """
+    world = replayed.world(row)
+    known = world.now - 1
+    arrivals = PastBlocks(replayed.past)
+    found = forecast_world(
+        world, ("",), replayed.ratios, arrivals, samples=samples, seed=seed, known=known
+    )
+    last_two = LastTwo(replayed.past).draw(world.jobs, known, 1, seed)[:, 0]
+    starts = [
+        float(found.by_limits[0]),
+        float(world.starts(last_two, NOBODY)[0]),
+        *(float(found.quantile(level)[0]) for level in LEVELS),
+    ]
+    waits = [start - world.now for start in starts]
+    return [*waits[:2], *replayed.past_waits(row).tolist(), *waits[2:]]
+
+
+def backtest(
+    replayed: Replayed,
+    *,
+    jobs: int = JOBS,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    workers: int = 1,
+    tell: Callable[[int], object] = lambda done: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Questions:
+    """Ask about `jobs` past jobs that waited, each as it was submitted, in that order.
+
+    workers: processes; the answers are the same with any number of them. tell: called with how many
+    are answered. stop: asked after each answer; once it says yes those so far are returned.
+    Raises InputError where nothing can be asked.
+    """
+    if jobs < 1 or samples < 1 or workers < 1:
+        raise InputError("jobs, samples and workers of a backtest are at least 1 each")
+    rows = sampled_rows(replayed, jobs, seed)
+    found: list[list[float]] = []
+    for answered in _answers(replayed, rows.tolist(), samples, seed, workers):
+        found.append(answered)
+        tell(len(found))
+        if stop():
+            break
+    return calibrated(replayed, rows[: len(found)], np.array(found, dtype=np.float64))
+
+
+def _answers(
+    replayed: Replayed, rows: list[int], samples: int, seed: int, workers: int
+) -> Iterator[list[float]]:
+    """The answers in the order of the rows, as they come."""
+    if workers == 1:
+        for row in rows:
+            yield answer(replayed, row, samples, seed)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, get_context("spawn"), _remember, (replayed,)) as pool:
+        try:
+            yield from pool.map(_answer_here, rows, repeat(samples), repeat(seed))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+#: In a worker process the log that it answers about.
+_HERE: list[Replayed] = []
+
+
+def _remember(replayed: Replayed) -> None:
+    _HERE[:] = [replayed]
+
+
+def _answer_here(row: int, samples: int, seed: int) -> list[float]:
+    return answer(_HERE[0], row, samples, seed)
+
+
+def calibrated(replayed: Replayed, rows: Ints, answers: Floats) -> Questions:
+    """The answers as columns, each calibrated by those whose truth was known when it was asked."""
+    asked = replayed.log.submit[rows]
+    start = replayed.start[rows]
+    raw = answers[:, 5:]
+    early, likely, late = (raw[:, LEVELS.index(level)] for level in (EARLY, LIKELY, LATE))
+    calibrator = Calibrator()
+    factors = np.ones((len(rows), 2))
+    bounds = np.zeros((len(rows), 2))
+    waiting = sorted(range(len(rows)), key=lambda place: start[place])
+    for place in range(len(rows)):
+        while waiting and start[waiting[0]] < asked[place]:
+            known = waiting.pop(0)
+            calibrator.add(float(start[known] - asked[known]), early[known], late[known])
+        found = calibrator.calibration()
+        factors[place] = found.early, found.late
+        here = slice(place, place + 1)
+        low, high = found.bounds(early[here], likely[here], late[here])
+        bounds[place] = low[0], high[0]
+    return Questions(
+        row=rows,
+        wait=start - asked,
+        by_limits=answers[:, 0],
+        last_two=answers[:, 1],
+        past_waits=answers[:, 2:5],
+        quantiles=raw,
+        early=bounds[:, 0],
+        late=bounds[:, 1],
+        factors=factors,
+    )
+
+
+def calibration_of(questions: Questions) -> Calibration:
+    """What all these forecasts, whose truth is known by now, say about the next one."""
+    calibrator = Calibrator()
+    columns = (questions.wait, questions.raw(EARLY), questions.raw(LATE))
+    for truth, early, late in zip(*(column.tolist() for column in columns), strict=True):
+        calibrator.add(truth, early, late)
+    return calibrator.calibration()

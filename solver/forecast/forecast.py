@@ -1,0 +1,152 @@
+"""Forecasts: samples of when each job starts, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ...model.time_text import with_stamps
+from ...model.workload import Ints
+from .arrivals import DAY, NOBODY, Arrivals
+from .calibration import EARLY, LATE, LIKELY, UNCALIBRATED, Calibration
+from .draws import Floats
+from .forward import ForwardWorld
+from .jobs import NEVER
+from .runtimes import ENDLESS, AtLimits, RunTimeModel
+
+SAMPLES = 200
+#: Names of the times of a record: the plan, P50, calibrated P90 and P10.
+TIMES = ("by_limits", "likely", "nine_in_ten_by", "not_before")
+#: Jobs come for so many times what the last asked job would wait at limits, within these bounds.
+LOOK_AHEAD = 2
+SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forecasts:
+    """When each of n jobs starts. Times in seconds of the cluster's clock.
+
+    now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
+    job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
+    (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
+    wanted. remarks: what was odd about the history. origin: of the instance.
+    """
+
+    now: int
+    names: tuple[str, ...]
+    by_limits: Ints
+    samples: Ints
+    calibration: Calibration = UNCALIBRATED
+    cut: bool = False
+    remarks: tuple[str, ...] = ()
+    origin: str | None = None
+
+    @property
+    def waits(self) -> Floats:
+        """Seconds from now to the start in each sample, infinite where there is none."""
+        return np.where(self.samples == NEVER, np.inf, self.samples - self.now)
+
+    def quantile(self, level: float) -> Floats:
+        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated."""
+        return self.now + _quantile(self.waits, level)
+
+    @property
+    def likely(self) -> Floats:
+        """P50 (seconds), infinite where half of the samples have no start."""
+        return self.quantile(LIKELY)
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Calibrated P10 and P90: not before, 9 in 10 by."""
+        early, likely, late = (_quantile(self.waits, level) for level in (EARLY, LIKELY, LATE))
+        low, high = self.calibration.bounds(early, likely, late)
+        return np.rint(self.now + low), np.rint(self.now + high)
+
+    def chance_by(self, time: int) -> Floats:
+        """Share of the samples in which each job has started by a time, shape (n,)."""
+        return np.asarray((self.waits <= time - self.now).mean(axis=1))
+
+    def records(self, by: int | None = None) -> list[dict[str, Any]]:
+        """One job each, as plain data; None for no start. by: with the chance to start by then."""
+        early, late = self.bounds
+        columns = (self.by_limits.tolist(), self.likely, late, early)
+        chances = [None] * len(self.names) if by is None else self.chance_by(by).tolist()
+        found = []
+        for job, chance, *times in zip(self.names, chances, *columns, strict=True):
+            named = zip(TIMES, map(_whole, times), strict=True)
+            record = with_stamps({"job": job, **dict(named)}, self.origin, TIMES)
+            found.append(record if by is None else {**record, "chance": chance})
+        return found
+
+    def to_dict(self, by: int | None = None) -> dict[str, Any]:
+        """Everything but the samples themselves, as plain data."""
+        return {
+            "now": self.now,
+            "origin": self.origin,
+            "samples": self.samples.shape[1],
+            "calibration": asdict(self.calibration),
+            **({} if by is None else {"by": by}),
+            "jobs": self.records(by),
+            "remarks": list(self.remarks),
+            "cut": self.cut,
+        }
+
+
+def _whole(time: float) -> int | None:
+    """A time in whole seconds, None for no start."""
+    return None if time == NEVER or not np.isfinite(time) else int(time)
+
+
+def _quantile(waits: Floats, level: float) -> Floats:
+    """Always one of the samples: between a start and none there is nothing."""
+    return np.asarray(np.quantile(waits, level, axis=1, method="inverted_cdf"))
+
+
+def forecast_world(
+    world: ForwardWorld,
+    names: tuple[str, ...],
+    runtimes: RunTimeModel,
+    arrivals: Arrivals,
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    known: int | None = None,
+    calibration: Calibration = UNCALIBRATED,
+    stop: Callable[[], bool] = lambda: False,
+) -> Forecasts:
+    """Run a world forward once with limits and `samples` times with drawn run times and arrivals.
+
+    names: of the asked jobs. known: the second up to which models may know the past, now if None.
+    stop: is asked after each sample; once it says yes the forecasts rest on those so far, of which
+    there is one at least. A sample depends on the seed and its number alone.
+    """
+    known = world.now if known is None else known
+    by_limits = starts_at_limits(world)
+    until = world.now + _look_ahead(by_limits, world.now)
+    run_times = runtimes.draw(world.jobs, known, samples, seed)
+    coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
+    found: list[Ints] = []
+    for sample in range(samples):
+        found.append(world.starts(run_times[:, sample], coming(sample, until)))
+        if stop():
+            break
+    starts = np.stack(found, axis=1)
+    return Forecasts(world.now, names, by_limits, starts, calibration, len(found) < samples)
+
+
+def starts_at_limits(world: ForwardWorld) -> Ints:
+    """Starts of the asked jobs if all run to their limits and nobody comes, NEVER for none."""
+    run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
+    starts = world.starts(run_times, NOBODY)
+    return np.where(starts - world.now >= ENDLESS // 2, NEVER, starts)
+
+
+def _look_ahead(by_limits: Ints, now: int) -> int:
+    """Seconds for which jobs come."""
+    if not len(by_limits) or (by_limits == NEVER).any():
+        return LONGEST_LOOK
+    longest = LOOK_AHEAD * int(by_limits.max() - now)
+    return min(max(SHORTEST_LOOK, longest), LONGEST_LOOK)

@@ -1,0 +1,223 @@
+"""The jobs that have ended, as a log tells them: SWF, lsb.acct or lsb.events, in columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from ...model.errors import InputError, Problem, report
+from ...model.formats.acct import read_acct
+from ...model.formats.sniff import kind_of, refuse_other
+from ...model.formats.swf import SwfLog, read_swf
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.lsf_state.bjobs import SeenJob
+from ...model.lsf_state.followed import cut
+from ...model.lsf_state.log_records import BadRecords, read_events
+from .draws import keys_of
+from .jobs import NO_LIMIT, PastJobs, ints
+
+WEEK = 7 * 86_400
+#: Seconds before now at which a log may end and still be taken for what it says.
+OLD = 4 * WEEK
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A job that has ended; times in seconds of the log's clock."""
+
+    job: Job
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Ended jobs on the clock of an instance, and what was odd about the log.
+
+    jobs: by end. users: number of each user's name. like: a row of `jobs` as a job, so that one
+    like it can be submitted again; its times are the log's.
+    """
+
+    jobs: PastJobs
+    users: Mapping[str, int] = field(default_factory=dict)
+    like: Callable[[int], Job] = lambda row: Job(str(row))
+    remarks: tuple[str, ...] = ()
+
+    def numbers(self, users: Iterable[str]) -> list[int]:
+        """Numbers of users by name, -1 for those that the history does not know."""
+        return [self.users.get(user, -1) for user in users]
+
+
+def history_of(ended: Sequence[Ended], shift: int = 0, remarks: tuple[str, ...] = ()) -> History:
+    """A history of jobs in any order. shift: seconds to add to the log's clock."""
+    order = sorted(range(len(ended)), key=lambda place: ended[place].end)
+    jobs = [ended[place].job for place in order]
+    users: dict[str, int] = {}
+    numbers = [users.setdefault(job.user, len(users)) for job in jobs]
+    limits = [NO_LIMIT if job.run_limit is None else job.run_limit for job in jobs]
+    past = PastJobs(
+        key=keys_of(job.id for job in jobs),
+        user=ints(numbers),
+        limit=ints(limits),
+        slots=ints([job.slots for job in jobs]),
+        submit=ints([job.submit for job in jobs]) + shift,
+        start=ints([ended[place].start for place in order]) + shift,
+        end=ints([ended[place].end for place in order]) + shift,
+    )
+    return History(past, users, jobs.__getitem__, remarks)
+
+
+def read_history(path: str | Path, instance: Instance, *, keep_going: bool = False) -> History:
+    """What the log at `path` says had ended by the instance's now, on the instance's clock.
+
+    A log of LSF says which second is which, an SWF log with UnixStartTime and an instance with an
+    origin too. Where one does not, their seconds 0 are taken for one. A log that begins after the
+    instance's now on a clock that nobody says, or ends weeks before it, is moved by whole weeks, so
+    that what it holds had ended just now.
+
+    Raises
+    ------
+    InputError
+        The log cannot be read or is none, has malformed records (unless `keep_going`), or no job
+        of it had ended by then.
+    """
+    source = str(path)
+    ended, epoch, remarks = _read(Path(path), keep_going)
+    if not ended:
+        raise InputError([Problem("no job of this log has ended: it tells nothing", source)])
+    same_clock = instance.origin is not None and epoch is not None
+    shift = _offset(epoch, instance)
+    if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):
+        remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
+    shift += weeks * WEEK
+    known = [item for item in ended if item.end + shift <= instance.now]
+    if not known:
+        wrong = "no job of this log had ended by the instance's now: a forecast looks back only"
+        raise InputError([Problem(wrong, source)])
+    found = history_of(known, shift)
+    users = {job.user for job in instance.pending} | {run.job.user for run in instance.running}
+    if users and not users & set(found.users):
+        remarks += (f"{source}: none of the instance's users is in it: all its jobs count alike",)
+    return replace(found, remarks=remarks)
+
+
+def _offset(epoch: int | None, instance: Instance) -> int:
+    """Seconds from the log's clock to the instance's, 0 where one does not say its own.
+
+    epoch: seconds since 1970 of the log's second 0.
+    """
+    if instance.origin is None or epoch is None:
+        return 0
+    return epoch - int(datetime.fromisoformat(instance.origin).timestamp())
+
+
+def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
+    """By how many weeks a log is moved so that it ends just before now, on the log's clock."""
+    last = max(item.end for item in ended)
+    if min(item.end for item in ended) > now:
+        return 0 if same_clock else (now - last) // WEEK
+    return (now - last) // WEEK if last < now - OLD else 0
+
+
+def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
+    """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
+    refuse_other(path, *_READERS)
+    ended, epoch, problems = _READERS.get(kind_of(path), _swf)(path)
+    if problems and not keep_going:
+        raise InputError(problems)
+    return ended, epoch, tuple(f"warning: {line}" for line in report(problems))
+
+
+_Read = tuple[list[Ended], int | None, Sequence[Problem]]
+
+
+def _swf(path: Path) -> _Read:
+    """Records with a run time. One without a recorded wait is taken to have started at once."""
+    log = read_swf(path, keep_going=True)
+    begin = re.match(r"\d+", log.workload.header.get("UnixStartTime", ""))
+    return ended_of_swf(log), int(begin[0]) or None if begin else None, log.problems
+
+
+def ended_of_swf(log: SwfLog) -> list[Ended]:
+    """The records that have a run time, a size and a submission, on the log's own clock."""
+    work = log.workload
+    columns = (work.job, work.submit, log.wait, work.run_time, work.req_time, work.procs, work.user)
+    found = []
+    for number, submit, wait, run, limit, slots, user in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        if run <= 0 or slots <= 0:
+            continue
+        start = submit + max(0, wait)
+        job = Job(
+            str(number),
+            slots=slots,
+            user=swf_user(user),
+            run_limit=limit if limit > 0 else None,
+            submit=submit,
+        )
+        found.append(Ended(job, start, start + (min(run, limit) if limit > 0 else run)))
+    return found
+
+
+def swf_user(number: int) -> str:
+    """What instances made of SWF logs call a user."""
+    return f"user{number}" if number >= 0 else "user"
+
+
+def _acct(path: Path) -> _Read:
+    """Jobs that have run."""
+    log = read_acct(path, keep_going=True)
+    ended = [
+        Ended(
+            Job(
+                job.id,
+                slots=max(1, sum(job.hosts.values())),
+                user=job.user,
+                queue=job.queue,
+                project=job.project,
+                application=job.application,
+                res_req=(job.res_req,) if job.res_req else (),
+                run_limit=job.run_limit,
+                submit=job.submit,
+            ),
+            job.start,
+            job.end,
+        )
+        for job in log.jobs
+        if job.start and job.hosts
+    ]
+    return ended, 0, log.problems
+
+
+def _events(path: Path) -> _Read:
+    """Jobs whose submission, start and end are all in the log."""
+    bad = BadRecords()
+    moment = cut(read_events(path, bad, {}), -1, later=True)
+    ended = [
+        Ended(_job(seen), seen.start, seen.start + seen.real_run_time)
+        for seen in moment.later
+        if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
+    ]
+    return ended, 0, bad.report() if bad.count else ()
+
+
+def _job(seen: SeenJob) -> Job:
+    return Job(
+        seen.id,
+        slots=sum(seen.allocation.values()) or seen.slots or 1,
+        user=seen.user,
+        queue=seen.queue or "default",
+        project=seen.project,
+        application=seen.application,
+        res_req=(seen.res_req,) if seen.res_req else (),
+        run_limit=seen.run_limit,
+        submit=seen.submit or 0,
+    )
+
+
+_READERS: dict[str, Callable[[Path], _Read]] = {"swf": _swf, "acct": _acct, "events": _events}

@@ -1,0 +1,242 @@
+"""How long jobs will run: models that draw it, one small class each (docs/forecast.md)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ...model.workload import Ints
+from ..availability.arrays import BoolArray
+from .draws import Floats, keys_of, uniforms
+from .jobs import NO_LIMIT, AskedJobs, PastJobs
+from .survival import Weighed
+
+#: What the random numbers of run times are drawn for.
+STREAM = "run time"
+#: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
+ENDLESS = 10**9
+#: Jobs that are like each other: whether they have a limit, then user, limit and size.
+Group = tuple[int, ...]
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
+class RunTimeModel(Protocol):
+    """Draws run times.
+
+    A draw depends on seed, job and sample, on the past and on what runs; never on who else waits.
+    """
+
+    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
+        """Run times in all (seconds), int64 of shape (jobs, samples).
+
+        known: only jobs of the history that have ended by this second may be looked at. At least
+        one second, at least what a running job has run, and never more than a limit unless the job
+        has run longer already.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class AtLimits:
+    """Every job uses up its limit: what a plan assumes. One without a limit runs on and on."""
+
+    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
+        """As :class:`RunTimeModel` says; the same in every sample."""
+        longest = np.where(jobs.limit == NO_LIMIT, ENDLESS, jobs.limit)
+        return within(np.repeat(longest[:, None], samples, axis=1), jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRunTimes:
+    """Run times that are known, by the key of the job: for tests, and to see what is left to know.
+
+    A job that is not named runs to its limit.
+    """
+
+    run_time: Mapping[int, int]
+
+    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
+        """As :class:`RunTimeModel` says; the same in every sample."""
+        at_limits = AtLimits().draw(jobs, known, 1, seed)[:, 0]
+        named = zip(jobs.key.tolist(), at_limits.tolist(), strict=True)
+        found = np.array([self.run_time.get(key, limit) for key, limit in named], dtype=np.int64)
+        return within(np.repeat(found[:, None], samples, axis=1), jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class LastTwo:
+    """The mean of the user's last two jobs, doubled while a job has outrun it.
+
+    EASY++ of Tsafrir, Etsion and Feitelson (2007). With fewer than two the limit.
+    """
+
+    past: PastJobs
+
+    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
+        """As :class:`RunTimeModel` says; the same in every sample."""
+        count = self.past.known_at(known)
+        user, ran = self.past.user[:count], self.past.run_time[:count]
+        guess = AtLimits().draw(jobs, known, 1, seed)[:, 0]
+        for one in np.unique(jobs.user):
+            last = ran[user == one][-2:]
+            if len(last) == 2:
+                guess[jobs.user == one] = max(1, int(last.sum()) // 2)
+        while (outrun := guess < jobs.elapsed).any():
+            guess[outrun] *= 2
+        return within(np.repeat(guess[:, None], samples, axis=1), jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioSettings:
+    """Of :class:`Ratios`: how many jobs are looked at, and what they weigh, each of the nearest 1.
+
+    alike: last jobs of the same user, limit and size. of_user: last jobs of the same user, which
+    weigh as much as `kin` of those alike. of_all: last jobs of all, which weigh as much as
+    `strangers` of the user's. together: the chance that a job of a sample shares the fate of the
+    others of its user, limit and size.
+    """
+
+    alike: int = 10
+    of_user: int = 100
+    of_all: int = 500
+    kin: float = 3.0
+    strangers: float = 3.0
+    together: float = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """What part of its limit a job uses, drawn from jobs that are like it.
+
+    Those of the same user, limit and size, mixed with a few of the same user, those with a few of
+    all: where the nearer are many, the farther hardly count. Jobs that still run count as longer
+    than they have run (:mod:`.survival`). What a running job has used already is not drawn any
+    more. For a job without a limit run times themselves are drawn. Jobs of one user, limit and size
+    tend to share their fate.
+    """
+
+    past: PastJobs
+    settings: RatioSettings = RatioSettings()
+    _places: dict[Group, Ints] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        groups: dict[Group, list[int]] = defaultdict(list)
+        columns = (self.past.user, self.past.limit, self.past.slots)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for place, (user, limit, slots) in enumerate(rows):
+            for group in _groups(user, limit, slots):
+                groups[group].append(place)
+            if limit != NO_LIMIT:  # its run time helps those without a limit too
+                for group in _groups(user, NO_LIMIT, slots)[1:]:
+                    groups[group].append(place)
+        places = {group: np.array(found, dtype=np.int64) for group, found in groups.items()}
+        object.__setattr__(self, "_places", places)
+
+    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
+        """As :class:`RunTimeModel` says."""
+        chances = self._chances(jobs, samples, seed)
+        seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
+        found = AtLimits().draw(jobs, known, samples, seed)
+        weighed: dict[tuple[int, int, int], Weighed] = {}
+        columns = (jobs.user, jobs.limit, jobs.slots, jobs.elapsed)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for row, (user, limit, slots, elapsed) in enumerate(rows):
+            kind = (user, limit, slots)
+            if kind not in weighed:
+                weighed[kind] = self._run_times(kind, seen)
+            longer = weighed[kind].beyond(elapsed)
+            if len(longer):
+                found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
+        return within(found, jobs)
+
+    def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
+        """Of each job and sample which part of those like it run shorter."""
+        own = uniforms(seed, STREAM, jobs.key, samples)
+        columns = (jobs.user, jobs.limit, jobs.slots)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        kinds = keys_of(" ".join(map(str, row)) for row in rows)
+        shared = uniforms(seed, "shared fate", kinds, samples)
+        together = uniforms(seed, "together", jobs.key, samples) < self.settings.together
+        return np.where(together, shared, own)
+
+    def _run_times(self, kind: tuple[int, int, int], seen: _Seen) -> Weighed:
+        """Run times that a job of a kind may have, and how much each of them counts."""
+        user, limit, slots = kind
+        groups = _groups(*kind)
+        if limit == NO_LIMIT:
+            return self._like(groups, seen)
+        if len(self._last(groups[2], 1, seen.count)):
+            return self._like(groups, seen).times(limit)
+        return self._like(_groups(user, NO_LIMIT, slots), seen).at_most(limit)
+
+    def _like(self, groups: tuple[Group, Group, Group], seen: _Seen) -> Weighed:
+        """Ratios of jobs of these groups, the nearest weighing most, from the farthest on."""
+        settings = self.settings
+        everybody = self._ratios(self._last(groups[2], settings.of_all, seen.count), groups[2])
+        found = Weighed.of(everybody)
+        for group, most, farther in (
+            (groups[1], settings.of_user, settings.strangers),
+            (groups[0], settings.alike, settings.kin),
+        ):
+            ended, run_on = self._started(group, most, seen)
+            nearer = Weighed.of(self._ratios(ended, group)).beside(found.weighing(farther))
+            found = nearer.with_survivors(run_on, found)
+        return found
+
+    def _ratios(self, rows: Ints, group: Group) -> Floats:
+        """Run times of jobs of a group as parts of their limits, or in seconds without limits."""
+        run_time = self.past.run_time[rows].astype(np.float64)
+        return run_time / self.past.limit[rows] if group[0] else run_time
+
+    def _started(self, group: Group, most: int, seen: _Seen) -> tuple[Ints, Floats]:
+        """Of a group the jobs that started last: rows of the ended ones, ratios of those that run.
+
+        To look at those that ended last would be to look at short ones.
+        """
+        ended = self._last(group, most, seen.count)
+        running = seen.running.pick(_belongs(seen.running, group))
+        starts = seen.now - running.elapsed
+        all_starts = np.sort(np.concatenate((self.past.start[ended], starts)))
+        first = all_starts[-most] if len(all_starts) >= most else -(2**62)
+        recent = running.pick(starts >= first)
+        ratios = recent.elapsed / recent.limit if group[0] else recent.elapsed.astype(np.float64)
+        return ended[self.past.start[ended] >= first], np.sort(ratios)
+
+    def _last(self, group: Group, most: int, count: int) -> Ints:
+        """Rows of the last jobs of a group among the first `count` rows."""
+        rows = self._places.get(group, _NONE)
+        end = int(np.searchsorted(rows, count))
+        return rows[max(0, end - most) : end]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What may be looked at: the first `count` jobs of the past, and those that run `now`."""
+
+    count: int
+    now: int
+    running: AskedJobs
+
+
+def _groups(user: int, limit: int, slots: int) -> tuple[Group, Group, Group]:
+    """Those of the same user, limit and size; of the same user; all. Without a limit apart."""
+    limited = int(limit != NO_LIMIT)
+    return (limited, user, limit, slots), (limited, user), (limited,)
+
+
+def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
+    """Which of the jobs are of a group."""
+    found = (jobs.limit != NO_LIMIT) if group[0] else np.ones(len(jobs), dtype=np.bool_)
+    for column, wanted in zip((jobs.user, jobs.limit, jobs.slots), group[1:], strict=False):
+        found = found & (column == wanted)
+    return found
+
+
+def within(run_times: Ints, jobs: AskedJobs) -> Ints:
+    """Run times of a second at least and what has run; beyond that a limit ends a job."""
+    least = np.maximum(1, jobs.elapsed)
+    most = np.where(jobs.limit == NO_LIMIT, np.iinfo(np.int64).max, jobs.limit)
+    return np.clip(run_times, least[:, None], np.maximum(least, most)[:, None])

@@ -1,0 +1,284 @@
+"""One question of the lexicographic search: do all jobs so far fit, and one more at an instant?
+
+The starts of the settled jobs are kept, their places may change. Counts refute first, orders of
+placing find places, and one model (:mod:`.joint_placement`) decides what these leave open.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
+from ..budget import Budget, OutOfTime
+from ..placement.earliest import Start, hold_start, start_at
+from .counting import Blocks, blocks_of, too_many
+from .model_room import ModelRoom
+
+if TYPE_CHECKING:
+    from .joint_placement import JointPlacement
+
+#: Limits of one model: wall seconds and deterministic units at least, or a share of what is left.
+LEAST_SECONDS = 3.0
+LEAST_EFFORT = 3.0
+#: Counts by class are taken where there are so many times fewer of them than pairs.
+FEWER = 4
+#: Jobs that run at an instant are asked about alone where they have no more of the pairs.
+CORE = 0.5
+#: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
+Answer: TypeAlias = tuple[str, dict[str, Start]]
+
+
+class Placed(Protocol):
+    """A job whose start is settled."""
+
+    @property
+    def demand(self) -> Demand:
+        """The job."""
+
+    @property
+    def start(self) -> Start:
+        """When it starts, and where as long as nothing better is known."""
+
+
+@dataclass(slots=True)
+class JointProbe:
+    """Answers beside one base profile. What is the same from question to question is kept."""
+
+    base: Profile
+    budget: Budget
+    room: ModelRoom = field(init=False)
+    _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
+    _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
+    _slots: dict[int, float] = field(default_factory=dict)
+    _model: tuple[tuple[str, ...], JointPlacement] | None = None
+
+    def __post_init__(self) -> None:
+        self.room = ModelRoom(self.budget)
+
+    def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
+        """Whether a job can start at `time` (seconds) beside the settled ones at their starts.
+
+        share: of the time left, that a model may take.
+        """
+        beside_base = start_at(self.base, demand, time)
+        if beside_base is None or self._too_full(settled, demand, time):
+            return "INFEASIBLE", {}
+        group = _overlapping(settled, demand, time)
+        if not group:
+            return "FEASIBLE", {demand.job.id: beside_base}
+        if self._counts_refute(group, demand, time):
+            return "INFEASIBLE", {}
+        for order in _orders(group, demand, time):
+            placed = self._by_order(order)
+            if placed is not None:
+                return "FEASIBLE", placed
+        status, placed = self._by_counts(group, demand, time, share)
+        return (
+            (status, placed) if placed is not None else self._by_model(group, demand, time, share)
+        )
+
+    def _too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
+        """Whether the slots of all jobs so far exceed what is free somewhere in the window."""
+        starts = np.array([time, *(item.start.time for item in settled)])
+        jobs = [demand, *(item.demand for item in settled)]
+        ends = starts + [FOREVER if job.duration is None else job.duration for job in jobs]
+        slots = np.array([job.slots for job in jobs])
+        for point in np.unique(starts[(starts >= time) & (starts < ends[0])]).tolist():
+            asked = int(slots[(starts <= point) & (point < ends)].sum())
+            if asked > self._free_slots(point):
+                return True
+        return False
+
+    def _free_slots(self, point: int) -> float:
+        if point not in self._slots:
+            self._slots[point] = float(self.base.free(SLOTS, point).clip(0).sum())
+        return self._slots[point]
+
+    def _counts_refute(self, group: Sequence[Placed], demand: Demand, time: int) -> bool:
+        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
+        blocks = [found for job, at in asked for found in self._blocks_of(job, at)]
+        starts = {at for _, at in asked} | set(self.base.later_starts)
+        return too_many(
+            self.base, blocks, sorted(at for at in starts if _covers(time, demand.duration, at))
+        )
+
+    def _blocks_of(self, demand: Demand, time: int) -> tuple[Blocks, ...]:
+        key = demand.job.id, time
+        if key not in self._blocks:
+            self._blocks[key] = blocks_of(self.base, demand, time)
+        return self._blocks[key]
+
+    def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
+        """A quick try: the jobs placed one after another at their starts."""
+        profile = self.base.copy()
+        placed: dict[str, Start] = {}
+        for demand, time in order:
+            start = start_at(profile, demand, time)
+            if start is None:
+                return None
+            hold_start(profile, demand, start)
+            placed[demand.job.id] = start
+        return placed
+
+    def _by_counts(
+        self, group: Sequence[Placed], demand: Demand, time: int, share: float
+    ) -> tuple[str, dict[str, Start] | None]:
+        """Where blocks go, class by class of hosts, if that takes far fewer variables."""
+        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
+        if any(len(job.terms) != 1 for job, _ in asked):
+            return "UNKNOWN", None
+        pairs = sum(self._pairs_of(job, at) for job, at in asked)
+        from .class_counts import ClassCounts
+
+        several = [(job, at, self._blocks_of(job, at)) for job, at in asked]
+        if FEWER * ClassCounts.size(self.base.hosts, several) > pairs:
+            return "UNKNOWN", None
+        counts = ClassCounts(self.base, several)
+        status, found = counts.solve(self.budget, **self._limits(share))
+        if status == "INFEASIBLE":
+            return status, {}
+        whole = status == "FEASIBLE" and all(blocks for _, _, blocks in several)
+        return "FEASIBLE", counts.placed(found) if whole else None
+
+    # --- the model ----------------------------------------------------------------------------
+
+    def _by_model(self, group: Sequence[Placed], demand: Demand, time: int, share: float) -> Answer:
+        if self._core_refutes(group, demand, time, share):
+            return "INFEASIBLE", {}
+        free, fixed = self._split_by_size(group, demand, time)
+        begun = clock.monotonic()
+        try:
+            model = self._model_of(free, fixed).beside(demand, time)
+        except OutOfTime:
+            return "UNKNOWN", {}
+        pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
+        self.room.took(pairs, clock.monotonic() - begun)
+        status, placed = self._solve(model, free, share)
+        if status == "FEASIBLE":
+            return status, placed
+        return ("UNKNOWN" if fixed else status), {}
+
+    def _solve(self, model: JointPlacement, free: Sequence[Placed], share: float) -> Answer:
+        hint = {item.demand.job.id: item.start for item in free}
+        return model.solve(self.budget, hint=hint, **self._limits(share))
+
+    def _limits(self, share: float) -> dict[str, float]:
+        return {
+            "seconds": max(LEAST_SECONDS, share * self.budget.left()),
+            "effort": max(LEAST_EFFORT, share * self.budget.effort_left()),
+        }
+
+    def _core_refutes(
+        self, group: Sequence[Placed], demand: Demand, time: int, share: float
+    ) -> bool:
+        """Whether those that run at the instant are too many already, where they are few."""
+        core = [item for item in group if _runs_at(item, time)]
+        size, whole = (
+            sum(self._pairs_of(item.demand, item.start.time) for item in items)
+            for items in (core, group)
+        )
+        if not core or size > CORE * whole or size > self.room.most_pairs():
+            return False
+        from .joint_placement import JointPlacement
+
+        asked = [*((item.demand, item.start.time) for item in core), (demand, time)]
+        try:
+            model = JointPlacement(self.base, asked, check=self.budget.check_search)
+        except OutOfTime:
+            return False
+        return self._solve(model, core, share)[0] == "INFEASIBLE"
+
+    def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
+        """The model of the settled jobs; kept for the next instant that is asked about."""
+        from .joint_placement import JointPlacement
+
+        key = tuple(item.demand.job.id for item in free)
+        if self._model is not None and self._model[0] == key and not fixed:
+            return self._model[1]
+        base = self.base
+        if fixed:
+            base = base.copy()
+            for item in fixed:
+                hold_start(base, item.demand, item.start)
+        asked = [(item.demand, item.start.time) for item in free]
+        model = JointPlacement(base, asked, check=self.budget.check_search)
+        self._model = None if fixed else (key, model)
+        return model
+
+    def _split_by_size(
+        self, group: Sequence[Placed], demand: Demand, time: int
+    ) -> tuple[list[Placed], list[Placed]]:
+        """Jobs whose places are free in the model and jobs kept where they are.
+
+        All are free as long as the model stays small enough; else the latest ones, whose places
+        were chosen with the least room, and a failure then refutes nothing.
+        """
+        left = self.room.most_pairs() - self._pairs_of(demand, time)
+        free: list[Placed] = []
+        fixed: list[Placed] = []
+        for item in reversed(group):
+            left -= self._pairs_of(item.demand, item.start.time)
+            (free if left >= 0 else fixed).append(item)
+        return free, fixed
+
+    def _pairs_of(self, demand: Demand, time: int) -> int:
+        """(job, host) pairs of the model: hosts with room for something of a term."""
+        key = demand.job.id, time
+        if key not in self._pairs:
+            self._pairs[key] = sum(
+                int((self.base.room(demand, term, alternative, time).caps > 0).sum())
+                for term in demand.terms
+                for alternative in term.alternatives
+                if not alternative.missing
+            )
+        return self._pairs[key]
+
+
+def _overlapping(settled: Sequence[Placed], demand: Demand, time: int) -> list[Placed]:
+    """Settled jobs whose windows are linked with that of a job by overlaps, in their order."""
+    reached: list[tuple[int, int]] = [(time, _end(time, demand.duration))]
+    waiting = dict(enumerate(settled))
+    group: list[int] = []
+    grown = True
+    while grown:
+        grown = False
+        for number, item in list(waiting.items()):
+            start, end = item.start.time, _end(item.start.time, item.demand.duration)
+            if any(start < b and a < end for a, b in reached):
+                reached.append((start, end))
+                group.append(number)
+                del waiting[number]
+                grown = True
+    return [settled[number] for number in sorted(group)]
+
+
+def _orders(
+    group: Sequence[Placed], demand: Demand, time: int
+) -> Iterable[list[tuple[Demand, int]]]:
+    """Orders of placing: the new job first and then the hardest; and by start.
+
+    Jobs that need nothing but slots of any hosts fit in the order of their starts if they fit at
+    all, for whatever is free when one starts stays so.
+    """
+    others = [(item.demand, item.start.time) for item in group]
+    yield [(demand, time), *sorted(others, key=lambda pair: -pair[0].slots)]
+    yield sorted([(demand, time), *others], key=lambda pair: (pair[1], -pair[0].slots))
+
+
+def _runs_at(item: Placed, time: int) -> bool:
+    return _covers(item.start.time, item.demand.duration, time)
+
+
+def _end(start: int, duration: int | None) -> int:
+    return FOREVER if duration is None else start + duration
+
+
+def _covers(start: int, duration: int | None, point: int) -> bool:
+    return start <= point < _end(start, duration)

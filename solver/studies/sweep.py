@@ -1,0 +1,313 @@
+"""A sweep: every case under every policy, parameter and seed, a cell each and a row each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import __version__
+from ...model.changes import Change
+from ...model.errors import InputError, Problem, SlotwiseError, nearest
+from ...model.formats import dump_json, load
+from ...model.formats.changes import load_changes
+from ...model.formats.file_format import ReadOptions
+from ...model.formats.registry import format_of
+from ...model.formats.settings import Setting, changed
+from ...model.formats.study import CaseEntry, StudyDocument, load_study, settings_of
+from ...model.generate import generate
+from ...model.instance import Instance
+from ..loop.metrics import LoopMetrics, measure
+from ..loop.simulation import horizon
+from ..methods.registry import RESERVATIONS
+from .redraw import redrawn
+from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, simulation
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: What becomes of a cell.
+DONE, FAILED = "done", "failed"
+#: The numbers of a row: every metric that is one.
+METRICS = tuple(
+    item.name for item in fields(LoopMetrics) if not item.name.startswith("predictions")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a cell simulates: files by their whole paths, or what is generated."""
+
+    name: str
+    site: str | None
+    log: str | None
+    hosts: int | None
+    changes: str | None
+    generated: tuple[tuple[str, Any], ...] | None
+    keep_going: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One simulation of a sweep. parameters: key and value as they stand in the table.
+
+    digest: the same for cells that ask the same of the same content.
+    """
+
+    number: int
+    case: Case
+    policy: str
+    settings: tuple[Setting, ...]
+    parameters: tuple[tuple[str, str], ...]
+    seed: int | None
+    until: int | str | None
+    digest: str
+
+    @property
+    def name(self) -> dict[str, Any]:
+        """The columns that tell it from others."""
+        return {
+            "cell": self.number,
+            "case": self.case.name,
+            "policy": self.policy,
+            **dict(self.parameters),
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The rows of a sweep in the order of its cells, each a mapping of the same columns.
+
+    columns: their names. unfinished: how many cells have no row yet.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    unfinished: int = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.rows)
+
+    @property
+    def failed(self) -> int:
+        """How many cells have an error for a result."""
+        return sum(row["status"] == FAILED for row in self.rows)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """The tidy table as plain data."""
+        return [dict(row) for row in self.rows]
+
+    def to_frame(self) -> DataFrame:
+        """The same as a pandas data frame (pandas comes with OR-tools)."""
+        import pandas
+
+        return pandas.DataFrame(self.to_records(), columns=list(self.columns))
+
+
+# --- the cells of a study -------------------------------------------------------------------------
+
+
+def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
+    """The cells of a study in their order: cases, policies, parameters, seeds.
+
+    Raises InputError for a study that is malformed, and for a setting that fits no case.
+    """
+    study = load_study(path)
+    cases = [_case(case, study, path.parent) for case in study.cases]
+    policies = _policies(study, path)
+    axes = [
+        [settings_of({key: value}, "parameters")[0] for value in values]
+        for key, values in study.parameters.items()
+    ]
+    contents = {case: _content(case) for case in cases}
+    seeds: Sequence[int | None] = study.seeds or [None]
+    cells: list[Cell] = []
+    for case, (policy, fixed), point, seed in product(cases, policies, product(*axes), seeds):
+        settings = (*fixed, *point)
+        asked = [contents[case], [str(s) for s in settings], seed, study.until, __version__]
+        cell = Cell(
+            number=len(cells) + 1,
+            case=case,
+            policy=policy,
+            settings=settings,
+            parameters=tuple((setting.key, setting.value) for setting in point),
+            seed=seed,
+            until=study.until,
+            digest=hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32],
+        )
+        cells.append(cell)
+    _refuse_hopeless(cells, path)
+    return study, cells
+
+
+def _policies(study: StudyDocument, path: Path) -> list[tuple[str, tuple[Setting, ...]]]:
+    """Names and settings; one without settings is a reservation method. Raises InputError."""
+    found = []
+    wrong = []
+    for number, policy in enumerate(study.policies):
+        given = policy.set or {"reservation": policy.name}
+        method = given.get("reservation", "configured")
+        if method not in RESERVATIONS:
+            known = ", ".join(RESERVATIONS)
+            said = (
+                f"unknown policy {method!r}{nearest(str(method), RESERVATIONS)}: use one of {known}"
+            )
+            wrong.append(Problem(said, str(path), path=f"policies[{number}]"))
+        found.append((policy.name, settings_of(given, f"policies[{number}].set")))
+    if wrong:
+        raise InputError(wrong)
+    return found
+
+
+def _case(entry: CaseEntry, study: StudyDocument, folder: Path) -> Case:
+    def whole(name: str | None) -> str | None:
+        return None if name is None else str((folder / name).resolve())
+
+    made = None if entry.generate is None else tuple(entry.generate.model_dump().items())
+    return Case(
+        entry.title,
+        whole(entry.site),
+        whole(entry.log),
+        entry.hosts,
+        whole(entry.changes),
+        made,
+        study.keep_going,
+    )
+
+
+def _content(case: Case) -> list[Any]:
+    """What a case holds, whatever its files are called and wherever they lie."""
+    try:
+        site: Any = None if case.site is None else dump_json(load(case.site))
+    except SlotwiseError as error:
+        site = str(error)
+    found: list[Any] = [site, case.hosts, case.generated, case.keep_going]
+    for name in (case.log, case.changes):
+        try:
+            found.append(None if name is None else _digest(Path(name)))
+        except OSError as error:
+            found.append(str(error))
+    return found
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _refuse_hopeless(cells: Sequence[Cell], path: Path) -> None:
+    """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
+    cases = list(dict.fromkeys(cell.case for cell in cells))
+    sites: dict[Case, Instance] = {}
+    wrong: list[Problem] = []
+    for case in cases:
+        try:
+            site = _site(case)
+        except InputError as error:
+            wrong += error.problems
+        else:
+            sites |= {} if site is None else {case: site}
+    if wrong and not sites:
+        raise InputError(wrong)
+    if len(sites) < len(cases):
+        return  # what is not known may have it
+    wrong = []
+    for setting in dict.fromkeys(setting for cell in cells for setting in cell.settings):
+        found = [_wrong(setting, site) for site in sites.values()]
+        if all(found):
+            wrong += found[0]
+    if wrong:
+        raise InputError(replace(p, source=f"{path}: {p.source}") for p in dict.fromkeys(wrong))
+
+
+def _site(case: Case) -> Instance | None:
+    """The cluster of a case, None where the log says it. Raises InputError."""
+    if case.generated is not None:
+        return generate(hosts=1, running=0, pending=0)
+    for name in (case.log, case.changes):
+        if name is not None and not Path(name).is_file():
+            raise InputError([Problem("no such file", name)])
+    return None if case.site is None else load(case.site)
+
+
+def _wrong(setting: Setting, site: Instance) -> list[Problem]:
+    if setting.key in RUN_KEYS:
+        return options_of([setting], site, RunOptions())[1]
+    return changed(site, [setting], RUN_KEYS)[1]
+
+
+# --- one cell -------------------------------------------------------------------------------------
+
+
+def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
+    """The row of a cell: its numbers, or its error; None where it was stopped."""
+    try:
+        result = simulation(_run(cell), stop)
+        if not result.complete:
+            return None
+        metrics = asdict(measure(result))
+        return row_of(cell, {name: metrics[name] for name in METRICS})
+    except SlotwiseError as error:
+        return row_of(cell, error="; ".join(str(error).splitlines()))
+    except Exception as error:  # a cell is one of many
+        return row_of(cell, error=f"{type(error).__name__}: {error}")
+
+
+def row_of(cell: Cell, numbers: Mapping[str, Any] | None = None, error: str = "") -> dict[str, Any]:
+    """A row of the table."""
+    status = FAILED if numbers is None else DONE
+    empty = dict.fromkeys(METRICS)
+    return {**cell.name, "status": status, "error": error, **(numbers or empty)}
+
+
+def columns_of(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """The columns of every row."""
+    return tuple(row_of(next(iter(cells))))
+
+
+def _run(cell: Cell) -> Run:
+    """The simulation that a cell stands for. Raises InputError."""
+    instance, changes = _workload(cell)
+    options, wrong = options_of(cell.settings, instance, RunOptions())
+    if wrong:
+        raise InputError(wrong)
+    until = horizon(instance, cell.until)
+    return Run(instance, replace(options, until=until), changes)
+
+
+def _workload(cell: Cell) -> tuple[Instance, tuple[Change, ...]]:
+    case = cell.case
+    of_cluster = [setting for setting in cell.settings if setting.key not in RUN_KEYS]
+    site: Instance | None = None
+    if case.generated is not None:
+        site = generate(**dict(case.generated), seed=cell.seed or 0)
+    elif case.site is not None:
+        site = load(case.site)
+    if site is not None:
+        site = _set(site, of_cluster)
+    if case.log is not None:
+        path = Path(case.log)
+        options = ReadOptions(case.hosts, site, case.keep_going)
+        given = format_of(path).read(path, options).instance
+        site = _set(given, of_cluster) if site is None else given
+    assert site is not None
+    if cell.seed is not None and case.generated is None:
+        site = redrawn(site, cell.seed)
+    changes = () if case.changes is None else load_changes(case.changes, site)
+    return site, tuple(changes)
+
+
+def _set(instance: Instance, settings: Sequence[Setting]) -> Instance:
+    found, wrong = changed(instance, settings, RUN_KEYS)
+    if found is None:
+        raise InputError(wrong)
+    return found

@@ -1,0 +1,361 @@
+"""Variants beside today's configuration: every number, what changes, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...model.errors import UnknownNameError
+from ...model.rich_display import html_table
+from ...model.time_text import duration_text
+from ..loop.metrics import LoopMetrics
+from ..loop.recorded import WaitComparison
+from .resample import (
+    DRAWS,
+    FEW,
+    FEWEST,
+    LEVEL,
+    WEEK,
+    Difference,
+    Floats,
+    Ints,
+    block_sums,
+    difference,
+    draws,
+    mean,
+    percentile,
+    ratio,
+)
+from .run import JobColumns, RunOutcome
+from .variants import TODAY
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).
+MEASURES: Mapping[str, int] = {
+    "mean_wait": -1,
+    "p95_wait": -1,
+    "big_mean_wait": -1,
+    "big_p95_wait": -1,
+    "utilisation": 1,
+    "backfilled": 0,
+    "estimates_met": 1,
+    "pending": -1,
+}
+#: Kinds of groups of jobs.
+KINDS = ("queue", "user", "size")
+#: Least slots of the size classes.
+SIZES = (1, 2, 5, 17, 65, 257, 1025, 4097)
+COLUMNS = (
+    *("variant", "kind", "group", "jobs", "measure"),
+    *("today", "value", "change", "low", "high", "clear"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """How the mean wait of a group of jobs changes: seconds; jobs: that started today.
+
+    kind: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
+    groups of its kind, so that of many users none is named by chance.
+    """
+
+    kind: str
+    name: str
+    jobs: int
+    today: float
+    then: float
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedVariant:
+    """One variant. differences: to today by measure, none of today's own. groups: whose wait.
+
+    settings: key and value as they were given.
+    """
+
+    name: str
+    settings: tuple[tuple[str, str], ...]
+    metrics: LoopMetrics
+    differences: Mapping[str, Difference]
+    groups: tuple[GroupChange, ...]
+    cycle: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """Variants side by side, today's configuration first.
+
+    unfinished: variants that were stopped before their end. block: seconds of a block that is
+    resampled; blocks: in which jobs were submitted. calibration: today's simulated waits beside the
+    recorded ones, where that was asked for.
+    """
+
+    variants: tuple[ComparedVariant, ...]
+    blocks: int
+    block: int = WEEK
+    seed: int = 0
+    unfinished: tuple[str, ...] = ()
+    calibration: tuple[WaitComparison, ...] = ()
+
+    def __getitem__(self, name: str) -> ComparedVariant:
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        raise UnknownNameError.among("variant", name, [item.name for item in self.variants])
+
+    def __iter__(self) -> Iterator[ComparedVariant]:
+        return iter(self.variants)
+
+    def __len__(self) -> int:
+        return len(self.variants)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every variant came to its end."""
+        return not self.unfinished
+
+    @property
+    def caution(self) -> str:
+        """What is to be said of the intervals, "" for nothing."""
+        had = f"jobs were submitted in {self.blocks} of the blocks of {duration_text(self.block)}"
+        if self.blocks < FEWEST:
+            return f"{had}: too few to tell a gain from noise (--block takes shorter ones)"
+        return f"{had}: intervals from so few are rough" if self.blocks < FEW else ""
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One tidy table: a row a variant and measure, and of groups a row a variant and group."""
+        return [record for variant in self.variants for record in _records(variant, self)]
+
+    def to_frame(self) -> DataFrame:
+        """The same as a pandas data frame (pandas comes with OR-tools)."""
+        import pandas
+
+        return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "complete": self.complete,
+            "unfinished": list(self.unfinished),
+            "block": self.block,
+            "blocks": self.blocks,
+            "draws": DRAWS,
+            "level": LEVEL,
+            "seed": self.seed,
+            "caution": self.caution,
+            "calibration": [item.to_dict() for item in self.calibration],
+            "variants": [_plain(variant) for variant in self.variants],
+        }
+
+    def _repr_html_(self) -> str:
+        """The table as a notebook shows it; waits in seconds, a star where a change is clear."""
+        rows = ((v.name, *(_cell(v, name) for name in MEASURES)) for v in self.variants)
+        caption = f"what if: {len(self.variants)} variants, {self.blocks} blocks"
+        return html_table(caption, ("variant", *(n.replace("_", " ") for n in MEASURES)), rows)
+
+
+def _cell(variant: ComparedVariant, name: str) -> str:
+    value = getattr(variant.metrics, name)
+    shown = "" if value is None else f"{value:.4g}" if name in _SHARES else f"{value:.0f}"
+    found = variant.differences.get(name)
+    return f"{shown} *" if found is not None and found.clear else shown
+
+
+_SHARES = frozenset({"utilisation", "estimates_met"})
+
+
+def _plain(variant: ComparedVariant) -> dict[str, Any]:
+    return {
+        "variant": variant.name,
+        "settings": [f"{key}={value}" for key, value in variant.settings],
+        "cycle": variant.cycle,
+        "metrics": variant.metrics.to_dict(),
+        "differences": {
+            name: {**asdict(found), "clear": found.clear}
+            for name, found in variant.differences.items()
+        },
+        "groups": [
+            {
+                "kind": group.kind,
+                "group": group.name,
+                "jobs": group.jobs,
+                "today": group.today,
+                "value": group.then,
+                **asdict(group.difference),
+                "clear": group.difference.clear,
+            }
+            for group in variant.groups
+        ],
+        "notes": list(variant.notes),
+    }
+
+
+def _records(variant: ComparedVariant, table: WhatIf) -> Iterator[dict[str, Any]]:
+    first = table.variants[0]
+    for name in MEASURES:
+        found = variant.differences.get(name)
+        today = getattr(first.metrics, name) if first.name == TODAY else None
+        value = getattr(variant.metrics, name)
+        yield _record(variant.name, "all", "", variant.metrics.jobs, name, today, value, found)
+    for group in variant.groups:
+        yield _record(
+            variant.name,
+            group.kind,
+            group.name,
+            group.jobs,
+            "mean_wait",
+            group.today,
+            group.then,
+            group.difference,
+        )
+
+
+def _record(*values: Any) -> dict[str, Any]:
+    found: Difference | None = values[-1]
+    ends = (None,) * 4 if found is None else (found.change, found.low, found.high, found.clear)
+    return dict(zip(COLUMNS, (*values[:-1], *ends), strict=True))
+
+
+# --- the comparison -------------------------------------------------------------------------------
+
+
+def compare_outcomes(
+    outcomes: Sequence[tuple[str, tuple[tuple[str, str], ...], RunOutcome]],
+    *,
+    block: int = WEEK,
+    seed: int = 0,
+    unfinished: Sequence[str] = (),
+    calibrate: bool = False,
+) -> WhatIf:
+    """Outcomes by name and settings, today's the first (else nothing is compared).
+
+    seed: of the resampling.
+    """
+    first = outcomes[0][2]
+    known = outcomes[0][0] == TODAY
+    blocks = max(int(item.jobs.block.max(initial=0)) + 1 for _, _, item in outcomes)
+    times = max(len(item.used) for _, _, item in outcomes)
+    submitting = len(np.unique(first.jobs.block))
+    of_jobs, of_time = draws(blocks, seed), draws(times, seed)
+    rows = []
+    for name, settings, item in outcomes:
+        same = not known or item is first
+        rows.append(
+            ComparedVariant(
+                name=name,
+                settings=settings,
+                metrics=item.metrics,
+                differences={} if same else _differences(first, item, of_jobs, of_time),
+                groups=() if same else _groups(first.jobs, item.jobs, of_jobs),
+                cycle=item.cycle,
+                notes=item.notes,
+            )
+        )
+    calibration = first.waits if calibrate and known else ()
+    return WhatIf(tuple(rows), submitting, block, seed, tuple(unfinished), calibration)
+
+
+def _differences(
+    today: RunOutcome, then: RunOutcome, of_jobs: Floats, of_time: Floats
+) -> dict[str, Difference]:
+    found = {}
+    for name in MEASURES:
+        if getattr(today.metrics, name) is None or getattr(then.metrics, name) is None:
+            continue
+        if name == "utilisation":
+            weights, blocks = of_time, len(today.used)
+        else:
+            weights, blocks = of_jobs, len(np.unique(today.jobs.block))
+        before, after = (statistic(name, item, weights) for item in (today, then))
+        found[name] = difference(before, after, blocks)
+    return found
+
+
+def statistic(name: str, item: RunOutcome, weights: Floats) -> Floats:
+    """A measure under each row of weights; with all blocks once it is that of the metrics."""
+    jobs = item.jobs
+    started = ~np.isnan(jobs.wait)
+    big = started & (jobs.slots >= item.metrics.big_slots)
+    blocks = weights.shape[1]
+    match name:
+        case "mean_wait":
+            return mean(weights, jobs.wait[started], jobs.block[started])
+        case "p95_wait":
+            return percentile(weights, jobs.wait[started], jobs.block[started], 95)
+        case "big_mean_wait":
+            return mean(weights, jobs.wait[big], jobs.block[big])
+        case "big_p95_wait":
+            return percentile(weights, jobs.wait[big], jobs.block[big], 95)
+        case "utilisation":
+            return ratio(
+                weights @ _padded(item.used, blocks), weights @ _padded(item.there, blocks)
+            )
+        case "backfilled":
+            return weights @ block_sums(jobs.backfilled, jobs.block, blocks)
+        case "pending":
+            return weights @ block_sums(jobs.pending, jobs.block, blocks)
+        case "estimates_met":
+            told = jobs.told > 0
+            return mean(weights, jobs.met[told], jobs.block[told])
+    raise UnknownNameError.among("measure", name, MEASURES)
+
+
+def _padded(values: Sequence[float], length: int) -> Floats:
+    return np.pad(np.array(values, dtype=float), (0, length - len(values)))
+
+
+# --- who waits longer, who less -------------------------------------------------------------------
+
+
+def size_class(slots: int) -> str:
+    """The class of a size: ``1``, ``2-4``, ``5-16`` and so on, the last one without an end."""
+    place = max(n for n, least in enumerate(SIZES) if slots >= least or not n)
+    if place + 1 == len(SIZES):
+        return f"{SIZES[-1]}+"
+    low, high = SIZES[place], SIZES[place + 1] - 1
+    return str(low) if low == high else f"{low}-{high}"
+
+
+_LABELS: Mapping[str, Callable[[JobColumns], Sequence[str]]] = {
+    "queue": lambda jobs: jobs.queue,
+    "user": lambda jobs: jobs.user,
+    "size": lambda jobs: [size_class(int(slots)) for slots in jobs.slots],
+}
+
+
+def _groups(today: JobColumns, then: JobColumns, weights: Floats) -> tuple[GroupChange, ...]:
+    """Groups of jobs that started under both, those first whose change is worth most job-hours."""
+    found: list[GroupChange] = []
+    for kind in KINDS:
+        before, after = _by_group(today, kind), _by_group(then, kind)
+        both = [name for name in before if name in after]
+        level = 1 - (1 - LEVEL) / max(1, len(both))
+        for name in both:
+            (waits, block), (new, new_block) = before[name], after[name]
+            change = difference(
+                mean(weights, waits, block),
+                mean(weights, new, new_block),
+                len(np.unique(block)),
+                level,
+            )
+            group = (kind, name, len(waits), float(waits.mean()), float(new.mean()))
+            found.append(GroupChange(*group, change))
+    found.sort(key=lambda item: -abs(item.difference.change) * item.jobs)
+    return tuple(found)
+
+
+def _by_group(jobs: JobColumns, kind: str) -> dict[str, tuple[Floats, Ints]]:
+    """Waits and blocks of the jobs that started, by group."""
+    labels = np.array(_LABELS[kind](jobs), dtype=object)
+    started = ~np.isnan(jobs.wait)
+    places: dict[str, list[int]] = {}
+    for place in np.flatnonzero(started).tolist():
+        places.setdefault(str(labels[place]), []).append(place)
+    return {name: (jobs.wait[at], jobs.block[at]) for name, at in sorted(places.items())}

@@ -1,0 +1,376 @@
+"""What a job of a cycle finds beside the reservations of others, kept up to date as these come.
+
+A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
+of them. Most hold at every instant what of their place is free then; since no job can have more
+there than what is free, they may as well hold the whole place, and that is a constant. One profile
+has all of these, and what is lent to a job is given back as a constant too. Only where limits or
+other resources decide what a reservation holds is it reckoned from instant to instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ..availability.arrays import IntArray
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Lent, Profile
+from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.rows import RowList
+from ..availability.uses import Alternative, Per
+from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.holding import HeldRows, counts_slots, whole_place
+from .held import Held, takes_only_slots, times_on
+from .holding_back import HoldingBack, held_from, hold_back, holds_memory, taken
+
+
+@dataclass(slots=True, eq=False)
+class Steady:
+    """A reservation that holds its whole place until its start.
+
+    exact: it holds just that, not only what is free of it. pools: the least that these must have
+    free all the while. witnesses: hosts that have enough of an amount all the while, and where
+    else to look for one if something is taken there.
+    """
+
+    held: Held
+    alternative: Alternative | None
+    slots: dict[int, int]
+    memory: dict[int, float]
+    until: int
+    exact: bool
+    pools: dict[int, float] = field(default_factory=dict)
+    witnesses: list[Witness] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Witness:
+    """A host with `least` of a host resource free at every instant; others: candidates for it."""
+
+    host: int
+    index: int
+    least: float
+    others: IntArray
+
+
+class Guard:
+    """The future of a cycle beside what its reservations hold."""
+
+    def __init__(self, plain: Profile, reservations: Iterable[Held], now: int) -> None:
+        """plain: what runs and is planned, these reservations' places too; kept up to date."""
+        self.plain = plain
+        self.now = now
+        self._all = plain.copy()
+        self._lent = Profile(plain.table, plain.now)
+        self._steady: dict[int, Steady] = {}
+        self._limited: list[Held] = []
+        self._reckoned = HoldingBack()
+        #: By pool what steady reservations need of it at most, and those whose part is not exact.
+        self._needed: dict[int, float] = {}
+        self._until = now
+        #: Numbers of reservations by the hosts that are their witnesses.
+        self._watched: dict[int, set[int]] = {}
+        for held in reservations:
+            self.keep(held)
+
+    # --- what changes -----------------------------------------------------------------------------
+
+    def keep(self, held: Held) -> None:
+        """A reservation is made; its place is in `plain`."""
+        steady = steady_of(held, self.plain, self.now)
+        if steady is None:
+            self._limited.append(held)
+            return
+        self._steady[held.state.number] = steady
+        self._until = max(self._until, min(steady.until, FOREVER))
+        for pool, amount in steady.pools.items():
+            self._needed[pool] = max(self._needed.get(pool, 0.0), amount)
+        for witness in steady.witnesses:
+            self._watched.setdefault(witness.host, set()).add(held.state.number)
+        self._hold(steady, 1)
+
+    def planned(self, demand: Demand, start: Start) -> None:
+        """A place was planned in `plain`."""
+        hold_start(self._all, demand, start)
+        self._reckoned.planned(demand, start)
+        if not self._steady:
+            return
+        hosts, pools = taken(demand, start)
+        watching = {
+            number for host in self._watched.keys() & hosts for number in self._watched[host]
+        }
+        for number in watching & self._steady.keys():
+            if not self._still_seen(self._steady[number], hosts):
+                self._limit(number)
+        for pool in pools:
+            if self._lacks(pool):
+                self._limit_those_of(pool)
+
+    def _limit(self, number: int) -> None:
+        """A reservation may have to hold less than its place from now on."""
+        steady = self._steady.pop(number)
+        self._limited.append(steady.held)
+        self._hold(steady, -1)
+
+    def _limit_those_of(self, pool: int) -> None:
+        """Those that need more of a pool than there is at some instant before their starts."""
+        least: dict[int, float] = {}
+        needed = 0.0
+        for number, steady in list(self._steady.items()):
+            amount = steady.pools.get(pool)
+            if amount is None:
+                continue
+            if steady.until not in least:
+                least[steady.until] = self._least(pool, steady.until)
+            if amount > least[steady.until]:
+                self._limit(number)
+            else:
+                needed = max(needed, amount)
+        self._needed[pool] = needed
+
+    def _lacks(self, pool: int) -> bool:
+        needed = self._needed.get(pool)
+        return needed is not None and needed > self._least(pool, self._until)
+
+    def _least(self, pool: int, until: int) -> float:
+        return self.plain.least_free_in_pool(pool, _instants(self.plain, self.now, until))
+
+    def _still_seen(self, steady: Steady, hosts: set[int]) -> bool:
+        for witness in steady.witnesses:
+            if witness.host in hosts:
+                found = _witness(
+                    self.plain, witness.index, witness.least, witness.others, self.now, steady.until
+                )
+                if found is None:
+                    return False
+                witness.host = found
+                self._watched.setdefault(found, set()).add(steady.held.state.number)
+        return True
+
+    def _hold(self, steady: Steady, sign: int) -> None:
+        slots = {host: sign * count for host, count in steady.slots.items()}
+        memory = {host: sign * amount for host, amount in steady.memory.items()}
+        for profile in (self._all, self._lent):
+            rows = HeldRows(profile.table)
+            rows.add(steady.alternative, slots, memory, self.now, steady.until)
+            rows.enter(profile)
+
+    # --- what a job sees --------------------------------------------------------------------------
+
+    def earliest(self, demand: Demand, *, since: int, until: int) -> Start | None:
+        """The earliest start from `since` on beside the reservations that start before `until`."""
+        profile = self._at_most(since, until, FOREVER)
+        found = earliest_start(profile, demand, finishes_only=True, not_before=since)
+        if found is not None and found.time == since:
+            return found
+        pools = self._doubtful(demand, profile, since, FOREVER)
+        if not pools:
+            return found
+        # No less is held of other pools, and none of these.
+        freer = earliest_start(
+            profile, _without(demand, pools), finishes_only=True, not_before=since
+        )
+        if freer is None or (found is not None and freer.time == found.time):
+            return found
+        exact = self._recounted(profile, pools, since, until, FOREVER)
+        return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
+
+    def beside(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
+        """What the job finds beside all reservations.
+
+        since, before: the instants that it is good for (seconds).
+        """
+        profile = self._at_most(since, FOREVER + 1, before)
+        pools = self._doubtful(demand, profile, since, before)
+        if not pools:
+            return profile
+        return self._recounted(profile, pools, since, FOREVER + 1, before)
+
+    def _at_most(self, since: int, until: int, before: int) -> Profile:
+        """What is left where of pools is counted as held what is held at most."""
+        profile = self._all
+        if until <= self._until:
+            profile = Lent(self._all, self.plain, self._lent.in_use(until - 1), until)
+        limited = [held for held in self._limited if since < _until(held) < until]
+        if limited:
+            profile = profile.copy()
+            now, known = self.now, self._reckoned
+            hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
+        return profile
+
+    def _doubtful(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
+        """Pools of the job that might have enough if only was counted what is really held."""
+        slots = sum(max(term.slots, term.most) for term in demand.terms)
+        enough: dict[int, float] = {}
+        for term in demand.terms:
+            for use in (use for item in term.alternatives for use in item.pool_uses):
+                amount = use.reservation.initial * slots
+                enough[use.index] = max(amount, enough.get(use.index, 0.0))
+        points = profile.checkpoints(since, None if before >= FOREVER else before - since)
+        return {
+            pool
+            for pool, amount in enough.items()
+            if self._inexact(pool) and profile.least_free_in_pool(pool, points) < amount
+        }
+
+    def _recounted(
+        self, profile: Profile, pools: set[int], since: int, until: int, before: int
+    ) -> Profile:
+        """The profile where of these pools is counted as held what is held."""
+        profile = profile.copy()
+        for steady in self._steady.values():
+            if since < steady.until < until and not steady.exact:
+                self._recount(profile, steady, pools, since, before)
+        return profile
+
+    def _inexact(self, pool: int) -> bool:
+        """Whether some reservation may hold less of a pool than its whole place."""
+        return any(
+            not steady.exact and pool in _pools(steady.alternative)
+            for steady in self._steady.values()
+        )
+
+    def _recount(
+        self, profile: Profile, steady: Steady, pools: set[int], since: int, before: int
+    ) -> None:
+        """Count in pools what is held from instant to instant in place of the whole place."""
+        for pool in pools.intersection(_pools(steady.alternative)):
+            mask, rows = self.plain.table.pools[pool].mask, RowList()
+            whole = sum(count for host, count in steady.slots.items() if mask[host])
+            rows.extend((0,), self.now, steady.until, (-float(whole),))
+            known = self._reckoned.of(steady.held, self.plain)
+            for begin, end, (slots, _) in held_from(
+                known, self.plain, self.now, since=since, before=before
+            ):
+                inside = sum(count for host, count in slots.items() if mask[host])
+                rows.extend((0,), begin, end, (float(inside),))
+            profile.hold_rows(pool, rows, pool=True)
+
+
+def _without(demand: Demand, pools: set[int]) -> Demand:
+    """A demand that needs nothing of some pools."""
+
+    def less(alternative: Alternative) -> Alternative:
+        uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
+        return replace(alternative, pool_uses=uses)
+
+    terms = tuple(
+        replace(term, alternatives=tuple(map(less, term.alternatives))) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+def _until(held: Held) -> int:
+    return FOREVER if held.estimate is None else held.estimate
+
+
+def _instants(plain: Profile, now: int, until: int) -> list[int]:
+    return plain.checkpoints(now, None if until >= FOREVER else until - now)
+
+
+def _pools(alternative: Alternative | None) -> list[int]:
+    """Pools that count the slots held."""
+    uses = () if alternative is None else alternative.pool_uses
+    return [use.index for use in uses if counts_slots(use)]
+
+
+def steady_of(held: Held, plain: Profile, now: int) -> Steady | None:
+    """A reservation that nothing but its place decides about, None where something else may."""
+    until = _until(held)
+    if held.start is None or held.demand is None:
+        return Steady(held, held.alternative, held.slots, held.memory, until, exact=True)
+    demand, start = held.demand, held.start
+    alternative = demand.terms[0].alternatives[start.alternative]
+    place = whole_place(demand, start, plain)
+    if takes_only_slots(demand, start):
+        return Steady(held, alternative, place, held.memory, until, exact=True)
+    memory: dict[int, float] | None = {}
+    if holds_memory(held):
+        memory = _whole_memory(alternative, place, plain)
+    found = Steady(held, alternative, place, memory or {}, until, exact=False)
+    if memory is None or not _limits_leave_it(found, demand, start, plain, now):
+        return None
+    return found if _never_short(found, demand, plain, now) else None
+
+
+def _whole_memory(
+    alternative: Alternative, place: dict[int, int], plain: Profile
+) -> dict[int, float] | None:
+    """Memory of the whole place, None where it depends on which host is the first."""
+    found: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if plain.table.host_resources[use.index].name == "mem":
+            if use.per is Per.JOB or found:
+                return None
+            for host, count in place.items():
+                found[host] = use.reservation.initial * times_on(use, count, first=False)
+    return found
+
+
+def _limits_leave_it(found: Steady, demand: Demand, start: Start, plain: Profile, now: int) -> bool:
+    """Whether no limit on slots lets the job hold less than its place."""
+    total = float(sum(found.slots.values()))
+    for term in demand.terms:
+        alternative = term.alternatives[start.alternative]
+        if any(use.index != SLOTS and counts_slots(use) for use in alternative.host_uses):
+            return False
+        if (term.unit is not None and term.unit.excl) or alternative.host_uses[0].per is Per.WHOLE:
+            continue
+        found.pools.update(dict.fromkeys(_pools(alternative), total))
+    return all(
+        plain.least_free_in_pool(pool, _instants(plain, now, found.until)) >= amount
+        for pool, amount in found.pools.items()
+    )
+
+
+def _never_short(found: Steady, demand: Demand, plain: Profile, now: int) -> bool:
+    """Whether what else the job needs is there at every instant until its start (MEM-08)."""
+    ignored = {"slots", "mem"} if holds_memory(found.held) else {"slots"}
+    return all(
+        any(
+            _has_enough(found, alternative, term.candidates, ignored, plain, now)
+            for alternative in term.alternatives
+        )
+        for term in demand.terms
+    )
+
+
+def _has_enough(
+    found: Steady,
+    alternative: Alternative,
+    candidates: IntArray,
+    ignored: set[str],
+    plain: Profile,
+    now: int,
+) -> bool:
+    witnesses: list[Witness] = []
+    pools: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if use.reservation.resource not in ignored:
+            least = use.reservation.initial
+            host = _witness(plain, use.index, least, candidates, now, found.until)
+            if host is None:
+                return False
+            witnesses.append(Witness(host, use.index, least, candidates))
+    for use in alternative.pool_uses:
+        if use.reservation.resource not in ignored:
+            least = use.reservation.initial
+            if plain.least_free_in_pool(use.index, _instants(plain, now, found.until)) < least:
+                return False
+            pools[use.index] = least
+    found.witnesses += witnesses
+    for pool, least in pools.items():
+        found.pools[pool] = max(found.pools.get(pool, 0.0), least)
+    return True
+
+
+def _witness(
+    plain: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
+) -> int | None:
+    """A host that has so much free at every instant, None if there is none."""
+    if not candidates.size:
+        return None
+    free = plain.least_free(index, _instants(plain, now, until))[candidates] + SLACK
+    best = int(free.argmax())
+    return int(candidates[best]) if free[best] >= least else None

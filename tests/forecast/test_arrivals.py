@@ -1,0 +1,78 @@
+"""Models of who comes, each alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from forecast_lab import asked_of, past_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slotwise.solver.forecast.arrivals import DAY, NoArrivals, PastBlocks
+
+NOW = 40 * DAY
+NO_RUN_TIMES = np.zeros((0, 50), dtype=np.int64)
+NOBODY_HERE = asked_of()
+
+
+def test_nobody_comes():
+    coming = NoArrivals().after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, 0)
+    assert len(coming(3, NOW + 99 * DAY)) == 0
+
+
+def test_a_block_comes_again_at_the_same_hours():
+    past = past_of((1, 100, 2, NOW - 10, NOW - 9, NOW - 2), (2, 90, 3, NOW - 70, NOW - 50, NOW - 9))
+    coming = PastBlocks(past, days=(1,)).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, 0)(
+        0, NOW + 2 * DAY
+    )
+    assert (coming.submit - NOW).tolist() == [DAY - 70, DAY - 10, 2 * DAY - 70, 2 * DAY - 10]
+    assert coming.run_time.tolist() == [41, 7] * 2
+    assert coming.limit.tolist() == [90, 100] * 2
+    assert coming.slots.tolist() == [3, 2] * 2
+    assert coming.row.tolist() == [0, 1] * 2
+    until = PastBlocks(past, days=(1,)).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, 0)
+    assert len(until(0, NOW + DAY - 11)) == 1
+    assert len(until(0, NOW + DAY - 10)) == 2
+
+
+def test_samples_take_blocks_of_different_lengths_that_the_history_reaches():
+    past = past_of(
+        *((1, 9, 1, NOW - day * DAY - 1, NOW - day * DAY - 1, NOW - day * DAY) for day in (0, 8))
+    )
+    coming = PastBlocks(past).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, 0)
+    firsts = {int(coming(sample, NOW + 30 * DAY).submit[0] - NOW) for sample in range(50)}
+    assert firsts == {days * DAY - 1 for days in (1, 2, 3, 7)}
+
+
+def test_jobs_that_have_not_ended_come_again_too_as_long_as_the_sample_has_them():
+    jobs = asked_of((1, 500, 2, 30), submit=NOW - 40)
+    run_times = np.array([[100, 200]])
+    coming = PastBlocks(past_of(), days=(1,)).after(NOW, NOW, jobs, run_times, 0)
+    for sample, run_time in enumerate((100, 200)):
+        found = coming(sample, NOW + DAY)
+        assert (found.submit - NOW).tolist() == [DAY - 40]
+        assert found.run_time.tolist() == [run_time]
+        assert found.row.tolist() == [-1]
+
+
+def test_nobody_has_come_so_nobody_comes():
+    coming = PastBlocks(past_of()).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, 0)
+    assert len(coming(0, NOW + 9 * DAY)) == 0
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 30 * DAY), st.integers(0, 5 * DAY), st.integers(1, 5 * DAY))),
+    st.integers(0, 5),
+)
+def test_what_had_not_ended_then_changes_nobody_who_comes(times, seed):
+    jobs = [
+        (1, 9, 1, NOW - ago, NOW - ago + wait, NOW - ago + wait + run) for ago, wait, run in times
+    ]
+    known = past_of(*(job for job in jobs if job[5] <= NOW))
+    found = PastBlocks(past_of(*jobs)).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, seed)
+    expected = PastBlocks(known).after(NOW, NOW, NOBODY_HERE, NO_RUN_TIMES, seed)
+    for sample in range(5):
+        one, other = (model(sample, NOW + 20 * DAY) for model in (found, expected))
+        assert one.submit.tolist() == other.submit.tolist()
+        assert one.run_time.tolist() == other.run_time.tolist()
+        assert (np.diff(one.submit) >= 0).all()
+        assert ((one.submit > NOW) & (one.submit <= NOW + 20 * DAY)).all()

@@ -1,0 +1,99 @@
+"""Forecasts of a world: quantiles, chances, and what they do not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+from forecast_lab import asked_of, past_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
+from slotwise.solver.forecast.calibration import Calibration
+from slotwise.solver.forecast.draws import keys_of
+from slotwise.solver.forecast.forecast import Forecasts, forecast_world
+from slotwise.solver.forecast.forward import PoolWorld
+from slotwise.solver.forecast.jobs import NEVER, ints
+from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
+
+NOW = 10**6
+PAST = past_of(
+    *((1, 100, 2, NOW - 400 * n - 90, NOW - 400 * n - 50, NOW - 400 * n) for n in range(9))
+)
+
+
+def _world(*jobs, procs=4):
+    asked = asked_of(*jobs, submit=NOW)
+    return PoolWorld(NOW, procs, asked, np.flatnonzero(asked.elapsed < 0))
+
+
+def test_quantiles_are_samples_and_no_start_is_later_than_all():
+    samples = NOW + ints([[10, 30, 20, 40, 50], [NEVER - NOW] * 3 + [5, 6], [7] * 5])
+    found = Forecasts(NOW, ("a", "b", "c"), ints([NOW] * 3), samples)
+    assert found.likely.tolist() == [NOW + 30, np.inf, NOW + 7]
+    assert found.quantile(0.2).tolist() == [NOW + 10, NOW + 5, NOW + 7]
+    assert found.quantile(0.21).tolist() == [NOW + 20, NOW + 6, NOW + 7]
+    assert found.chance_by(NOW + 30).tolist() == [0.6, 0.4, 1.0]
+    assert found.chance_by(NOW + 4).tolist() == [0, 0, 0]
+    assert found.chance_by(10**9).tolist() == [1, 0.4, 1]
+
+
+def test_bounds_are_calibrated_from_now_on():
+    samples = NOW + ints([[100] * 2 + [200] * 6 + [300] * 2])
+    found = Forecasts(NOW, ("a",), ints([NOW]), samples, Calibration(0.5, 2.0, 99))
+    early, late = found.bounds
+    assert (early[0] - NOW, late[0] - NOW) == (50, 600)
+
+
+def test_with_exact_run_times_every_sample_is_the_truth():
+    world = _world((1, 100, 4, 30), (1, 100, 4, -1))
+    truth = ExactRunTimes(dict(zip(keys_of("01").tolist(), (70, 5), strict=True)))
+    found = forecast_world(world, ("1",), truth, NoArrivals(), samples=3)
+    assert found.samples.tolist() == [[NOW + 40] * 3]
+    assert found.by_limits.tolist() == [NOW + 70]
+
+
+def test_by_limits_is_what_a_plan_says_and_never_where_nothing_ends():
+    world = _world((1, 100, 4, 30), (1, 100, 2, -1), (1, -1, 4, -1), (1, 9, 4, -1), procs=4)
+    found = forecast_world(world, ("1", "2", "3"), Ratios(PAST), NoArrivals(), samples=2)
+    assert found.by_limits.tolist() == [NOW + 70, NOW + 170, NEVER]
+    assert (found.samples[2] > NOW).all()  # its limit tells nothing, the past does
+
+
+def test_stopped_early_the_first_samples_are_the_same():
+    world = _world((1, 100, 4, 30), (1, 100, 2, -1), (2, 60, 4, -1))
+    whole = forecast_world(world, ("1", "2"), Ratios(PAST), PastBlocks(PAST), samples=20, seed=4)
+    calls = iter([False, False, True])
+    part = forecast_world(
+        world, ("1", "2"), Ratios(PAST), PastBlocks(PAST), samples=20, seed=4, stop=calls.__next__
+    )
+    assert part.samples.tolist() == whole.samples[:, :3].tolist()
+
+
+def test_another_seed_is_another_forecast_and_the_same_the_same():
+    past = past_of(*((1, 100, 2, NOW - 999, NOW - 500 + run, NOW - 400) for run in range(0, 90, 9)))
+    world = _world((1, 100, 4, 0), (1, 100, 4, -1), (1, 100, 4, -1))
+    one, again, other = (
+        forecast_world(world, ("1", "2"), Ratios(past), NoArrivals(), samples=9, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert one.samples.tolist() == again.samples.tolist() != other.samples.tolist()
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 200)), min_size=2, max_size=6))
+def test_a_job_behind_all_others_changes_none_of_them_under_fcfs(waiting):
+    """Common random numbers: one more at the end draws nothing that others would have drawn."""
+    rows = [(1, 150, 3, 20), *((1, limit, slots, -1) for slots, limit in waiting)]
+    found = []
+    for jobs in (asked_of(*rows[:-1]), asked_of(*rows)):
+        asked = np.flatnonzero(jobs.elapsed < 0)
+        world = PoolWorld(NOW, 4, jobs, asked, "fcfs")
+        names = ("",) * len(asked)
+        found.append(forecast_world(world, names, Ratios(PAST), NoArrivals(), samples=5).samples)
+    assert found[1][:-1].tolist() == found[0].tolist()
+
+
+def test_a_world_with_nobody_waiting_has_no_forecasts():
+    found = forecast_world(_world((1, 100, 4, 30)), (), AtLimits(), NoArrivals(), samples=3)
+    assert found.samples.shape == (0, 3)
+    assert found.likely.shape == (0,)
+    assert len(NOBODY) == 0

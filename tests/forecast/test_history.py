@@ -1,0 +1,134 @@
+"""The past of an instance from a log, on the instance's clock."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.errors import InputError
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.solver.forecast.history import WEEK, read_history
+from slotwise.solver.forecast.jobs import NO_LIMIT
+
+DATA = Path(__file__).parents[1] / "data"
+#: number, submit, wait, run time, processors, limit, user
+RECORDS = ((1, 0, 5, 60, 3, 90, 7), (2, 10, 0, 30, 2, -1, 8), (3, 20, 50, 99, 1, 80, 7))
+
+
+def _swf(tmp_path, records=RECORDS, header="", name="log.swf"):
+    lines = [
+        f"{number} {submit} {wait} {run} {procs} -1 -1 {procs} {limit} -1 1 {user} 1 1 1 1 -1 -1"
+        for number, submit, wait, run, procs, limit, user in records
+    ]
+    path = tmp_path / name
+    path.write_text("\n".join(["; MaxProcs: 4", *([header] if header else []), *lines, ""]))
+    return path
+
+
+def _instance(now=1000, origin=None, users=("user7",)):
+    running = tuple(
+        RunningJob(Job(f"r{user}", user=user, run_limit=99), now, {"pool": 1}) for user in users
+    )
+    return Instance(Cluster((Host("pool", 4),)), running=running, now=now, origin=origin)
+
+
+def test_columns_of_an_swf_log(tmp_path):
+    found = read_history(_swf(tmp_path), _instance())
+    jobs = found.jobs
+    assert jobs.submit.tolist() == [10, 0, 20]
+    assert jobs.start.tolist() == [10, 5, 70]
+    assert jobs.run_time.tolist() == [30, 60, 80]  # the last is cut to its limit
+    assert jobs.limit.tolist() == [NO_LIMIT, 90, 80]
+    assert jobs.slots.tolist() == [2, 3, 1]
+    assert found.numbers(["user7", "user8", "nobody"]) == [*jobs.user[1::-1].tolist(), -1]
+    assert jobs.user[2] == jobs.user[1] != jobs.user[0]
+    assert found.like(1) == Job("1", slots=3, user="user7", run_limit=90, submit=0)
+    assert found.remarks == ()
+
+
+def test_only_what_had_ended_by_the_instances_now(tmp_path):
+    found = read_history(_swf(tmp_path), _instance(now=65))
+    assert found.jobs.end.tolist() == [40, 65]
+    assert len(read_history(_swf(tmp_path), _instance(now=64)).jobs) == 1
+
+
+def test_a_log_that_begins_later_on_an_unknown_clock_is_moved_by_whole_weeks(tmp_path):
+    found = read_history(_swf(tmp_path), _instance(now=0))
+    assert (found.jobs.end % WEEK).tolist() == [40, 65, 150]
+    assert -WEEK <= found.jobs.end[-1] <= 0
+    assert "moved by -1 weeks" in found.remarks[0]
+
+
+def test_a_log_that_ended_long_ago_is_moved_by_whole_weeks(tmp_path):
+    now = 10 * WEEK + 500
+    found = read_history(_swf(tmp_path), _instance(now=now))
+    assert found.jobs.end.tolist() == [10 * WEEK + end for end in (40, 65, 150)]
+    assert "moved by +10 weeks" in found.remarks[0]
+    assert read_history(_swf(tmp_path), _instance(now=3 * WEEK)).remarks == ()
+
+
+def test_clocks_that_are_said_are_kept_to(tmp_path):
+    begin = int(datetime(2024, 3, 1, tzinfo=UTC).timestamp())
+    path = _swf(tmp_path, header=f"; UnixStartTime: {begin}")
+    found = read_history(path, _instance(now=900, origin="2024-03-01T00:00:00+00:00"))
+    assert found.jobs.end.tolist() == [40, 65, 150]
+    found = read_history(path, _instance(now=4500, origin="2024-03-01T00:00:00+01:00"))
+    assert found.jobs.end.tolist() == [3640, 3665, 3750]
+    with pytest.raises(InputError, match="had ended by the instance's now"):
+        read_history(path, _instance(now=0, origin="2024-02-29T00:00:00+00:00"))
+
+
+def test_strange_users_are_remarked_and_known_ones_not(tmp_path):
+    path = _swf(tmp_path)
+    assert (
+        "none of the instance's users" in read_history(path, _instance(users=("eve",))).remarks[0]
+    )
+    assert read_history(path, _instance(users=("eve", "user8"))).remarks == ()
+
+
+def test_a_log_where_nothing_has_run_is_one_clear_message(tmp_path):
+    for records in ((), ((1, 0, -1, -1, 3, 90, 7),)):
+        with pytest.raises(InputError, match="no job of this log has ended"):
+            read_history(_swf(tmp_path, records), _instance())
+
+
+def test_foreign_files_are_one_clear_message(tmp_path):
+    instance = tmp_path / "x.yaml"
+    instance.write_text("format: slotwise/1\nhosts: []\n")
+    with pytest.raises(InputError, match="is an instance file, not"):
+        read_history(instance, _instance())
+    with pytest.raises(InputError, match="No such file"):
+        read_history(tmp_path / "none.swf", _instance())
+
+
+def test_malformed_records_are_refused_or_remarked(tmp_path):
+    path = _swf(tmp_path)
+    path.write_text(path.read_text() + "1 2 3\n")
+    with pytest.raises(InputError, match="3 columns"):
+        read_history(path, _instance())
+    found = read_history(path, _instance(), keep_going=True)
+    assert len(found.jobs) == 3
+    assert "3 columns" in found.remarks[0]
+
+
+def test_a_packed_log_is_read(tmp_path):
+    path = _swf(tmp_path)
+    packed = tmp_path / "log.swf.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert read_history(packed, _instance()).jobs.end.tolist() == [40, 65, 150]
+
+
+def test_lsb_acct_and_lsb_events_of_real_clusters():
+    for path in (DATA / "acct/lsb.acct.small-cluster", DATA / "lsf/lsb.events"):
+        found = read_history(path, _instance(now=0, origin="2030-01-01T00:00:00+00:00"))
+        jobs = found.jobs
+        assert len(jobs) > 10
+        assert (jobs.submit <= jobs.start).all()
+        assert (jobs.start <= jobs.end).all()
+        assert (jobs.end[:-1] <= jobs.end[1:]).all()
+        assert -WEEK <= jobs.end[-1] <= 0
+        assert (jobs.slots >= 1).all()

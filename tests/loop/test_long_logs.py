@@ -1,0 +1,297 @@
+"""Jobs to come and jobs that have ended are columns: the same answers in little memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from loop_workloads import METHODS, workloads
+from slotwise.cli.job_records import write_records
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.errors import InputError
+from slotwise.model.formats.file_format import ReadOptions
+from slotwise.model.formats.swf_jobs import RecordedStarts, SwfJobs
+from slotwise.model.formats.trace import SwfLogFile
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.name_places import NamePlaces
+from slotwise.model.on_demand import Joined
+from slotwise.model.workload import Workload
+from slotwise.solver.loop.metrics import measure
+from slotwise.solver.loop.records import Simulation
+from slotwise.solver.loop.simulation import Session, simulate
+from slotwise.solver.loop.slot_use import slot_use
+from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.world.ended_jobs import EndedJobs
+from slotwise.solver.world.events import EventQueue
+from slotwise.solver.world.job_state import JobState
+
+quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+#: Bytes that one more job of a log may take at most, over reading, simulating and writing.
+MOST_A_JOB = 400
+
+
+def write_log(path: Path, count: int) -> None:
+    """A short queue all the time, so that only the length of the log grows."""
+    draw = random.Random(1)
+    lines = ["; MaxProcs: 32"]
+    for number in range(count):
+        run = draw.randint(60, 400)
+        values = (number + 1, number * 60, 5, run, draw.randint(1, 6), 600, draw.randint(1, 9))
+        lines.append("{} {} {} {} -1 -1 -1 {} {} -1 1 {} -1 -1 -1 -1 -1 -1".format(*values))
+    path.write_text("\n".join(lines))
+
+
+def peak(folder: Path, count: int) -> int:
+    """Most bytes in use while a log is simulated, measured and written out."""
+    log = folder / f"{count}.swf"
+    write_log(log, count)
+    tracemalloc.start()
+    contents = SwfLogFile().read(log, ReadOptions(hosts=4))
+    result = simulate(contents.instance, reservation="greedy")
+    assert measure(result).done == count
+    write_records((job.to_dict() for job in result.jobs), folder / "jobs.csv")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
+    peak(tmp_path, 50)  # what is loaded once
+    few, many = (peak(tmp_path, count) for count in (1000, 4000))
+    assert (many - few) / 3000 < MOST_A_JOB
+
+
+def test_only_jobs_that_wait_or_run_are_objects(tmp_path: Path) -> None:
+    log = tmp_path / "a.swf"
+    write_log(log, 300)
+    instance = SwfLogFile().read(log, ReadOptions(hosts=4)).instance
+    session = Session(instance, settings_for(instance))
+    session.begin()
+    states = session.world.states
+    assert not states.here
+    while session.advance():
+        assert states.here.keys() == {*session.world.pending, *session.world.running}
+    assert not states.here
+    assert len(states.ended) == 300
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.integers(0, 6))
+def test_a_result_is_not_changed_by_going_on(instance: Instance, method: str, steps: int) -> None:
+    session = Session(instance, settings_for(instance, reservation=method))
+    session.begin()
+    for _ in range(steps):
+        session.advance()
+    before = session.result()
+    kept = tuple(before.jobs)
+    while session.advance():
+        pass
+    assert before.jobs == kept
+    assert len(before.jobs) == len(kept)
+    assert [before.jobs[number] for number in range(len(kept))] == list(kept)
+    assert before.jobs[1:] == kept[1:]
+
+
+def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
+    """The same second by second: every slot of every host, and whether anybody waits."""
+    capacity = {host.name: host.slots for host in result.instance.cluster.hosts}
+    begin = max(min(record.submit for record in result.jobs), result.instance.now)
+    end = max([result.time, *(record.end for record in result.jobs if record.end is not None)])
+    busy = idle_waiting = broken = free_in_all = 0
+    came = [record for record in result.jobs if record.status != "future"]
+    moments = sorted(
+        {begin, end}
+        | {t for r in came for t in (r.submit, r.start, r.end) if t is not None}
+        | {t for r in came for since, until, _ in r.held for t in (since, until) if t is not None}
+    )
+    for now, after in pairwise(moments):
+        if now < begin or after > end:
+            continue
+        used = dict.fromkeys(capacity, 0)
+        for record in came:
+            for since, until, where in record.held:
+                if since <= now and (until is None or now < until):
+                    for host, slots in where.items():
+                        used[host] += slots
+        left = [record.start if record.start is not None else record.end for record in came]
+        waits = any(
+            record.submit <= now and (gone is None or now < gone)
+            for record, gone in zip(came, left, strict=True)
+        )
+        free = sum(capacity.values()) - sum(used.values())
+        span = after - now
+        busy += span * sum(used.values())
+        free_in_all += span * free
+        idle_waiting += span * free if waits else 0
+        broken += span * sum(capacity[host] - n for host, n in used.items() if n)
+    whole = max(1, sum(capacity.values()) * max(1, end - begin))
+    share = broken / free_in_all if free_in_all else 0.0
+    return begin, end, busy / whole, idle_waiting / whole, share
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.sampled_from([None, 100, 700]))
+def test_the_use_of_slots_is_that_of_a_look_at_every_moment(
+    instance: Instance, method: str, until: int | None
+) -> None:
+    result = simulate(instance, reservation=method, until=until)
+    use = slot_use(result)
+    found = (use.begin, use.end, use.utilisation, use.idle_while_waiting, use.fragmentation)
+    assert found == used_by_sweep(result)
+
+
+allocations = st.dictionaries(st.integers(0, 9), st.integers(1, 1 << 40), max_size=3)
+times = st.none() | st.integers(0, 1 << 50)
+
+
+@st.composite
+def ended(draw: st.DrawFn, number: int) -> JobState:
+    """A state of a job that has ended, odd in every way a job can be."""
+    start = draw(times)
+    some = st.just(0) if start is None else st.sampled_from([0, 0, 3])
+    plain = draw(st.booleans())
+    terms = () if start is None else tuple(draw(st.lists(allocations, min_size=1, max_size=2)))
+    return JobState(
+        Job(str(number)),
+        number,
+        status=draw(st.sampled_from(["done", "killed"])),
+        start=start,
+        end=draw(st.integers(0, 1 << 50)),
+        duration=draw(times),
+        estimate=draw(times),
+        estimated_at=draw(times),
+        estimate_by=draw(st.sampled_from(["", "greedy"])),
+        alternative=draw(st.integers(0, 2)),
+        backfilled=draw(st.booleans()),
+        reason=draw(st.sampled_from(["", "needs 2 slots", "ü"])),
+        since=start or 0 if plain else draw(st.integers(0, 99)),
+        placed=start or 0 if plain else draw(st.integers(0, 99)),
+        ran=0 if plain else draw(st.integers(0, 9)),
+        terms=terms,
+        stretches=[] if plain else draw(st.lists(st.tuples(some, some, allocations), max_size=2)),
+        suspensions=0 if plain else draw(some),
+        requeues=0 if plain else draw(some),
+    )
+
+
+@quick
+@given(st.data(), st.integers(1, 6))
+def test_an_ended_job_is_what_it_was(data: st.DataObject, count: int) -> None:
+    states = [data.draw(ended(number)) for number in range(count)]
+    columns = EndedJobs()
+    assert [columns.add(state) for state in states] == list(range(count))
+    again = EndedJobs()
+    again.load_state(json.loads(json.dumps(columns.to_state())))
+    for found in (columns, again):
+        assert len(found) == count
+        for row, state in enumerate(states):
+            back = found.state(row, state.job)
+            assert {n: getattr(back, n) for n in KEPT} == {n: getattr(state, n) for n in KEPT}
+            assert list(back.allocation) == list(state.allocation)
+
+
+KEPT = (
+    *("number", "status", "start", "end", "duration", "estimate", "estimated_at", "estimate_by"),
+    *("alternative", "backfilled", "reason", "placed", "since", "terms", "stretches"),
+    *("suspensions", "requeues"),
+)
+
+
+@quick
+@given(
+    st.lists(st.integers(0, 5), max_size=8),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=8),
+    st.integers(0, 12),
+)
+def test_announced_events_come_as_if_pushed_one_by_one(
+    announced: list[int], others: list[tuple[int, int]], popped: int
+) -> None:
+    one, other = EventQueue(), EventQueue()
+    one.announce(np.array(announced, dtype=np.int64), 2, 10)
+    for number, time in enumerate(announced):
+        other.push(time, 2, 10 + number)
+    for number, (time, kind) in enumerate(others):
+        one.push(time, kind, number)
+        other.push(time, kind, number)
+    assert len(one) == len(other)
+    for _ in range(min(popped, len(other))):
+        assert one.peek() == other.peek()
+        assert one.pop() == other.pop()
+    again = EventQueue()
+    again.announce(np.array(announced, dtype=np.int64), 2, 10)
+    again.go_on(*one.state(), one.gone)
+    while other:
+        assert (len(again), len(one)) == (len(other), len(other))
+        assert again.pop() == one.pop() == other.pop()
+    assert not one
+    assert not again
+
+
+class Same(str):
+    """Names that all have one hash."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return 7
+
+
+@pytest.mark.parametrize("kind", [str, Same])
+def test_names_are_found_where_they_stand(kind: type[str]) -> None:
+    names = [kind(name) for name in ("b", "a", "c", "a", "d")]
+    places = NamePlaces(names, names.__getitem__)
+    assert [places.first(kind(name)) for name in ("a", "b", "c", "d", "e")] == [1, 0, 2, 4, None]
+    assert places.twice() == "a"
+    del names[3]
+    assert NamePlaces(names, names.__getitem__).twice() is None
+    assert NamePlaces([], names.__getitem__).first(kind("a")) is None
+
+
+def test_a_job_that_is_there_twice_is_refused() -> None:
+    jobs = (Job("a"), Job("b"), Job("a"))
+    instance = Instance(Cluster((Host("A", 1),)), future=jobs)
+    with pytest.raises(InputError, match="job a is there twice"):
+        simulate(instance)
+
+
+def test_jobs_of_a_log_are_like_a_tuple() -> None:
+    log = Workload.of([0, 5, 1 << 40], [1, 2, 3], [4, 5, 6], [1, 1, 2], job=[7, 70, 700])
+    jobs = SwfJobs(log, "q")
+    assert [job.id for job in jobs] == ["7", "70", "700"]
+    assert jobs[-1] == Job("700", 2, queue="q", run_limit=6, run_time=3, submit=1 << 40)
+    assert jobs == tuple(jobs)
+    assert tuple(jobs) == jobs
+    assert jobs != tuple(jobs)[:2]
+    assert hash(jobs) == hash(tuple(jobs))
+    assert repr(jobs) == repr(tuple(jobs))
+    both = Joined((Job("x"),), (), jobs)
+    assert [job.id for job in both] == [both[at].id for at in range(4)] == ["x", "7", "70", "700"]
+    with pytest.raises(IndexError):
+        both[4]
+    assert not Joined()
+    starts = RecordedStarts(log.job, log.submit)
+    assert dict(starts) == {"7": 0, "70": 5, "700": 1 << 40}
+    assert starts.get("007") is starts.get("8") is starts.get("x") is starts.get("9" * 99) is None
+
+
+def test_records_are_written_as_all_at_once(tmp_path: Path) -> None:
+    records = [{"job": str(number), "on": {"h": number}, "end": None} for number in range(9000)]
+    for some in ([], records[:1], records):
+        write_records(iter(some), tmp_path / "a.json")
+        assert (tmp_path / "a.json").read_text() == json.dumps(some, indent=0) + "\n"
+        for name in ("a.json", "a.csv"):
+            write_records(iter(some), tmp_path / name)
+            write_records(iter(some), tmp_path / f"{name}.gz")
+            plain = (tmp_path / name).read_bytes()
+            assert (tmp_path / f"{name}.gz").read_bytes() == gzip.compress(plain, mtime=0)
+        assert plain.count(b"\n") == len(some) + bool(some)

@@ -1,0 +1,132 @@
+"""Placement by counts: refutes only what the model refutes, and decides racks of whole hosts."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from brute_force import is_valid
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_instances import instances
+from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.queue import Queue
+from slotwise.solver.budget import Budget
+from slotwise.solver.optimal import joint_probe
+from slotwise.solver.optimal.class_counts import ClassCounts, classes_of
+from slotwise.solver.optimal.counting import blocks_of
+from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.validate import validate
+
+few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+LIMITS = {"seconds": 20.0, "effort": 20.0}
+
+
+def check(problem: PlanningProblem, times: list[int]) -> tuple[str, bool]:
+    """What counts say, held against the model; and whether they led to places."""
+    pairs = list(zip(problem.demands, times, strict=True))
+    asked = [(job, time, blocks_of(problem.base, job, time)) for job, time in pairs]
+    counts = ClassCounts(problem.base, asked)
+    status, found = counts.solve(Budget(), **LIMITS)
+    right, _ = JointPlacement(problem.base, pairs).solve(Budget(), **LIMITS)
+    assert status in ("FEASIBLE", right)
+    placed = counts.placed(found) if status == "FEASIBLE" else None
+    if placed is not None:
+        assert right == "FEASIBLE"
+        entries = tuple(problem.planned(job, placed[job.job.id], "optimal") for job, _ in pairs)
+        assert is_valid(problem.instance, entries)
+        assert all(placed[job.job.id].time == time for job, time in pairs)
+    return right, placed is not None
+
+
+@few
+@given(instances(most_hosts=4, most_jobs=4), st.data())
+def test_counts_are_a_relaxation(instance: Instance, data: st.DataObject) -> None:
+    problem = PlanningProblem.of(instance)
+    if any(len(demand.terms) != 1 for demand in problem.demands):
+        return
+    changes = st.sampled_from(problem.base.changes())
+    check(problem, [max(job.earliest, data.draw(changes)) for job in problem.demands])
+
+
+def racks(seed: int, *, exclusive: bool = False, racks: int = 3, each: int = 3) -> Instance:
+    """Racks of identical hosts that jobs take whole, in one rack, in two or anywhere."""
+    random = Random(seed)
+    names = [f"h{number}" for number in range(racks * each)]
+    units = tuple(
+        ComputeUnit(f"rack{number}", "rack", tuple(names[number * each : (number + 1) * each]))
+        for number in range(racks)
+    )
+    running = tuple(
+        RunningJob(
+            Job(f"on {name}", slots=2, queue="q", run_limit=random.choice((50, 80, 120))),
+            0,
+            {name: 2},
+        )
+        for name in names
+        if random.random() < 0.6
+    )
+    places = ("", "cu[type=rack:maxcus=1]", "cu[type=rack:maxcus=2]")
+    pending = tuple(
+        Job(
+            f"p{number}",
+            slots=2 * random.randint(1, each),
+            queue="q",
+            res_req=(f"span[ptile=2] {random.choice(places)}",),
+            run_limit=random.choice((20, 40, 70, 100)),
+            exclusive=exclusive,
+        )
+        for number in range(5)
+    )
+    cluster = Cluster(
+        tuple(Host(name, 2) for name in names),
+        unit_types=("rack",),
+        default_unit_type="rack",
+        units=units,
+    )
+    return Instance(cluster, queues=(Queue("q", exclusive="Y"),), running=running, pending=pending)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("seed", range(25))
+def test_of_whole_hosts_in_racks_counts_say_all(seed: int, exclusive: bool) -> None:
+    """At any starts: places wherever the model finds some."""
+    problem = PlanningProblem.of(racks(seed, exclusive=exclusive))
+    random = Random(seed)
+    for _ in range(4):
+        times = [random.choice(problem.base.changes()[:4]) for _ in problem.demands]
+        right, placed = check(problem, times)
+        assert placed == (right == "FEASIBLE")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_racks_of_whole_hosts_are_proved_without_a_model_over_hosts(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the starts are those that the model over hosts proves."""
+    instance = racks(seed, racks=4, each=4)
+    with monkeypatch.context() as patch:
+        patch.setattr(joint_probe, "FEWER", 10**9)
+        slow = plan(instance, "optimal", effort=60)
+    monkeypatch.setattr(joint_probe, "FEWER", 1)
+    monkeypatch.setattr(JointPlacement, "__init__", None)
+    found = plan(instance, "optimal", effort=60)
+    assert validate(instance, found) == []
+    assert (found.status, slow.status) == ("optimal", "optimal")
+    assert [item.start for item in found] == [item.start for item in slow]
+
+
+def test_classes_are_the_hosts_of_the_same_units_to_all_jobs() -> None:
+    problem = PlanningProblem.of(racks(0))
+    in_units = [demand for demand in problem.demands if demand.terms[0].unit is not None]
+    anywhere = [demand for demand in problem.demands if demand.terms[0].unit is None]
+    assert [hosts.tolist() for hosts in classes_of(9, in_units)] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7, 8],
+    ]
+    assert [hosts.tolist() for hosts in classes_of(9, anywhere)] == [list(range(9))]

@@ -1,0 +1,95 @@
+"""Jobs that have one place only: where each first fits is the optimum, without a search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from enumerated_plans import Table
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.queue import Queue
+from slotwise.solver.optimal.joint_probe import JointProbe
+from slotwise.solver.optimal.lexicographic import has_one_place
+from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.validate import validate
+
+
+def one_host(pending: list[Job], *, busy: int = 2, slots: int = 6) -> Instance:
+    running = tuple(
+        RunningJob(Job(f"r{number}", slots=1, run_limit=30 * (number + 1)), 0, {"h": 1})
+        for number in range(busy)
+    )
+    cluster = Cluster((Host("h", slots, amounts={"mem": 64.0}),))
+    return Instance(cluster, queues=(Queue("default"),), running=running, pending=tuple(pending))
+
+
+jobs = st.lists(
+    st.builds(
+        lambda slots, limit, usage, begin: (slots, limit, usage, begin),
+        st.integers(1, 6),
+        st.sampled_from([10, 25, 30, 40]),
+        st.sampled_from(
+            [
+                "",
+                "rusage[mem=20]",
+                "rusage[mem=(40 10):duration=(5)]",
+                "rusage[mem=(50 20 1):duration=(8 9)]",
+                "span[hosts=1]",
+                "span[ptile=6]",
+            ]
+        ),
+        st.sampled_from([None, None, 12, 33]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def pending(drawn: list[tuple[int, int, str, int | None]]) -> list[Job]:
+    return [
+        Job(
+            f"p{number}",
+            slots=slots,
+            run_limit=limit,
+            res_req=(usage,) if usage else (),
+            begin=begin,
+        )
+        for number, (slots, limit, usage, begin) in enumerate(drawn)
+    ]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(jobs, st.integers(0, 5))
+def test_one_host_is_proved_at_once_and_right(
+    drawn: list[tuple[int, int, str, int | None]], busy: int
+) -> None:
+    """Memory in phases and begin times too; no question is asked."""
+    instance = one_host(pending(drawn), busy=busy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JointProbe, "ask", None)
+        found = plan(instance, "optimal", time_limit=30)
+    assert validate(instance, found) == []
+    assert {item.job: item.start for item in found} == Table(instance).lexicographic()
+    assert all(item.proved for item in found)
+    assert found.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"max_slots": 4}, False),
+        ({"res_req": ("rusage[mem=1] || rusage[mem=2]",)}, False),
+        ({"res_req": ("1*{} + 1*{}",)}, False),
+    ],
+)
+def test_what_has_one_place(changed: dict[str, object], expected: bool) -> None:
+    job = replace(Job("p", slots=2, run_limit=10), **changed)  # type: ignore[arg-type]
+    assert has_one_place(PlanningProblem.of(one_host([job])).demands[0]) is expected
+    two = replace(one_host([job]), cluster=Cluster((Host("h", 6), Host("i", 6))))
+    assert not has_one_place(PlanningProblem.of(two).demands[0])

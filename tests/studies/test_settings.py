@@ -1,0 +1,196 @@
+"""``KEY=VALUE``: where it leads, what it may hold, and what is said of what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from slotwise.model.formats.settings import Setting, changed, read_setting, split_values
+
+DOCUMENT = """
+format: slotwise/1
+params: {DEFAULT_QUEUE: parallel}
+hosts:
+  - {name: "n[01-04]", slots: 4}
+  - {name: big.example.com, slots: 8}
+host_groups: {few: n01 n02}
+users: [{name: alice, MAX_JOBS: 4}]
+user_groups:
+  - {name: lab, members: alice bob, USER_SHARES: "[alice,3] [default,1]"}
+queues:
+  - {name: parallel, PRIORITY: 30, BACKFILL: Y, SLOT_RESERVE: "MAX_RESERVE_TIME[5]"}
+  - {name: short.a, FAIRSHARE: "USER_SHARES[[lab,2] [default,1]]"}
+  - {name: short.b}
+pending:
+  - {id: 7, slots: 2, run_limit: 1h}
+"""
+
+
+def instance() -> sw.Instance:
+    return sw.loads(DOCUMENT)
+
+
+def after(*texts: str) -> sw.Instance:
+    found, wrong = changed(instance(), [read_setting(text) for text in texts])
+    assert wrong == []
+    assert found is not None
+    return found
+
+
+def complaints(*texts: str) -> list[str]:
+    found, wrong = changed(instance(), [read_setting(text) for text in texts], ["reservation"])
+    assert found is None
+    return [str(problem) for problem in wrong]
+
+
+def test_nothing_set_is_the_instance_itself() -> None:
+    base = instance()
+    assert changed(base, []) == (base, [])
+
+
+def test_a_key_of_one_queue_alone() -> None:
+    base = instance()
+    parallel, *others = base.queues
+    assert after("queues.parallel.BACKFILL=N") == replace(
+        base, queues=(replace(parallel, backfill=False), *others)
+    )
+
+
+def test_every_queue_and_some() -> None:
+    reserving = after("queues.*.SLOT_RESERVE=MAX_RESERVE_TIME[20]").queues
+    assert [queue.slot_reserve for queue in reserving] == [20, 20, 20]
+    short = after("queues.short.*.PRIORITY=50").queues
+    assert [queue.priority for queue in short] == [30, 50, 50]
+
+
+def test_names_with_dots() -> None:
+    assert after("queues.short.a.BACKFILL=Y").queues[1].backfill
+    assert after("hosts.big.example.com.slots=6").cluster.hosts[4].slots == 6
+
+
+@pytest.mark.parametrize("key", ["LSB_TIME_RESERVE_NUMJOBS", "params.LSB_TIME_RESERVE_NUMJOBS"])
+def test_params_with_and_without_their_section(key: str) -> None:
+    assert after(f"{key}=4").params.time_reserve_numjobs == 4
+
+
+def test_lsf_names_of_keys() -> None:
+    assert (
+        after("queues.parallel.TASKLIMIT=8").queues[0]
+        == after("queues.parallel.PROCLIMIT=8").queues[0]
+    )
+    assert after("RESOURCE_RESERVE_PER_TASK=Y").params.reserve_per_slot
+
+
+@pytest.mark.parametrize("nothing", ["", "-", "()"])
+def test_nothing_takes_a_key_away(nothing: str) -> None:
+    assert after(f"queues.parallel.SLOT_RESERVE={nothing}").queues[0].slot_reserve is None
+
+
+def test_one_host_of_a_range_and_several() -> None:
+    assert [h.slots for h in after("hosts.n02.slots=1").cluster.hosts] == [4, 1, 4, 4, 8]
+    assert [h.slots for h in after("hosts.n[02-03].slots=1").cluster.hosts] == [4, 1, 1, 4, 8]
+    assert [h.slots for h in after("hosts.*.slots=2").cluster.hosts] == [2, 2, 2, 2, 2]
+
+
+def test_shares_whole_and_one_of_them() -> None:
+    whole = after("queues.short.a.FAIRSHARE=USER_SHARES[[lab,5] [carol,2] [default,1]]")
+    assert whole.queues[1].user_shares == (("lab", 5), ("carol", 2), ("default", 1))
+    one = after("queues.short.a.FAIRSHARE.lab=9")
+    assert one.queues[1].user_shares == (("lab", 9), ("default", 1))
+    every = after("queues.*.FAIRSHARE.default=4")
+    assert [queue.user_shares for queue in every.queues] == [
+        None,
+        (("lab", 2), ("default", 4)),
+        None,
+    ]
+    group = after("user_groups.lab.USER_SHARES.alice=8")
+    assert dict(group.groups[0].user_shares)["alice"] == 8
+
+
+def test_mappings_and_jobs() -> None:
+    assert after("host_groups.few=n03 n04").cluster.groups[0].members == ("n03", "n04")
+    assert after("pending.7.slots=3").pending[0].slots == 3
+
+
+def test_the_queue_that_every_instance_has() -> None:
+    plain = sw.loads("format: slotwise/1\nhosts: [{name: a, slots: 1}]\n")
+    found, wrong = changed(plain, [Setting("queues.default.BACKFILL", "Y")])
+    assert wrong == []
+    assert found is not None
+    assert [(queue.name, queue.backfill) for queue in found.queues] == [("default", True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("LSB_TIME_RESERV_NUMJOBS=4", "(did you mean 'LSB_TIME_RESERVE_NUMJOBS'?)"),
+        ("resrvation=greedy", "(did you mean 'reservation'?)"),
+        ("quees.parallel.BACKFILL=N", "unknown key 'quees' (did you mean 'queues'?)"),
+        ("queues.paralel.BACKFILL=N", "no queue is called 'paralel' (did you mean 'parallel'?)"),
+        ("queues.zzz.BACKFILL=N", "no queue is called 'zzz': there are parallel, short.a, short.b"),
+        ("queues.parallel.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
+        ("queues.*.BACKFIL=N", "unknown key 'BACKFIL' (did you mean 'BACKFILL'?)"),
+        ("BACKFILL=N", "BACKFILL belongs to a queue: queues.NAME.BACKFILL"),
+        ("queues.parallel.BACKFILL=perhaps", "must be Y or N, not 'perhaps'"),
+        ("queues.parallel.PRIORITY=high", "must be a whole number, not 'high'"),
+        ("LSB_TIME_RESERVE_NUMJOBS=many", "must be a whole number, not 'many'"),
+        ("LSB_TIME_RESERVE_NUMJOBS=-1", "must be 0 or more, not -1"),
+        ("queues.parallel=3", "which key of queues.parallel?"),
+        ("queues.short.a.FAIRSHARE.lab=many", "the shares of lab"),
+        ("queues.parallel.FAIRSHARE.lab=4", "queues.parallel has no FAIRSHARE with a part 'lab'"),
+        ("hosts.n09.slots=3", "no host is called 'n09'"),
+        ("DEFAULT_QUEUE=nowhere", "unknown queue 'nowhere'"),
+        ("hosts.n[01-.slots=3", "bad range"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_setting(text: str, said: str) -> None:
+    found = complaints(text)
+    assert len(found) == 1
+    assert found[0].startswith(f"--set {text}: ")
+    assert said in found[0]
+
+
+def test_all_that_is_wrong_in_one_report() -> None:
+    found = complaints(
+        "queues.paralel.BACKFILL=N", "queues.parallel.PRIORITY=x", "LSB_TIME=1", "hosts.n01.slots=y"
+    )
+    assert {line.partition(":")[0] for line in found} == {
+        "--set queues.paralel.BACKFILL=N",
+        "--set LSB_TIME=1",
+        "--set queues.parallel.PRIORITY=x",
+        "--set hosts.n01.slots=y",
+    }
+    assert len(found) == 4
+
+
+def test_what_breaks_elsewhere_is_laid_to_the_settings() -> None:
+    """A host group loses a host that a setting takes away."""
+    (line,) = complaints("host_groups.few=n01 n99")
+    assert "n99" in line
+    assert line.startswith("--set host_groups.few=n01 n99")
+
+
+@pytest.mark.parametrize("text", ["", "BACKFILL", "=3", " = "])
+def test_no_setting(text: str) -> None:
+    with pytest.raises(sw.InputError, match="must be KEY=VALUE"):
+        read_setting(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a,b,c", ["a", "b", "c"]),
+        ("a", ["a"]),
+        ("", [""]),
+        ("a,,b", ["a", "", "b"]),
+        ("MAX_RESERVE_TIME[20],-", ["MAX_RESERVE_TIME[20]", "-"]),
+        (
+            "USER_SHARES[[a,1] [b,2]],USER_SHARES[[a,2] [b,1]]",
+            ["USER_SHARES[[a,1] [b,2]]", "USER_SHARES[[a,2] [b,1]]"],
+        ),
+        ("'a,b',c", ["'a,b'", "c"]),
+    ],
+)
+def test_values_are_parted_outside_brackets(text: str, parts: list[str]) -> None:
+    assert split_values(text) == parts

@@ -1,0 +1,428 @@
+"""``slotwise sweep``: 24 cells, on processes and on Dask, stopped, killed and gone on with."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.model.formats.study import load_study
+from slotwise.solver.studies.redraw import redrawn
+from slotwise.solver.studies.sweep import METRICS, cells_of, run_cell
+from slotwise.solver.studies.workers import STRIKES, Lost, on_processes
+from study_lab import WEEK, site_file, weeks_of_jobs
+
+SLOTWISE = Path(sys.executable).with_name("slotwise")
+#: 2 cases x 3 policies x 2 values x 2 seeds.
+STUDY = """
+format: slotwise-study/1
+name: backfilling
+cases:
+  - {name: weeks, site: site.yaml}
+  - {name: made, generate: {hosts: 8, running: 12, pending: 12, load: 0.9}}
+policies: [none, greedy, time-based]
+parameters:
+  queues.*.BACKFILL: [Y, N]
+seeds: [1, 2]
+"""
+
+
+def study_file(folder: Path, text: str = STUDY, **how: int) -> Path:
+    site_file(folder, **({"weeks": 3, "each": 15} | how))
+    file = folder / "study.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def sweep(study: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SLOTWISE, "sweep", study.name, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=study.parent,
+    )
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The table of one process, whose cells come in turn."""
+    study = study_file(tmp_path_factory.mktemp("one"))
+    done = sweep(study, "--workers", 1, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 25
+    return done.stdout
+
+
+def test_every_cell_is_what_the_loop_says(tmp_path: Path, expected: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(expected)))
+    study_file(tmp_path)
+    for row in rows:
+        if row["case"] != "weeks":
+            continue
+        instance = redrawn(sw.load(tmp_path / "site.yaml"), int(row["seed"]))
+        queues = [dict(queue, BACKFILL=row["queues.*.BACKFILL"]) for queue in _queues(instance)]
+        varied = sw.from_document({**sw.to_document(instance), "queues": queues})
+        metrics = sw.measure(sw.simulate(varied, reservation=row["policy"])).to_dict()  # type: ignore[arg-type]
+        for name in METRICS:
+            assert row[name] == ("" if metrics[name] is None else str(metrics[name])), name
+
+
+def _queues(instance: sw.Instance) -> list[dict[str, Any]]:
+    queues: list[dict[str, Any]] = sw.to_document(instance)["queues"]
+    return queues
+
+
+def test_two_processes_give_the_table_of_one(tmp_path: Path, expected: str) -> None:
+    done = sweep(study_file(tmp_path), "--workers", 2, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected
+
+
+def test_a_second_call_computes_nothing(tmp_path: Path, expected: str) -> None:
+    study = study_file(tmp_path)
+    first = sweep(study, "--format", "csv")
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
+    assert len(files) == 24
+    again = sweep(study, "--format", "csv")
+    assert "24 of 24 cells are there already" in again.stderr
+    assert again.stdout == first.stdout == expected
+    assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
+
+
+def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path) -> None:
+    study = study_file(tmp_path)
+    sweep(study)
+    study.write_text(STUDY.replace("[1, 2]", "[1, 2, 3]"), encoding="utf-8")
+    assert "24 of 36 cells are there already" in sweep(study).stderr
+    # Another site is another question.
+    site_file(tmp_path, weeks=2, each=15)
+    assert "18 of 36 cells are there already" in sweep(study).stderr
+
+
+def test_a_broken_cell_file_is_computed_again(tmp_path: Path, expected: str) -> None:
+    study = study_file(tmp_path)
+    sweep(study)
+    one, two, *_ = sorted((tmp_path / "study.cells").iterdir())
+    one.write_text("status,error\n", encoding="utf-8")
+    two.write_bytes(two.read_bytes()[:-40])
+    done = sweep(study, "--format", "csv")
+    assert "22 of 24 cells" in done.stderr
+    assert done.stdout == expected
+
+
+SLOW = STUDY.replace(
+    "seeds: [1, 2]", "  MBD_SLEEP_TIME: [1]\n  queues.*.FAIRSHARE: ['[default,1]']"
+)
+
+
+def slow_study(folder: Path) -> Path:
+    """12 cells, six of which take a while: with fairshare no cycle is left out."""
+    return study_file(folder, SLOW.replace("[1]", "[120, 121]"), weeks=2, each=15)
+
+
+def _wait_for(folder: Path, cells: int, process: subprocess.Popen[str]) -> None:
+    while not folder.exists() or len(list(folder.glob("*.csv"))) < cells:
+        assert process.poll() is None, "ended before there was anything to stop"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def slow_table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return sweep(
+        slow_study(tmp_path_factory.mktemp("slow")), "--workers", 1, "--format", "csv"
+    ).stdout
+
+
+def _begun(study: Path, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [SLOTWISE, "sweep", study.name, "--format", "csv", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=study.parent,
+    )
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_and_started_again_computes_no_cell_twice(
+    tmp_path: Path, slow_table: str, how: signal.Signals
+) -> None:
+    study = slow_study(tmp_path)
+    process = _begun(study, "--workers", 2)
+    folder = tmp_path / "study.cells"
+    _wait_for(folder, 2, process)
+    process.send_signal(how)
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 3, said
+    done = {file: file.stat().st_mtime_ns for file in folder.glob("*.csv")}
+    assert 2 <= len(done) < 24
+    assert len(out.splitlines()) == len(done) + 1
+    assert "call again" in said
+    again = sweep(study, "--format", "csv")
+    assert f"{len(done)} of 24 cells are there already" in again.stderr
+    assert again.stdout == slow_table
+    assert {file: file.stat().st_mtime_ns for file in done} == done
+
+
+def test_killed_in_the_middle_it_goes_on(tmp_path: Path, slow_table: str) -> None:
+    """kill -9 of the whole command: what was done stays whole."""
+    study = slow_study(tmp_path)
+    process = _begun(study, "--workers", 1)
+    _wait_for(tmp_path / "study.cells", 2, process)
+    process.kill()
+    process.communicate()
+    done = len(list((tmp_path / "study.cells").glob("*.csv")))
+    again = sweep(study, "--format", "csv")
+    assert f"{done} of 24 cells are there already" in again.stderr
+    assert again.stdout == slow_table
+
+
+def _children(process: int) -> list[int]:
+    """Processes of a process that are at work, not multiprocessing's own helper."""
+    path = Path(f"/proc/{process}/task/{process}/children")
+    found = [int(word) for word in path.read_text().split()] if path.exists() else []
+    return [
+        child for child in found if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+def test_one_worker_killed_in_the_middle(tmp_path: Path, slow_table: str) -> None:
+    study = slow_study(tmp_path)
+    process = _begun(study, "--workers", 2)
+    _wait_for(tmp_path / "study.cells", 2, process)
+    victims = []
+    while not victims:
+        victims = _children(process.pid)
+    os.kill(victims[0], signal.SIGKILL)
+    out, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert out == slow_table
+
+
+def _die(task: int, _stop: object) -> int:
+    if task == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task * 10
+
+
+def test_a_task_that_kills_its_process_is_given_up_and_no_other(tmp_path: Path) -> None:
+    found = dict(on_processes(_die, range(6), 2, threading.Event()))
+    lost = found.pop(2)
+    assert isinstance(lost, Lost)
+    assert f"{STRIKES} times" in lost.reason
+    assert found == {n: n * 10 for n in (0, 1, 3, 4, 5)}
+
+
+# --- Dask -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as found:
+        yield found
+
+
+def test_a_dask_cluster_gives_the_same_table(tmp_path: Path, expected: str, cluster: Any) -> None:
+    address = cluster.scheduler_address
+    done = sweep(study_file(tmp_path), "--scheduler", address, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    assert "Dask dashboard: " in done.stderr
+    assert done.stdout == expected
+
+
+def test_a_dask_worker_killed_in_the_middle(tmp_path: Path, slow_table: str, cluster: Any) -> None:
+    import distributed
+
+    study = slow_study(tmp_path)
+    process = _begun(study, "--scheduler", cluster.scheduler_address)
+    _wait_for(tmp_path / "study.cells", 2, process)
+    with distributed.Client(cluster) as client:
+        victim = min(client.run(os.getpid).values())
+    os.kill(victim, signal.SIGKILL)
+    out, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert out == slow_table
+
+
+def test_ctrl_c_on_dask_and_going_on_without_it(
+    tmp_path: Path, slow_table: str, cluster: Any
+) -> None:
+    study = slow_study(tmp_path)
+    process = _begun(study, "--scheduler", cluster.scheduler_address)
+    _wait_for(tmp_path / "study.cells", 2, process)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 3, said
+    done = len(list((tmp_path / "study.cells").glob("*.csv")))
+    again = sweep(study, "--workers", 2, "--format", "csv")
+    assert f"{done} of 24 cells are there already" in again.stderr
+    assert again.stdout == slow_table
+
+
+def test_a_scheduler_that_is_not_there(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    done = sweep(study_file(tmp_path), "--scheduler", "tcp://127.0.0.1:1")
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("slotwise: --scheduler tcp://127.0.0.1:1: not reachable")
+
+
+@pytest.mark.parametrize("address", ["nonsense", "foo://x:1", "tcp://"])
+def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    done = sweep(study_file(tmp_path), "--scheduler", address)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert f"--scheduler {address}" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--scheduler", "tcp://h:8786"], ["--jobqueue", "lsf"]])
+def test_without_dask_it_says_what_to_install(tmp_path: Path, option: list[str]) -> None:
+    study = study_file(tmp_path)
+    code = (
+        "import sys; sys.modules['distributed'] = sys.modules['dask_jobqueue'] = None; "
+        "from slotwise.cli.start import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "sweep", study.name, *option],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert "pip install 'slotwise[cluster]'" in line
+
+
+def test_a_queue_without_its_configuration(tmp_path: Path) -> None:
+    pytest.importorskip("dask_jobqueue", reason="the extra cluster is not installed")
+    done = sweep(study_file(tmp_path), "--jobqueue", "slurm")
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert "jobqueue.slurm in dask-jobqueue's configuration" in line
+    assert sweep(tmp_path / "study.yaml", "--jobqueue", "slrum").returncode == 2
+
+
+# --- bad cells, bad studies -----------------------------------------------------------------------
+
+
+def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
+    text = STUDY.replace("  - {name: made", "  - {name: gone, site: nowhere.yaml}\n  - {name: made")
+    text = text.replace("queues.*.BACKFILL: [Y, N]", "queues.wide.BACKFILL: [Y]")
+    done = sweep(study_file(tmp_path, text), "--format", "json", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    plain = json.loads(done.stdout)
+    assert plain["complete"] is True
+    by_case = {
+        name: {row["error"] for row in plain["cells"] if row["case"] == name}
+        for name in ("weeks", "gone", "made")
+    }
+    assert by_case["weeks"] == {""}
+    assert all("nowhere.yaml" in error for error in by_case["gone"])
+    assert all("no queue is called 'wide'" in error for error in by_case["made"])
+    assert "12 of 18 cells failed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("slotwise-study/1", "slotwise/1", "study.yaml:2: format"),
+        ("policies:", "polices:", "unknown key 'polices' (did you mean 'policies'?)"),
+        ("[none, greedy", "[nonne, greedy", "unknown policy 'nonne' (did you mean 'none'?)"),
+        ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFIL: [Y]", "did you mean 'BACKFILL'?"),
+        ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: [Y, X]", "must be Y or N, not 'X'"),
+        ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: []", "must have at least one entry"),
+        ("queues.*.BACKFILL: [Y, N]", "top: [0]", "must be a whole number, 1 or more"),
+        ("seeds: [1, 2]", "seeds: [1, 1]", "gives a seed twice"),
+        ("seeds: [1, 2]", "seeds: many", "seeds"),
+        ("site: site.yaml", "sites: site.yaml", "did you mean 'site'?"),
+        ("{name: weeks, site: site.yaml}", "{name: weeks}", "says no workload"),
+        ("name: made", "name: weeks", "there is a 'weeks' already"),
+        ("generate: {hosts: 8", "generate: {hosts: x", "must be a whole number, not 'x'"),
+    ],
+)
+def test_a_bad_study_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in STUDY
+    with pytest.raises(sw.InputError) as caught:
+        cells_of(study_file(tmp_path, STUDY.replace(old, new)))
+    assert said in str(caught.value)
+
+
+def test_a_bad_study_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = sweep(study_file(tmp_path, STUDY.replace("[none, greedy", "[nonne, greddy")))
+    assert done.returncode == 2
+    assert "did you mean 'none'?" in done.stderr
+    assert "did you mean 'greedy'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("*.cells"))
+
+
+def test_a_study_of_which_nothing_can_be_read(tmp_path: Path) -> None:
+    text = STUDY.replace("site.yaml", "nowhere.yaml").replace("  - {name: made", "#")
+    done = sweep(study_file(tmp_path, text))
+    assert done.returncode == 2
+    assert "nowhere.yaml" in done.stderr
+
+
+def test_counts_of_seeds_and_values_of_every_type(tmp_path: Path) -> None:
+    file = study_file(
+        tmp_path,
+        STUDY.replace("seeds: [1, 2]", "seeds: 3").replace(
+            "queues.*.BACKFILL: [Y, N]", "params: [{MBD_SLEEP_TIME: 30}]\n  HIST_HOURS: [5, 2.5]"
+        ),
+    )
+    assert load_study(file).seeds == [1, 2, 3]
+    _, cells = cells_of(file)
+    assert len(cells) == 2 * 3 * 2 * 3
+    row = run_cell(cells[0])
+    assert row is not None
+    assert row["error"] == ""
+    assert row["HIST_HOURS"] == "5"
+
+
+def test_a_redrawn_log_has_whole_weeks_of_the_log() -> None:
+    instance = weeks_of_jobs(weeks=5, each=8)
+    drawn = redrawn(instance, 3)
+    assert drawn == redrawn(instance, 3)
+    assert drawn != redrawn(instance, 4)
+    begin = min(job.submit for job in instance.future)
+    weeks: dict[int, list[tuple[str, int]]] = {}
+    for job in instance.future:
+        week = (job.submit - begin) // WEEK
+        weeks.setdefault(week, []).append((job.id, job.submit - begin - week * WEEK))
+    found: dict[int, list[tuple[str, int]]] = {}
+    for job in drawn.future:
+        week = (job.submit - begin) // WEEK
+        found.setdefault(week, []).append(
+            (job.id.rpartition("w")[0], job.submit - begin - week * WEEK)
+        )
+    assert all(sorted(jobs) in map(sorted, weeks.values()) for jobs in found.values())
+    assert len({job.id for job in drawn.future}) == len(drawn.future)
+
+
+def test_page_table_and_frame(tmp_path: Path) -> None:
+    study = study_file(tmp_path, STUDY.replace("name: weeks", 'name: "<i>weeks"'))
+    done = sweep(study, "-o", "page.html", "--table", "table.json", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<i>weeks" not in page
+    assert page.count("<tr>") == 25
+    assert len(json.loads((tmp_path / "table.json").read_text("utf-8"))) == 24
