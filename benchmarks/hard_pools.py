@@ -26,7 +26,7 @@ HOUR = 3600
 ONE_SYSTEM = Fineness(buckets=120, rounds=20, gain=1e-4)
 LARGE, SMALL, RUNNING = 8, 90, 60
 #: Rounds of the search that makes the plan.
-EFFORT = 12
+EFFORT = 4
 
 
 def hard_pool(seed: int, processors: int) -> PoolProblem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -210,6 +211,8 @@ _HERE: list[Replayed] = []
 
 
 def _remember(replayed: Replayed) -> None:
+    """Begin as a worker process; Ctrl-C is for the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _HERE[:] = [replayed]
 
 

@@ -244,7 +244,7 @@ class NextCycle:
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
         world.learn(state, margin=self.margin)
-        offer = Offer(job, state.number)
+        offer = Offer(job, (state.number,))
         found = self.cycle.decide(state, offer)
         at_once = isinstance(found, Start)
         if not isinstance(found, Start):

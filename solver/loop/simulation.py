@@ -125,10 +125,7 @@ class Session:
         self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
         self.last_progress = instance.now
         self._check_changes()
-        if kept is None:
-            self._announce_jobs()
-        else:
-            kept.announce(self.world)
+        self._announce_jobs()
 
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.

@@ -16,7 +16,7 @@ from ..placement.exact_fit import Hold
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedJob:
+class Standby:
     """A pending job with its place in a plan.
 
     movable: whether others of its hosts would do too. promise: enters what it keeps from others
@@ -32,7 +32,7 @@ class PlacedJob:
 
 
 def near_to(
-    base: Profile, placed: Sequence[PlacedJob], last: Mapping[str, Start]
+    base: Profile, placed: Sequence[Standby], last: Mapping[str, Start]
 ) -> dict[str, Start]:
     """The places of a plan with as many of the last ones as can be kept; no start changes.
 
@@ -58,13 +58,13 @@ def near_to(
     return found
 
 
-def _may_go_elsewhere(item: PlacedJob) -> bool:
+def _may_go_elsewhere(item: Standby) -> bool:
     """Whether other hosts would do; whole units and even ones depend on what else is free."""
     terms = item.demand.terms
     return item.movable and len(terms) == 1 and terms[0].unit is None
 
 
-def _would_keep(item: PlacedJob, before: Start | None) -> bool:
+def _would_keep(item: Standby, before: Start | None) -> bool:
     if before is None or not _may_go_elsewhere(item):
         return False
     own = item.start
@@ -79,10 +79,10 @@ def _would_keep(item: PlacedJob, before: Start | None) -> bool:
 
 def _settled(
     base: Profile,
-    wishes: Sequence[PlacedJob],
-    loose: Sequence[PlacedJob],
+    wishes: Sequence[Standby],
+    loose: Sequence[Standby],
     last: Mapping[str, Start],
-    placed: Sequence[PlacedJob],
+    placed: Sequence[Standby],
 ) -> dict[str, Start] | None:
     """Places of the jobs lifted: the last one, else the own, else any; None if one has none."""
     profile = base.copy()
@@ -107,7 +107,7 @@ def _settled(
     return found
 
 
-def _is_free(profile: Profile, item: PlacedJob, start: Start, placed: Sequence[PlacedJob]) -> bool:
+def _is_free(profile: Profile, item: Standby, start: Start, placed: Sequence[Standby]) -> bool:
     """Whether a place is free, for a job to which nothing is lent beside all that is kept too."""
     if item.lent:
         return still_free(profile, item.demand, start)

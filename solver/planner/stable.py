@@ -14,7 +14,7 @@ from ..fairshare.priority_order import priority_order
 from ..loop.next_cycle import NextCycle
 from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from .places import PlacedJob, keeping_told, near_to
+from .places import Standby, keeping_told, near_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Grounds:
 
     base: Callable[[], Profile]
     held: Callable[[Profile], None]
-    placed: Callable[[], list[PlacedJob]]
+    placed: Callable[[], list[Standby]]
     demands: Callable[[], list[Demand]]
     as_lsf: bool
 
@@ -36,7 +36,7 @@ class Grounds:
 def grounds_of_cycle(cycle: NextCycle) -> Grounds:
     """Of a plan that a cycle has said."""
 
-    def placed() -> list[PlacedJob]:
+    def placed() -> list[Standby]:
         found = []
         free = not _each_start_counts(cycle.instance)
         standings = {item.name: item for item in cycle.standings}
@@ -48,7 +48,7 @@ def grounds_of_cycle(cycle: NextCycle) -> Grounds:
             shape = cycle.cycle.state.shape(state)
             backfills = cycle.cycle.state.queues[job.queue].backfill
             found.append(
-                PlacedJob(
+                Standby(
                     job.id,
                     cycle.demand_of(job.id),
                     start,
@@ -74,11 +74,11 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
             known.append(PlanningProblem.of(instance, as_lsf=False, margin=margin))
         return known[0]
 
-    def placed() -> list[PlacedJob]:
+    def placed() -> list[Standby]:
         starts = {item.job: problem().start_of(item) for item in found}
         free = not _each_start_counts(instance)
         return [
-            PlacedJob(demand.job.id, demand, start, free)
+            Standby(demand.job.id, demand, start, free)
             for demand in problem().demands
             if (start := starts.get(demand.job.id)) is not None
         ]

@@ -67,8 +67,8 @@ class JobStates(OnDemand[JobState]):
                 self.here[number] = self._by_id[found.job.id] = found
         return found
 
-    def put(self, state: JobState) -> None:
-        """This is the state of the job of its number."""
+    def adopt(self, state: JobState) -> None:
+        """A job's state as another world has it counts here too."""
         self.here[state.number] = self._by_id[state.job.id] = state
 
     def modify(self, state: JobState, job: Job) -> None:

@@ -18,7 +18,7 @@ from ..availability.free_now import FreeNow
 from ..availability.running_profile import RunningProfile
 from ..fairshare.dispatch_policy import FirstCome
 from .entering import Entering
-from .job_state import Event, JobState
+from .job_state import JobState
 from .job_states import JobStates
 from .requests import Requests
 from .world import World
@@ -78,32 +78,19 @@ class KeptRunning:
 
     # --- a plan ---------------------------------------------------------------------------------
 
-    def announce(self, world: World) -> None:
-        """The jobs of a plan: those that are kept as they are, the others made anew.
-
-        They have been looked at one by one as they came; a plan considers all of them at once.
-        """
-        first, count = len(self.states), len(world.states)
-        for number, state in enumerate(self.states):
-            if number in self.plain:
-                world.states.put(state)
-        for number in range(first, count):
-            world.states.keep(number)
-        times = np.full(count - first, world.now, dtype=np.int64)
-        world.events.announce(times, Event.SUBMIT, first)
-
     def enter(self, world: World, check: Callable[[], None]) -> None:
-        """All running jobs, for a world whose states have been created."""
+        """All running jobs, for a world that only looks at those kept."""
         world.free_now = self.free_now.copy()
         world.running_profile = self.profile.twin(world.now)
         self.profile.last_begins(world.last_accepted)
         for number, running in enumerate(world.instance.running):
-            state = world.states.keep(number)
             if number in self.plain:
+                state = self.states[number]
+                world.states.adopt(state)
                 world.running[number] = state
                 if state.job.resizable:
                     world.growing[number] = state
             else:
                 check()
-                world.add_running(state, running)
+                world.add_running(world.states.keep(number), running)
         world.changed = True

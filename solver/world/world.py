@@ -19,7 +19,7 @@ from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
-from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .entering import Entering
@@ -74,6 +74,7 @@ class World:
         self.index = instance.cluster.host_index()
         self.fresh: list[JobState] = []
         self.changed = True
+        self._arrivals = 0
         self.enter_reported()
 
     def enter_reported(self) -> None:
@@ -159,7 +160,7 @@ class World:
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
         state.status = PENDING
-        self.pending[state.number] = state
+        self._wait(state)
         self.fresh.append(state)
         self.enter(state)
 
@@ -172,19 +173,16 @@ class World:
 
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
-        if isinstance(self.order, FirstCome):
-            self.order.withdrawn(state.job)
+        self.order.withdrawn(state.job)
         self.fresh = [other for other in self.fresh if other is not state]
 
-    def _queue(self, state: JobState) -> None:
-        if isinstance(self.order, FirstCome):
-            self.order.submitted(state.job, state.number)
+    def _wait(self, state: JobState) -> None:
+        self.pending[state.number] = state
+        state.arrival = self._arrivals
+        self._arrivals += 1
 
-    def waiting(self) -> list[Job]:
-        """The pending jobs, for an order that does not know them."""
-        if isinstance(self.order, FirstCome):
-            return []
-        return [state.job for state in self.pending.values()]
+    def _queue(self, state: JobState) -> None:
+        self.order.submitted(state.job, state.number, state.arrival)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, and what it really does.
@@ -272,7 +270,7 @@ class World:
         state.requeues += 1
         state.start, state.ran, state.terms, state.borrowed = None, 0, (), {}
         state.status = PENDING
-        self.pending[state.number] = state
+        self._wait(state)
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
@@ -318,7 +316,7 @@ class World:
 
     def wait_again(self, state: JobState) -> None:
         """A job waits as the checkpoint has it."""
-        self.pending[state.number] = state
+        self._wait(state)
         self._queue(state)
 
     # --- suspending -----------------------------------------------------------------------------

@@ -1,0 +1,182 @@
+"""``slotwise forecast`` and ``slotwise backtest``: text, JSON, CSV, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.solver.replay.synthetic import synthetic
+from typer.testing import CliRunner
+
+PROCS = 16
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    work = synthetic(400, PROCS, load=1.1, seed=4)
+    columns = (work.job, work.submit, work.run_time, work.procs, work.req_time)
+    lines = [f"; MaxProcs: {PROCS}"]
+    for number, submit, run, procs, limit in zip(*(c.tolist() for c in columns), strict=True):
+        user = number % 5
+        lines.append(
+            f"{number} {submit} -1 {run} {procs} -1 -1 {procs} {limit} -1 1 {user} 1 1 1 1 -1 -1"
+        )
+    path = tmp_path_factory.mktemp("log") / "log.swf"
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def moment(log):
+    path = log.with_name("now.yaml")
+    found = RUNNER.invoke(
+        app, ["import", "swf", str(log), "--policy", "easy", "--at", "600000", "-o", str(path)]
+    )
+    assert found.exit_code == 0, found.output
+    return path
+
+
+def _run(*arguments):
+    return RUNNER.invoke(app, [str(argument) for argument in arguments])
+
+
+def _forecast(moment, log, *more):
+    return _run("forecast", moment, "--history", log, "--samples", 30, *more)
+
+
+def test_json_csv_text_and_the_library_say_the_same(moment, log):
+    record = json.loads(_forecast(moment, log, "--format", "json", "--by", "1h").stdout)
+    instance = sw.load(moment)
+    library = sw.forecast(instance, log, samples=30)
+    assert record["jobs"] == library.records(instance.now + 3600)
+    assert record["by"] == instance.now + 3600
+    assert record["samples"] == 30
+    assert len(record["jobs"]) == len(instance.pending) > 3
+    rows = list(csv.DictReader(io.StringIO(_forecast(moment, log, "--format", "csv").stdout)))
+    for row, job in zip(rows, record["jobs"], strict=True):
+        for key in ("job", "by_limits", "likely", "nine_in_ten_by", "not_before"):
+            assert row[key] == str(job[key])
+        assert job["not_before"] <= job["likely"] <= job["nine_in_ten_by"]
+        assert 0 <= job["chance"] <= 1
+    text = _forecast(moment, log, "--top", "0", "--by", "1h").stdout
+    for word in ("BY LIMITS", "LIKELY", "9 IN 10 BY", "NOT BEFORE", "BY +1h", "not calibrated"):
+        assert word in text
+    for job in record["jobs"]:
+        assert f" {job['job']} " in text
+
+
+def test_seeds(moment, log):
+    one, again, other = (
+        _forecast(moment, log, "--format", "json", "--seed", seed).stdout for seed in (1, 1, 2)
+    )
+    assert one == again != other
+
+
+def test_one_job(moment, log):
+    name = sw.load(moment).pending[-1].id
+    record = json.loads(_forecast(moment, log, "--format", "json", "--job", name).stdout)
+    assert [job["job"] for job in record["jobs"]] == [name]
+    assert (
+        record["jobs"][0] in json.loads(_forecast(moment, log, "--format", "json").stdout)["jobs"]
+    )
+
+
+def test_the_strip_is_where_the_samples_are(moment, log):
+    from slotwise.cli.forecast import STRIP, _strips
+
+    found = sw.forecast(sw.load(moment), log, samples=30)
+    for waits, strip in zip(found.waits, _strips(found), strict=True):
+        assert len(strip) == STRIP
+        span = found.bounds[1].max() - found.now
+        for place, mark in enumerate(strip):
+            low, high = span * place / STRIP, span * (place + 1) / STRIP
+            inside = ((waits >= low) & (waits < high)).any() or (
+                place == STRIP - 1 and (waits == high).any()
+            )
+            assert (mark != "·") == inside
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        (("--by", "soon"), "--by: must be a time"),
+        (("--by", "2026-01-01T00:00:00Z"), "--by: a stamp needs an origin"),
+        (("--job", "nobody"), "there is no pending job 'nobody'"),
+        (("--calibration", "none.json"), "No such file"),
+    ],
+)
+def test_what_is_refused(moment, log, more, wrong):
+    found = _forecast(moment, log, *more)
+    assert isinstance(found.exception, InputError)
+    assert wrong in str(found.exception)
+
+
+def test_a_history_is_needed_and_samples_too(moment, log):
+    assert _run("forecast", moment).exit_code == 2
+    assert _forecast(moment, log, "--samples", 0).exit_code == 2
+
+
+def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
+    options = ("--sample", 30, "--samples", 10)
+    found = _run("backtest", log, *options, "--format", "json")
+    assert found.exit_code == 0, found.output
+    record = json.loads(found.stdout)
+    assert record["jobs"] == 30
+    assert record["calibration"]["forecasts"] == 30
+    assert [group["by"] for group in record["groups"]][:2] == ["all", "size"]
+    assert [row["level"] for row in record["reliability"]] == [n / 10 for n in range(1, 10)]
+    path = tmp_path / "b.json"
+    path.write_text(found.stdout)
+    raw, calibrated = (
+        json.loads(_forecast(moment, log, "--format", "json", *more).stdout)
+        for more in ((), ("--calibration", path))
+    )
+    assert calibrated["calibration"] == record["calibration"]
+    now, factor = raw["now"], record["calibration"]["late"]
+    for one, other in zip(raw["jobs"], calibrated["jobs"], strict=True):
+        assert other["likely"] == one["likely"]
+        expected = max((one["nine_in_ten_by"] - now) * factor, one["likely"] - now)
+        assert other["nine_in_ten_by"] - now == pytest.approx(expected, abs=1)
+    text = _forecast(moment, log, "--calibration", path).stdout
+    assert "calibrated by 30 past forecasts" in " ".join(text.split())
+    path.write_text("{}")
+    assert "has no calibration" in str(_forecast(moment, log, "--calibration", path).exception)
+
+
+def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
+    options = ("--sample", 12, "--samples", 8)
+    text = _run("backtest", log, *options).stdout
+    for word in ("by limits", "last two", "history", "forecast", "calibrated", "stated", "size"):
+        assert word in text
+    rows = list(
+        csv.DictReader(io.StringIO(_run("backtest", log, *options, "--format", "csv").stdout))
+    )
+    assert [row["estimator"] for row in rows[:2]] == ["by limits", "last two"]
+    records, picture = tmp_path / "jobs.csv", tmp_path / "r.svg"
+    found = _run("backtest", log, *options, "--jobs", records, "--picture", picture)
+    assert found.exit_code == 0, found.output
+    jobs = list(csv.DictReader(records.open()))
+    assert len(jobs) == 12
+    errors = [abs(int(job["p50"]) - int(job["wait"])) for job in jobs]
+    assert float(rows[3]["mean_error"]) == pytest.approx(sum(errors) / 12)
+    first = picture.read_bytes()
+    assert b"<svg" in first
+    assert b"stated chance to have started" in first
+    _run("backtest", log, *options, "--picture", picture)
+    assert picture.read_bytes() == first
+
+
+def test_a_backtest_takes_an_swf_log_and_pictures_have_names(moment, log, tmp_path):
+    assert "backtest takes an SWF log" in str(_run("backtest", moment).exception)
+    found = _run("backtest", log, "--picture", tmp_path / "r.gif")
+    assert ".png or .svg" in str(found.exception)
+    empty = tmp_path / "empty.swf"
+    empty.write_text("; MaxProcs: 4\n")
+    assert "nothing to forecast" in str(_run("backtest", empty).exception)
+    assert "no job of this log has ended" in str(_forecast(moment, empty).exception)
