@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import ComparedJob, Comparison
     from .solver.advice.explain import Explanation
+    from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
     from .solver.advice.suggestions import Suggestion
     from .solver.advice.what_if import Outlook
@@ -94,6 +95,7 @@ _HOMES = {
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
     "Difference": "solver.studies.resample",
+    "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
@@ -109,6 +111,7 @@ _HOMES = {
     "Job": "model.job",
     "JobRecord": "solver.loop.records",
     "Kill": "model.changes",
+    "Likely": "solver.advice.likely",
     "Limit": "model.limits",
     "LoadReport": "model.changes",
     "LoopMetrics": "solver.loop.metrics",
@@ -189,6 +192,7 @@ __all__ = [
     "Comparison",
     "ComputeUnit",
     "Difference",
+    "Drawing",
     "EarlyEnd",
     "Explanation",
     "Forecasts",
@@ -204,6 +208,7 @@ __all__ = [
     "Job",
     "JobRecord",
     "Kill",
+    "Likely",
     "Limit",
     "LoadReport",
     "LoopMetrics",

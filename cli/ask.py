@@ -10,24 +10,32 @@ import typer
 from ..model.errors import InputError
 from .exits import Exit
 from .explain import MethodOption
-from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance
+from .forecast import (
+    CalibrationFile,
+    MaybeHistory,
+    Samples,
+    SampleWorkers,
+    Seed,
+    drawing_of,
+    likely_cells,
+    likely_columns,
+)
+from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
 from .selection import Wide
 from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.ask import Answer, Choice, Choices
+    from ..solver.advice.likely import Likely
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
 COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
 _USAGE = "give a bsub line in quotes: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'"
-_COLUMNS = (
-    *(Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH")),
-    *(Column(title) for title in COLUMNS.values()),
-    Column("HOSTS", line=1, label="on"),
-)
+_WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
+_HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
 
 Listed = list[str] | None
 TopChoices = Annotated[
@@ -61,14 +69,20 @@ def ask(
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     margin: Margin = 0,
+    history: MaybeHistory = None,
+    samples: Samples = 200,
+    seed: Seed = 0,
+    workers: SampleWorkers = 1,
+    calibration: CalibrationFile = None,
     top: TopChoices = None,
     wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
     """When a bsub line would start if it were submitted now, as the last of its queue.
 
-    Listed alternatives are tried in every combination and shown by start. Exit codes: 0 done, 2
-    bad input, 3 stopped early.
+    Listed alternatives are tried in every combination and shown by start. With --history also when
+    each will likely start, in futures that differ by the request alone. Exit codes: 0 done, 2 bad
+    input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
@@ -92,7 +106,11 @@ def ask(
             effort=effort,
             margin=margin,
             cancel=cancel,
+            history=history,
+            drawing=drawing_of(samples, seed, workers, calibration),
         )
+    for remark in answer.remarks:
+        tell(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
@@ -113,6 +131,7 @@ def answer_output(
     import json
 
     from ..model.time_text import with_stamps
+    from ..solver.advice.likely import TIMES
     from .csv_tables import csv_text
 
     record = answer.to_dict()
@@ -122,9 +141,11 @@ def answer_output(
         rows = [record["line"], *record["alternatives"]]
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
-        columns = ("as_asked", *COLUMNS, "start", "finish", "allocation", "waits_for")
+        likely = tuple(TIMES) if answer.forecast else ()
+        columns = ("as_asked", *COLUMNS, "start", "finish", *likely, "allocation", "waits_for")
         columns += ("exact_fit",)
-        columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, ("start", "finish")))
+        times = ("start", "finish", *likely)
+        columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, times))
         return csv_text(columns, [{name: row.get(name, "") for name in columns} for row in rows])
     return _text(instance, answer, top, wide)
 
@@ -138,8 +159,8 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
-    if outlook.exact_fit:
-        text += paragraph(f"the line {outlook.exact_fit}")
+    if answer.forecast:
+        text += paragraph(_forecast_text(instance, answer.line.likely))
     if answer.alternatives:
         text += "\n" + _listing(instance, answer, top, wide)
     elif answer.explored:
@@ -155,6 +176,11 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     return text.rstrip("\n") + "\n"
 
 
+def _forecast_text(instance: Instance, likely: Likely | None) -> str:
+    middle, late, early = likely_cells(instance, likely)
+    return f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history)"
+
+
 def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.time_text import smallest_difference
     from .tables import listing_text, page_of, paragraph
@@ -163,24 +189,45 @@ def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) ->
     infinite = float("inf")
     rows.sort(key=lambda i: infinite if i.outlook.start is None else i.outlook.start)
     beside = smallest_difference(item.outlook.start for item in rows)
-    listed = [_row(instance, item, beside, asked=item is answer.line, wide=wide) for item in rows]
-    shown = listed[: page_of(_COLUMNS, listed) if top is None else top or None]
+    listed = [
+        _row(
+            instance,
+            item,
+            beside,
+            asked=item is answer.line,
+            wide=wide,
+            likely=likely_cells(instance, item.likely) if answer.forecast else (),
+        )
+        for item in rows
+    ]
+    columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *_HOW)
+    shown = listed[: page_of(columns, listed) if top is None else top or None]
     left = len(listed) - len(shown)
     rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
-    return listing_text(_COLUMNS, shown) + rest
+    return listing_text(columns, shown) + rest
 
 
-def _row(instance: Instance, item: Choice, beside: int, *, asked: bool, wide: bool) -> ListingRow:
+def _row(
+    instance: Instance,
+    item: Choice,
+    beside: int,
+    *,
+    asked: bool,
+    wide: bool,
+    likely: tuple[str, ...],
+) -> ListingRow:
     from ..model.time_text import clock_text, duration_text
     from .tables import hosts_text
 
     outlook = item.outlook
     options = [item.shown[name] for name in COLUMNS]
     if outlook.start is None:
-        return ListingRow((outlook.missing, "", "", *options, outlook.waits_for), "unplaced")
+        return ListingRow(
+            (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"
+        )
     wait = duration_text(outlook.start - instance.now, beside)
     where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
     start = clock_text(instance, outlook.start, beside)
     finish = clock_text(instance, outlook.finish, beside)
     state: State = "now" if outlook.start == instance.now else "later"
-    return ListingRow((start, wait, finish, *options, where), state)
+    return ListingRow((start, wait, finish, *likely, *options, where), state)

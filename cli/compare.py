@@ -7,6 +7,14 @@ from typing import Annotated
 import typer
 
 from .exits import Exit
+from .forecast import (
+    CalibrationFile,
+    FutureWorkers,
+    MaybeHistory,
+    Samples,
+    Seed,
+    drawing_of,
+)
 from .options import (
     AsLsf,
     Effort,
@@ -20,6 +28,7 @@ from .options import (
     Workers,
     progress,
     read_instance,
+    tell,
 )
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
 
@@ -39,6 +48,11 @@ def compare(
             "--really", help="Also run the loop on by each method: what its plan really becomes."
         ),
     ] = False,
+    history: MaybeHistory = None,
+    samples: Samples = 200,
+    seed: Seed = 0,
+    futures: FutureWorkers = 1,
+    calibration: CalibrationFile = None,
     job: JobNames = None,
     only: OnlyState = None,
     sort: Sort = "priority",
@@ -50,7 +64,8 @@ def compare(
     """Show for every pending job what each method says, the gain, and what the job waits for.
 
     GREEDY is LSF's default estimate ("no sooner than"), REALLY the start that greedy reservation
-    would give in the end. Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
+    would give in the end; with --history LIKELY is when each job starts as often before as after.
+    Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
     from ..solver.advice.compare import compare as compare_methods
     from .render import comparison_output
@@ -73,7 +88,11 @@ def compare(
             really=really,
             cancel=cancel,
             on_progress=report,
+            history=history,
+            drawing=drawing_of(samples, seed, futures, calibration),
         )
+    for remark in found.remarks:
+        tell(remark)
     typer.echo(comparison_output(instance, found, format, selection), nl=False)
     if gantt:
         print_gantt(instance, found.optimal)

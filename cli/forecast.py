@@ -16,6 +16,7 @@ from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..solver.advice.likely import Drawing, Likely
     from ..solver.forecast.calibration import Calibration
     from ..solver.forecast.forecast import Forecasts
 
@@ -34,7 +35,22 @@ HistoryFile = Annotated[
         show_default=False,
     ),
 ]
+MaybeHistory = Annotated[
+    Path | None,
+    typer.Option(
+        "--history",
+        help="Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
+        show_default=False,
+    ),
+]
 Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are drawn.")]
+SampleWorkers = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes that draw futures: the same answer.")
+]
+#: Beside --workers, which are solver threads there.
+FutureWorkers = Annotated[
+    int, typer.Option("--processes", min=1, help="Processes that draw futures: the same answer.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
 By = Annotated[
     str | None,
@@ -51,7 +67,7 @@ CalibrationFile = Annotated[
         show_default=False,
     ),
 ]
-PoolPolicy = Annotated[Policy, typer.Option(help="Policy of the pool (docs/replay.md).")]
+PoolPolicy = Annotated[Policy, typer.Option(help="Policy of a pool (docs/replay.md).")]
 
 
 def forecast(
@@ -67,6 +83,7 @@ def forecast(
     policy: PoolPolicy = "easy",
     calibration: CalibrationFile = None,
     keep_going: KeepGoing = False,
+    workers: SampleWorkers = 1,
     format: FormatOption = "text",
 ) -> None:
     """When each pending job will really start: likely, 9 times in 10, and not before.
@@ -75,6 +92,7 @@ def forecast(
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
     input, 3 stopped early.
     """
+    from ..solver.budget import OutOfTime
     from ..solver.forecast.history import read_history
     from ..solver.forecast.of_instance import forecast as forecast_jobs
     from .stopping import stop_on_signal
@@ -85,20 +103,54 @@ def forecast(
     moment = None if by is None else _moment(by, instance)
     factors = _calibration(calibration)
     with stop_on_signal() as stopped:
-        found = forecast_jobs(
-            instance,
-            read_history(history, instance, keep_going=keep_going),
-            samples=samples,
-            seed=seed,
-            policy=policy,
-            calibration=factors,
-            stop=stopped,
-        )
+        try:
+            found = forecast_jobs(
+                instance,
+                read_history(history, instance, keep_going=keep_going),
+                samples=samples,
+                seed=seed,
+                policy=policy,
+                calibration=factors,
+                workers=workers,
+                stop=stopped,
+            )
+        except OutOfTime:
+            tell("stopped before the first future was drawn")
+            raise typer.Exit(Exit.STOPPED) from None
     for remark in found.remarks:
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def drawing_of(samples: int, seed: int, workers: int, calibration: Path | None) -> Drawing:
+    """How forecasts beside plans are drawn. Raises InputError for a bad file of factors."""
+    from ..solver.advice.likely import Drawing
+
+    return Drawing(samples, seed, workers, _calibration(calibration))
+
+
+def likely_columns() -> tuple[Column, ...]:
+    """Columns of a table beside a plan's."""
+    from ..solver.advice.likely import TIMES
+
+    return tuple(Column(title) for title in TIMES.values())
+
+
+def likely_cells(
+    instance: Instance, likely: Likely | None, *, short: bool = False
+) -> tuple[str, str, str]:
+    """LIKELY, 9 IN 10 BY, NOT BEFORE of a job; "?" where there was no time for them."""
+    from ..model.time_text import clock_text, short_clock_text
+    from ..solver.advice.likely import UNKNOWN
+
+    item = likely or UNKNOWN
+    missing = "?" if item == UNKNOWN else "never"
+    times = (item.likely, item.nine_in_ten_by, item.not_before)
+    clock = short_clock_text if short else clock_text
+    one, two, three = (missing if time is None else clock(instance, time) for time in times)
+    return one, two, three
 
 
 def _moment(by: str, instance: Instance) -> int:

@@ -14,6 +14,7 @@ from ..model.time_text import (
     with_stamps,
 )
 from .csv_tables import csv_text
+from .forecast import likely_cells, likely_columns
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, hosts_text, paragraph
 
@@ -150,9 +151,10 @@ def comparison_output(
 
 def _comparison_text(instance: Instance, comparison: Comparison, selection: Selection) -> str:
     real = [Column("REALLY")] if comparison.really else []
+    likely = likely_columns() if comparison.forecast is not None else ()
     columns = (
         *(Column("JOB", marked=True), Column("SLOTS"), Column("GREEDY"), Column("REALLY")),
-        *(Column("TIME-BASED"), *real, Column("OPTIMAL", marked=True), *real),
+        *(Column("TIME-BASED"), *real, Column("OPTIMAL", marked=True), *real, *likely),
         *(Column("PROVED", marked=True), Column("GAIN", line=1)),
         *(Column("WAITS FOR", line=1, label=""), Column("WHERE", line=1, label="on")),
     )
@@ -168,7 +170,12 @@ def _compared(instance: Instance, comparison: Comparison, selection: Selection) 
     words = comparison.missing_starts()
     for row in comparison:
         missing = {name: of_jobs.get(row.job, "?") for name, of_jobs in words.items()}
-        cells = _compared_cells(instance, row, missing, comparison.really, selection.wide)
+        likely: tuple[str, ...] = ()
+        if comparison.forecast is not None:
+            likely = likely_cells(instance, comparison.forecast.get(row.job), short=True)
+        cells = _compared_cells(
+            instance, row, missing, likely, really=comparison.really, wide=selection.wide
+        )
         state: State = "later" if row.proved else "unproved"
         if row.optimal is None:
             state = "unplaced"
@@ -181,7 +188,13 @@ def _compared(instance: Instance, comparison: Comparison, selection: Selection) 
 
 
 def _compared_cells(
-    instance: Instance, row: ComparedJob, missing: Mapping[str, str], really: bool, wide: bool
+    instance: Instance,
+    row: ComparedJob,
+    missing: Mapping[str, str],
+    likely: tuple[str, ...],
+    *,
+    really: bool,
+    wide: bool,
 ) -> tuple[str, ...]:
     times = (row.greedy_estimate, row.greedy_start, row.time_based, row.optimal)
     late = (row.time_based_start, row.optimal_start) if really else ()
@@ -203,7 +216,7 @@ def _compared_cells(
     if row.exact_fit:
         note += f" ({row.exact_fit})"
     where = hosts_text(row.allocation, wide)
-    return (row.job, str(row.slots), *cells, proved, gain, note.strip(), where)
+    return (row.job, str(row.slots), *cells, *likely, proved, gain, note.strip(), where)
 
 
 def _footer(instance: Instance, comparison: Comparison) -> list[str]:
@@ -221,7 +234,13 @@ def _footer(instance: Instance, comparison: Comparison) -> list[str]:
         f"{duration_text(sum(gains))} of waiting saved in all.",
         f"{'Times count from now. ' if instance.origin is None else ''}"
         "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "
-        "loop runs on.",
+        "loop runs on."
+        + (
+            ""
+            if comparison.forecast is None
+            else " LIKELY is when a job really starts as often before as after, by the history, "
+            "with the cluster as configured."
+        ),
     ]
 
 

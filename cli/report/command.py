@@ -12,6 +12,7 @@ import typer
 
 from ..atomic import check_output, whole_file
 from ..exits import Exit
+from ..forecast import FutureWorkers, MaybeHistory, Samples, drawing_of
 from ..options import (
     AsLsf,
     Effort,
@@ -30,6 +31,7 @@ from ..simulate import ClusterFile, HostCount, Reservation, Until
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.plan import Plan
+    from ...solver.advice.likely import Drawing
     from ..simulate_loop import LoopOptions
     from .advice import Advice
     from .data import Report
@@ -62,16 +64,21 @@ Open = Annotated[
 ]
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
+ONLY_COMPARED = (
+    "--history goes with an instance and --method all: forecasts stand in the comparison"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line says about the plans of a report."""
+    """What the command line says about the plans of a report, and forecasts beside them."""
 
     method: Wanted
     explain: int
     advice_time: float | None
     options: dict[str, Any]
+    history: Path | None
+    drawing: Drawing
 
 
 def report(
@@ -89,6 +96,9 @@ def report(
     explain: Explain = 10,
     advice_time: AdviceTime = None,
     instance: Beside = None,
+    history: MaybeHistory = None,
+    samples: Samples = 200,
+    futures: FutureWorkers = 1,
     simulate: Simulate = False,
     reservation: Reservation = None,
     until: Until = None,
@@ -102,10 +112,14 @@ def report(
     for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
     codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
+    from ...model.errors import InputError
     from ..stopping import cancel_on_signal
 
     outputs = _outputs(output, png, svg)
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
+    if history is not None and (simulate or method != "all"):
+        raise InputError(ONLY_COMPARED)
+    drawing = drawing_of(samples, 0, futures, None)
     options = {
         "objective": objective,
         "time_limit": time_limit,
@@ -114,7 +128,7 @@ def report(
         "as_lsf": as_lsf,
     }
     seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
-    asked = Asked(method, explain, seconds, options)
+    asked = Asked(method, explain, seconds, options, history, drawing)
     name = example or (file.name if file is not None else "")
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
@@ -190,6 +204,8 @@ def _planned(
     saved = saved_data(file) if file is not None else None
     if saved is not None:
         assert file is not None
+        if asked.history is not None:
+            raise InputError(ONLY_COMPARED)
         return _saved(file, name, saved, beside, asked, cancel, show)
     if beside is not None:
         raise InputError("--instance goes with a saved plan: FILE is none")
@@ -197,7 +213,16 @@ def _planned(
     if asked.method == "all":
         from ...solver.advice.compare import compare
 
-        comparison = compare(instance, cancel=cancel, on_progress=show, **asked.options)
+        comparison = compare(
+            instance,
+            cancel=cancel,
+            on_progress=show,
+            history=asked.history,
+            drawing=asked.drawing,
+            **asked.options,
+        )
+        for remark in comparison.remarks:
+            tell(remark)
         waiting = [row.job for row in comparison if row.time_based != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())

@@ -10,6 +10,7 @@ from ...model.allocation import allocation_text
 from ...model.instance import Instance
 from ...model.time_text import duration_text, short_clock_text
 from ...solver.advice.compare import ComparedJob
+from ...solver.advice.likely import times_of
 from ...solver.budget import NOT_LOOKED_AT
 from ..cells import printable
 from ..tables import hosts_text
@@ -213,7 +214,9 @@ def _start(report: Report, job: str, name: str, time: int | None) -> str:
 
 
 def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
-    titles = ("Job", "Slots", "Greedy says", "Greedy gives", "Time-based", "Optimal", "Gain")
+    titles = ("Job", "Slots", "Greedy says", "Greedy gives", "Time-based", "Optimal")
+    forecast = report.comparison.forecast if report.comparison is not None else None
+    likely = () if forecast is None else ("Likely", "9 in 10 by", "Not before")
     rows = [
         (
             row.job,
@@ -223,6 +226,7 @@ def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
             + _start(report, row.job, "greedy_start", row.greedy_start)
             + _start(report, row.job, "time_based", row.time_based)
             + _start(report, row.job, "optimal", row.optimal)
+            + _likely(report, row.job)
             + _gain(row.gain)
             + f"<td>{'yes' if row.proved else 'no' if row.optimal is not None else ''}</td>"
             + _where(row.allocation)
@@ -230,7 +234,17 @@ def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
         )
         for row in jobs
     ]
-    return _rows("comparison", (*titles, "Proved", "Where", "Waits for"), rows)
+    return _rows("comparison", (*titles, *likely, "Gain", "Proved", "Where", "Waits for"), rows)
+
+
+def _likely(report: Report, job: str) -> str:
+    """Cells of a job's forecast, where a history was given."""
+    if report.comparison is None or report.comparison.forecast is None:
+        return ""
+    found = report.comparison.forecast.get(job)
+    missing = "?" if found is None else "never"
+    times = times_of(found).values()
+    return "".join(_time(report.instance, time, missing) for time in times)
 
 
 def _wait(wait: int | None) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 from ...model.duration import expected_duration
@@ -20,6 +21,7 @@ from ...model.resreq.syntax import Simple
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
+from ..forecast.history import History
 from .job_edits import (
     is_compound,
     limit_text,
@@ -29,6 +31,7 @@ from .job_edits import (
     with_section,
     with_slots,
 )
+from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
 from .smallest import is_useful
 from .suggestions import Trials, tiles
 from .what_if import Asker, Method, Outlook
@@ -48,12 +51,14 @@ class Choice:
 
     changed: option ("slots", "ptile", "limit", "cu", "queue") to its value as text.
     shown: all options as text, for a table. refused: why the queue would not take it, or "".
+    likely: its forecast, None where none was asked for.
     """
 
     changed: Mapping[str, str]
     shown: Mapping[str, str]
     outlook: Outlook
     refused: str = ""
+    likely: Likely | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Answer:
     """The line as asked and its alternatives, the earliest start first.
 
     tried: how many alternatives were planned; under `explore` only those that start sooner than the
-    line are kept.
+    line are kept. forecast: whether a history was given; remarks: what was odd about it.
     """
 
     line: Choice
@@ -72,11 +77,16 @@ class Answer:
 
     now: int = 0
     origin: str | None = None
+    forecast: bool = False
+    remarks: tuple[str, ...] = ()
 
     @property
     def cut(self) -> bool:
         """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
-        return any(choice.outlook.cut for choice in (self.line, *self.alternatives))
+        return any(
+            choice.outlook.cut or (choice.likely is not None and choice.likely.cut)
+            for choice in (self.line, *self.alternatives)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -84,10 +94,27 @@ class Answer:
             "now": self.now,
             "origin": self.origin,
             "method": self.method,
-            "line": _record(self.line, self.now, self.origin),
-            "alternatives": [_record(item, self.now, self.origin) for item in self.alternatives],
+            "line": self._record(self.line),
+            "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
+            **({"remarks": list(self.remarks)} if self.forecast else {}),
         }
+
+    def _record(self, item: Choice) -> dict[str, Any]:
+        outlook = item.outlook
+        found = {
+            **item.shown,
+            "changed": dict(item.changed),
+            "start": outlook.start,
+            "wait": None if outlook.start is None else outlook.start - self.now,
+            "finish": outlook.finish,
+            **(times_of(item.likely) if self.forecast else {}),
+            "allocation": dict(outlook.allocation),
+            "proved": outlook.proved,
+            "waits_for": outlook.waits_for,
+            **outlook.unknown(),
+        }
+        return with_stamps(found, self.origin, ("start", "finish", *TIMES))
 
     def _repr_html_(self) -> str:
         """The answer as a notebook shows it, the line first; starts from now on."""
@@ -149,17 +176,24 @@ def ask(
     margin: int = 0,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
+    history: History | str | Path | None = None,
+    drawing: Drawing = USUAL,
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
-    margin, cancel, on_progress: as in :func:`slotwise.explain`.
-    Raises InputError for a line that would be refused, with everything that is wrong with it.
+    margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
+    them, for when the line and each alternative will likely start, drawn as `drawing` says.
+    Raises InputError for a line that would be refused, with everything that is wrong with it, and
+    for a history that cannot be read.
     """
     job = submitted_job(instance, line, user=user, from_host=from_host)
-    forecast = Asker(
+    forecaster = None
+    if history is not None:
+        forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    asker = Asker(
         instance,
         method,
         time_limit=time_limit,
@@ -168,22 +202,37 @@ def ask(
         cancel=cancel,
         on_progress=on_progress,
     )
-    asked = Choice({}, _shown(instance, job), forecast.outlook(job))
-    bench = _Bench(forecast, job, asked)
+    asked = Choice({}, _shown(instance, job), asker.outlook(job))
+    bench = _Bench(asker, job, asked)
     if choices is not None:
         bench.try_all(choices)
     if explore:
         bench.explore()
     shown = bench.ranked() if choices is not None else bench.without_repeats()
+    items = _with_forecasts([asked, *shown], forecaster)
     return Answer(
-        asked,
-        tuple(shown),
+        items[0],
+        tuple(items[1:]),
         method,
         len(bench.found),
         explore,
         now=instance.now,
         origin=instance.origin,
+        forecast=forecaster is not None,
+        remarks=() if forecaster is None else forecaster.history.remarks,
     )
+
+
+def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[Choice]:
+    """The same with when each will likely start; one that is refused never does."""
+    if forecaster is None:
+        return items
+    taken = [item for item in items if not item.refused]
+    likely = iter(forecaster.of_others([item.outlook.job for item in taken]))
+    return [
+        replace(item, likely=Likely(None, None, None) if item.refused else next(likely))
+        for item in items
+    ]
 
 
 # --- one bench of trials --------------------------------------------------------------------------
@@ -393,19 +442,3 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "cu": lambda text: None if text == NONE else _name(text),
     "queue": _name,
 }
-
-
-def _record(item: Choice, now: int, origin: str | None) -> dict[str, Any]:
-    outlook = item.outlook
-    found = {
-        **item.shown,
-        "changed": dict(item.changed),
-        "start": outlook.start,
-        "wait": None if outlook.start is None else outlook.start - now,
-        "finish": outlook.finish,
-        "allocation": dict(outlook.allocation),
-        "proved": outlook.proved,
-        "waits_for": outlook.waits_for,
-        **outlook.unknown(),
-    }
-    return with_stamps(found, origin, ("start", "finish"))

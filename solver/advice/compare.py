@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...model.allocation import allocation_text
@@ -17,8 +18,11 @@ from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..budget import Budget
 from ..fairshare.priority_order import priority_order
+from ..forecast.history import History
 from ..loop.run_on import placed_by_loop
 from ..planning import plan
+from .likely import TIMES as LIKELY
+from .likely import USUAL, Drawing, Forecaster, Likely, times_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,7 +77,8 @@ class Comparison:
     really: whether the starts that the loop gives by each method were asked for. now: seconds from
     the origin, the ISO date of second 0 (None: it has none). cut: a limit or Ctrl-C came before
     all was looked at, so that a start that is missing is not known. loop: what the loop gives by
-    each method that was run on, start and place, by job.
+    each method that was run on, start and place, by job. forecast: when each job will likely start
+    with the cluster as configured, None where no history was given; remarks: what was odd about it.
     """
 
     jobs: tuple[ComparedJob, ...]
@@ -85,6 +90,8 @@ class Comparison:
     origin: str | None = None
     cut: bool = False
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
+    forecast: Mapping[str, Likely] | None = None
+    remarks: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
@@ -112,14 +119,17 @@ class Comparison:
             if not self.really:
                 del record["time_based_start"], record["optimal_start"]
             record["allocation"] = dict(row.allocation)
-            records.append(with_stamps(record, self.origin, TIMES))
+            if self.forecast is not None:
+                record |= times_of(self.forecast.get(row.job))
+            records.append(with_stamps(record, self.origin, (*TIMES, *LIKELY)))
         return records
 
     def columns(self) -> list[str]:
         """The keys of a record, in order."""
         late = () if self.really else ("time_based_start", "optimal_start")
         plain = {name: None for name in ComparedJob.__slots__ if name not in late}
-        return list(with_stamps(plain, self.origin, TIMES))
+        likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
+        return list(with_stamps({**plain, **likely}, self.origin, (*TIMES, *LIKELY)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -214,13 +224,20 @@ def compare(
     really: bool = False,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
+    history: History | str | Path | None = None,
+    drawing: Drawing = USUAL,
 ) -> Comparison:
     """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
 
     time_limit: of each plan, and of each run of the loop. margin: of each plan; the loop has none.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
-    cancel: set it to stop; starts that the loop has not reached by then are None.
+    cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
+    jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
+    Raises InputError for a history that cannot be read.
     """
+    forecaster = None
+    if history is not None:
+        forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     greedy, time_based = (
         plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
         for method in ("greedy", "time-based")
@@ -244,6 +261,9 @@ def compare(
         placed = placed_by_loop(instance, method, budget=budget)
         real[method] = {item.job: item for item in placed}
         cut = cut or budget.stopped()
+    likely = None if forecaster is None else forecaster.all()
+    if likely is not None:
+        cut = cut or len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
     rows = tuple(
         _row(job.id, job.slots, greedy, time_based, optimal, real)
         for job in priority_order(instance)
@@ -258,6 +278,8 @@ def compare(
         origin=instance.origin,
         cut=cut,
         loop=real,
+        forecast=likely,
+        remarks=() if forecaster is None else forecaster.history.remarks,
     )
 
 

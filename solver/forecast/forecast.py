@@ -13,9 +13,10 @@ from ...model.workload import Ints
 from .arrivals import DAY, NOBODY, Arrivals
 from .calibration import EARLY, LATE, LIKELY, UNCALIBRATED, Calibration
 from .draws import Floats
-from .forward import ForwardWorld
+from .forward import ForwardWorld, never
 from .jobs import NEVER
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
+from .workers import samples_of
 
 SAMPLES = 200
 #: Names of the times of a record: the plan, P50, calibrated P90 and P10.
@@ -115,32 +116,31 @@ def forecast_world(
     seed: int = 0,
     known: int | None = None,
     calibration: Calibration = UNCALIBRATED,
-    stop: Callable[[], bool] = lambda: False,
+    workers: int = 1,
+    stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """Run a world forward once with limits and `samples` times with drawn run times and arrivals.
 
     names: of the asked jobs. known: the second up to which models may know the past, now if None.
-    stop: is asked after each sample; once it says yes the forecasts rest on those so far, of which
-    there is one at least. A sample depends on the seed and its number alone.
+    workers: processes that draw samples; a sample depends on the seed and its number alone. stop:
+    once it says yes the forecasts rest on the samples so far.
+    Raises OutOfTime where a world that takes long is stopped before the first of them.
     """
     known = world.now if known is None else known
-    by_limits = starts_at_limits(world)
+    by_limits = starts_at_limits(world, stop)
     until = world.now + _look_ahead(by_limits, world.now)
     run_times = runtimes.draw(world.jobs, known, samples, seed)
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
-    found: list[Ints] = []
-    for sample in range(samples):
-        found.append(world.starts(run_times[:, sample], coming(sample, until)))
-        if stop():
-            break
+    tasks = ((run_times[:, sample], coming(sample, until)) for sample in range(samples))
+    found = list(samples_of(world, tasks, workers, stop))
     starts = np.stack(found, axis=1)
     return Forecasts(world.now, names, by_limits, starts, calibration, len(found) < samples)
 
 
-def starts_at_limits(world: ForwardWorld) -> Ints:
+def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:
     """Starts of the asked jobs if all run to their limits and nobody comes, NEVER for none."""
     run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
-    starts = world.starts(run_times, NOBODY)
+    starts = world.starts(run_times, NOBODY, stop)
     return np.where(starts - world.now >= ENDLESS // 2, NEVER, starts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +17,11 @@ from .runtimes import ENDLESS
 
 #: Events between two looks at whether all jobs asked about have started.
 STRIDE = 16
+
+
+def never() -> bool:
+    """Nobody wants to stop."""
+    return False
 
 
 class ForwardWorld(Protocol):
@@ -33,10 +39,11 @@ class ForwardWorld(Protocol):
     def asked(self) -> Ints:
         """Rows of the jobs whose starts are wanted."""
 
-    def starts(self, run_times: Ints, coming: ComingJobs) -> Ints:
+    def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """Start (seconds) of each asked job, NEVER where it has none; shape (asked,).
 
-        run_times: of all jobs, shape (jobs,).
+        run_times: of all jobs, shape (jobs,). stop: asked now and then where this takes long;
+        OutOfTime is raised once it says yes.
         """
 
 
@@ -55,7 +62,7 @@ class PoolWorld:
     asked: Ints
     policy: str = "easy"
 
-    def starts(self, run_times: Ints, coming: ComingJobs) -> Ints:
+    def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """As :class:`ForwardWorld` says."""
         engine = self._engine(run_times, coming)
         begun, left = engine.start, self.asked.tolist()

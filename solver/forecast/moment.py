@@ -7,7 +7,7 @@ import numpy as np
 from ...model.cluster import Host
 from ...model.duration import expected_duration
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, RunningJob
 from ...model.queue import Queue
 from ..fairshare.priority_order import priority_order
 from .draws import keys_of
@@ -21,10 +21,11 @@ def asked_jobs(instance: Instance, history: History) -> AskedJobs:
 
     Limits are the durations that a plan takes (TBR-03).
     """
-    running = sorted(instance.running, key=lambda run: run.start)
+    running = _by_start(instance)
     pending = priority_order(instance)
     jobs = [run.job for run in running] + list(pending)
-    limits = [expected_duration(instance, job) for job in jobs]
+    limits = [_planned(instance, run) for run in running]
+    limits += [expected_duration(instance, job) for job in pending]
     elapsed = [max(0, instance.now - run.start) for run in running] + [-1] * len(pending)
     slots = [run.slots for run in running] + [job.slots for job in pending]
     return AskedJobs(
@@ -35,6 +36,22 @@ def asked_jobs(instance: Instance, history: History) -> AskedJobs:
         submit=ints([job.submit for job in jobs]),
         elapsed=ints(elapsed),
     )
+
+
+def jobs_here(instance: Instance) -> tuple[Job, ...]:
+    """The jobs of an instance in the order in which :func:`asked_jobs` has them."""
+    return (*(run.job for run in _by_start(instance)), *priority_order(instance))
+
+
+def _by_start(instance: Instance) -> list[RunningJob]:
+    return sorted(instance.running, key=lambda run: run.start)
+
+
+def _planned(instance: Instance, run: RunningJob) -> int | None:
+    """Seconds that a running job is planned to run in all."""
+    if run.finish is not None:
+        return run.finish - run.start
+    return expected_duration(instance, run.job)
 
 
 def waiting_names(instance: Instance) -> tuple[str, ...]:

@@ -12,8 +12,9 @@ from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
-from .forward import ForwardWorld
+from .forward import ForwardWorld, never
 from .history import History, read_history
+from .hosts import hosts_world
 from .moment import pool_world, waiting_names
 from .runtimes import Ratios, RunTimeModel
 
@@ -31,20 +32,24 @@ def forecast(
     runtimes: RunTimeModel | None = None,
     arrivals: Arrivals | None = None,
     calibration: Calibration = UNCALIBRATED,
-    stop: Callable[[], bool] = lambda: False,
+    workers: int = 1,
+    stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """When each pending job will really start, in the order in which they have turns.
 
     history: of ended jobs, or the log that holds them (SWF, lsb.acct, lsb.events). policy: of a
     pool of interchangeable slots (docs/replay.md). runtimes, arrivals: other models than those of
-    the history. calibration: factors of P10 and P90, as a backtest found them. stop: asked after
-    each sample; once it says yes the forecasts rest on those so far.
+    the history. calibration: factors of P10 and P90, as a backtest found them. workers: processes
+    that draw samples, which makes no difference to them. stop: asked now and then; once it says
+    yes the forecasts rest on the samples so far.
 
     Raises
     ------
     InputError
         The log cannot be read or tells nothing by the instance's now; it is no number of
-        samples; the policy is unknown; the instance is more than a pool.
+        samples; the policy is unknown.
+    OutOfTime
+        It was stopped before the first sample.
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError(f"{samples} samples; give 1 to {MOST_SAMPLES}")
@@ -59,16 +64,12 @@ def forecast(
         samples=samples,
         seed=seed,
         calibration=calibration,
+        workers=workers,
         stop=stop,
     )
     return replace(found, remarks=past.remarks, origin=instance.origin)
 
 
 def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:
-    """What runs an instance forward. Raises InputError where nothing can."""
-    pool = pool_world(instance, history, policy)
-    if pool is None:
-        raise InputError(
-            "forecasts are of a pool so far: one host, one queue, jobs that ask for slots alone"
-        )
-    return pool
+    """What runs an instance forward: a pool where it is one, else its hosts with the loop."""
+    return pool_world(instance, history, policy) or hosts_world(instance, history)

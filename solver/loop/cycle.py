@@ -84,6 +84,18 @@ class Cycle:
         self._close()
         return state.record
 
+    def pass_over(self) -> bool:
+        """Leave a cycle out in which no job could start even if nothing was held for any other.
+
+        Reservations are not renewed then. Whether it was left out.
+        """
+        world, state = self.world, self.state
+        if self.preempts or world.suspended or world.growing or state.may_any_start():
+            return False
+        state.record = CycleRecord(world.now, pending=len(world.pending))
+        world.changed = False
+        return True
+
     def _allocate(self) -> None:
         order, state = self.world.order, self.state
         wishes: list[Job] = []

@@ -188,8 +188,11 @@ class Session:
 
     # --- one step -------------------------------------------------------------------------------
 
-    def advance(self) -> bool:
-        """Go on to the next cycle and run it; False when nothing is left to do."""
+    def advance(self, *, pass_over: bool = False) -> bool:
+        """Go on to the next cycle and run it; False when nothing is left to do.
+
+        pass_over: leave it out where no job could start (:meth:`.cycle.Cycle.pass_over`).
+        """
         time = self.next_time()
         if time is None or (self.until is not None and time > self.until):
             self._run_out(self.until if time is not None else None)
@@ -198,6 +201,8 @@ class Session:
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
+        if pass_over and self.cycles and self.cycle.pass_over():
+            return True
         record = self.cycle.run()
         self.cycles += 1
         self.started += len(record.started)

@@ -42,7 +42,14 @@ class JobStates(OnDemand[JobState]):
         self._places: NamePlaces | None = None
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self._row)
+
+    def add(self, job: Job) -> JobState:
+        """A job that was not given, the last one from now on."""
+        number = len(self)
+        self._row.append(_NO_ROW)
+        self.modified[number] = job
+        return self.keep(number)
 
     def job(self, number: int) -> Job:
         """A job as it is now."""

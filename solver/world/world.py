@@ -104,6 +104,17 @@ class World:
         """A job may begin later than it was said."""
         self.events.push(self.comes(state.job), Event.SUBMIT, state.number)
 
+    def come(self, job: Job) -> JobState:
+        """A job that nobody knew of before is submitted now or later."""
+        state = self.states.add(job)
+        self.expect(state)
+        return state
+
+    def runs_for(self, state: JobState, work: int | None) -> None:
+        """A running job will really have run so many seconds at its end, None for ever."""
+        state.work = work
+        self._expect_end(state)
+
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
         self.begun(state, running)

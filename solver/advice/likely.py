@@ -1,0 +1,163 @@
+"""When a job will likely start, beside what a plan says: quantiles of its forecast."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...model.errors import InputError
+from ...model.instance import Instance
+from ...model.job import Job
+from ..budget import Budget, OutOfTime
+from ..forecast.arrivals import PastBlocks
+from ..forecast.calibration import UNCALIBRATED, Calibration
+from ..forecast.forecast import SAMPLES, Forecasts, forecast_world
+from ..forecast.forward import ForwardWorld, PoolWorld
+from ..forecast.history import History, read_history
+from ..forecast.hosts import HostsWorld, hosts_world
+from ..forecast.moment import pool_world, waiting_names
+from ..forecast.of_instance import MOST_SAMPLES, world_of
+from ..forecast.runtimes import Ratios
+
+World = PoolWorld | HostsWorld
+#: The times of a record, and what they are called in tables.
+TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "not_before": "NOT BEFORE"}
+
+
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """P50, P90 and P10 of a job's start (seconds), None for no start; cut: fewer samples."""
+
+    likely: int | None
+    nine_in_ten_by: int | None
+    not_before: int | None
+    cut: bool = False
+
+    def record(self) -> dict[str, int | None]:
+        """The times by name."""
+        return {name: getattr(self, name) for name in TIMES}
+
+
+#: Of a job for which there was no time.
+UNKNOWN = Likely(None, None, None, cut=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """How forecasts are drawn: samples, seed, processes, factors of the bounds."""
+
+    samples: int = SAMPLES
+    seed: int = 0
+    workers: int = 1
+    calibration: Calibration = UNCALIBRATED
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a number of samples that makes no sense."""
+        if not 1 <= self.samples <= MOST_SAMPLES:
+            raise InputError(f"{self.samples} samples; give 1 to {MOST_SAMPLES}")
+
+
+USUAL = Drawing()
+
+
+@dataclass(slots=True)
+class Forecaster:
+    """Forecasts of one instance, with the same draws for the same jobs in each.
+
+    time_limit: wall seconds of each. cancel: set it to stop with the samples so far.
+    """
+
+    instance: Instance
+    history: History
+    drawing: Drawing = USUAL
+    time_limit: float | None = None
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        history: History | str | Path,
+        drawing: Drawing,
+        time_limit: float | None,
+        cancel: threading.Event | None,
+    ) -> Forecaster:
+        """Reads the history where it is a file. Raises InputError where it cannot be read."""
+        past = history if isinstance(history, History) else read_history(history, instance)
+        return cls(instance, past, drawing, time_limit, cancel or threading.Event())
+
+    def all(self) -> dict[str, Likely]:
+        """Of every pending job by name; of those that time was left for."""
+        try:
+            world = world_of(self.instance, self.history, "easy")
+            found = self._drawn(world, waiting_names(self.instance))
+        except OutOfTime:
+            return {}
+        return dict(zip(found.names, _quantiles(found), strict=True))
+
+    def of_others(self, jobs: Sequence[Job]) -> list[Likely]:
+        """Of jobs that are submitted now, each as one more: it alone is waited for, comes but once.
+
+        Jobs of other requests but the same id have the same luck, and so has everybody else: what
+        their times differ by comes from what they ask for. Where one of them is too much for a
+        pool, all run on hosts.
+        """
+        beside = [replace(self.instance, pending=(*self._without(job), job)) for job in jobs]
+        pools = [pool_world(instance, self.history) for instance in beside]
+        if None in pools:
+            worlds: list[World] = [hosts_world(instance, self.history) for instance in beside]
+        else:
+            worlds = [pool for pool in pools if pool is not None]
+        each = zip(jobs, beside, worlds, strict=True)
+        return [self._of_one(job, instance, world) for job, instance, world in each]
+
+    def _without(self, job: Job) -> Iterator[Job]:
+        return (other for other in self.instance.pending if other.id != job.id)
+
+    def _of_one(self, job: Job, instance: Instance, world: World) -> Likely:
+        asked = world.asked[[waiting_names(instance).index(job.id)]]
+        submit = world.jobs.submit.copy()
+        submit[asked] = instance.now + 1  # nothing of the past that would come again
+        world = replace(world, asked=asked, jobs=replace(world.jobs, submit=submit))
+        try:
+            found = self._drawn(world, (job.id,))
+        except OutOfTime:
+            return UNKNOWN
+        return _quantiles(found)[0]
+
+    def _drawn(self, world: ForwardWorld, names: tuple[str, ...]) -> Forecasts:
+        budget = Budget(self.time_limit, cancel=self.cancel)
+        past, drawing = self.history.jobs, self.drawing
+        return forecast_world(
+            world,
+            names,
+            Ratios(past),
+            PastBlocks(past),
+            samples=drawing.samples,
+            seed=drawing.seed,
+            calibration=drawing.calibration,
+            workers=drawing.workers,
+            stop=budget.stopped,
+        )
+
+
+def _quantiles(found: Forecasts) -> list[Likely]:
+    early, late = found.bounds
+    times = zip(found.likely.tolist(), late.tolist(), early.tolist(), strict=True)
+    return [
+        Likely(_whole(middle), _whole(last), _whole(first), found.cut)
+        for middle, last, first in times
+    ]
+
+
+def _whole(time: float) -> int | None:
+    return int(time) if np.isfinite(time) else None
+
+
+def times_of(item: Likely | None) -> Mapping[str, int | None]:
+    """The times of a record, None where nothing is known."""
+    return (item or UNKNOWN).record()

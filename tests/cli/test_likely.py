@@ -1,0 +1,174 @@
+"""ask, compare and report with --history: when jobs likely start, beside what plans say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.solver.advice.likely import Forecaster
+from slotwise.solver.forecast.history import read_history
+from typer.testing import CliRunner
+
+RUNNER = CliRunner()
+LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]'"
+FEW = sw.Drawing(samples=25)
+TIMES = ("likely", "nine_in_ten_by", "not_before")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Jobs that use a part of their limits, over three days."""
+    draw = np.random.default_rng(0)
+    time, lines = 0, []
+    for number in range(200):
+        time += int(draw.exponential(1200))
+        limit = int(draw.integers(1, 9)) * 3600
+        ran, slots = int(limit * draw.uniform(0.05, 0.9)), draw.choice((1, 2, 4))
+        who = f"{draw.integers(5)} 1 1 1 1 -1 -1"
+        lines.append(f"{number} {time} 0 {ran} {slots} -1 -1 {slots} {limit} -1 1 {who}")
+    path = tmp_path_factory.mktemp("log") / "log.swf"
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def _run(*arguments):
+    return RUNNER.invoke(app, [str(argument) for argument in arguments])
+
+
+def _headline():
+    return sw.load(sw.example("headline"))
+
+
+# --- ask ------------------------------------------------------------------------------------------
+
+
+def test_ask_says_the_same_in_every_format(log):
+    given = ("ask", "--example", "headline", LINE, "--limit", "30", "--history", log)
+    given = (*given, "--samples", 25)
+    record = json.loads(_run(*given, "--format", "json").stdout)
+    answer = sw.ask(
+        _headline(), LINE, choices=sw.Choices.read(limit="30"), history=log, drawing=FEW
+    )
+    assert record == answer.to_dict()
+    both = [record["line"], *record["alternatives"]]
+    for item in both:
+        assert item["not_before"] <= item["likely"] <= item["nine_in_ten_by"] < item["start"]
+    rows = list(csv.DictReader(io.StringIO(_run(*given, "--format", "csv").stdout)))
+    assert [[row[name] for name in TIMES] for row in rows] == [
+        [str(item[name]) for name in TIMES] for item in both
+    ]
+    text = _run(*given).stdout
+    assert all(title in text for title in ("LIKELY", "9 IN 10 BY", "NOT BEFORE"))
+    assert "likely +" in text
+
+
+def test_without_a_history_nothing_is_said_of_forecasts(log):
+    answer = sw.ask(_headline(), LINE)
+    assert answer.line.likely is None
+    assert not set(TIMES) & set(answer.to_dict()["line"])
+    assert "LIKELY" not in _run("compare", "--example", "headline").stdout
+
+
+def test_a_refused_alternative_has_no_forecast(log):
+    choices = sw.Choices.read(queue="parallel,gone")
+    answer = sw.ask(_headline(), LINE, choices=choices, history=log, drawing=FEW)
+    (refused,) = answer.alternatives
+    assert refused.refused
+    assert refused.likely is not None
+    assert set(refused.likely.record().values()) == {None}
+    assert not answer.cut
+
+
+def test_differences_come_from_the_request_alone(log):
+    """A line that asks for less never starts later in any of the quantiles, whatever the seed."""
+    instance = Instance(
+        Cluster((Host("pool", 8),)),
+        running=tuple(
+            RunningJob(Job(f"r{n}", 2, run_limit=7200 + 900 * n, submit=-60), -60, {"pool": 2})
+            for n in range(4)
+        ),
+        pending=(Job("1", 4, run_limit=3600),),
+    )
+    past = read_history(log, instance)
+    small, same, large = (Job("2", slots, run_limit=3600) for slots in (2, 6, 6))
+    for seed in range(5):
+        forecaster = Forecaster(instance, past, sw.Drawing(samples=25, seed=seed))
+        first, second, third = forecaster.of_others([small, same, large])
+        assert second == third
+        assert first.likely < second.likely
+        assert first.nine_in_ten_by <= second.nine_in_ten_by
+    assert forecaster.of_others([replace(small, res_req=("span[hosts=1]",))])[0].likely is not None
+
+
+# --- compare and report ---------------------------------------------------------------------------
+
+
+def test_compare_has_the_forecast_beside_the_methods(log):
+    found = sw.compare(_headline(), history=log, drawing=FEW)
+    alone = sw.forecast(_headline(), log, samples=25)
+    (record,) = found.to_records()
+    assert [record[name] for name in TIMES] == [alone.records()[0][name] for name in TIMES]
+    given = ("compare", "--example", "headline", "--history", log, "--samples", 25)
+    assert json.loads(_run(*given, "--format", "json").stdout)["jobs"] == [record]
+    assert found.columns() == list(record)
+    (row,) = csv.DictReader(io.StringIO(_run(*given, "--format", "csv").stdout))
+    assert [row[name] for name in TIMES] == [str(record[name]) for name in TIMES]
+    assert "9 IN 10 BY" in _run(*given).stdout
+
+
+def test_report_has_it_in_its_table(log, tmp_path):
+    page = tmp_path / "page.html"
+    given = ("report", "--example", "headline", "--history", log, "--samples", 25, "-o", page)
+    assert _run(*given).exit_code == 0
+    (record,) = sw.compare(_headline(), history=log, drawing=FEW).to_records()
+    text = page.read_text()
+    assert ">Likely<" in text
+    assert ">9 in 10 by<" in text
+    assert f'data-order="{record["nine_in_ten_by"]}"' in text
+    for wrong in (("--method", "greedy"), ("--simulate",)):
+        assert isinstance(_run(*given, *wrong).exception, sw.InputError)
+
+
+def test_the_number_of_processes_makes_no_difference(log):
+    found = [
+        sw.compare(
+            _headline(), history=log, drawing=sw.Drawing(samples=6, workers=workers)
+        ).to_dict()
+        for workers in (1, 2)
+    ]
+    assert found[0] == found[1]
+
+
+# --- what is refused, and stopping ----------------------------------------------------------------
+
+
+def test_bad_input(log, tmp_path):
+    missing = _run("ask", "--example", "headline", LINE, "--history", tmp_path / "no")
+    assert isinstance(missing.exception, sw.InputError)
+    empty = tmp_path / "empty.swf"
+    empty.write_text("; nothing\n")
+    nothing = _run("compare", "--example", "headline", "--history", empty)
+    assert isinstance(nothing.exception, sw.InputError)
+    with pytest.raises(sw.InputError, match="samples"):
+        sw.Drawing(samples=0)
+
+
+def test_stopped_before_the_first_sample_it_says_so(log):
+    stopped = threading.Event()
+    stopped.set()
+    found = sw.compare(_headline(), history=log, drawing=FEW, cancel=stopped)
+    assert found.cut
+    assert found.to_records()[0]["likely"] is None
+    answer = sw.ask(_headline(), LINE, history=log, drawing=FEW, cancel=stopped)
+    assert answer.cut
+    assert answer.to_dict()["line"]["likely"] is None
