@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,12 +232,12 @@ def compare(
     time_limit: of each plan, and of each run of the loop. margin: of each plan; the loop has none.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
-    jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
-    Raises InputError for a history that cannot be read.
+    jobs, or a log of them, for when each job will likely start, drawn as `drawing` says; raises
+    InputError where it cannot be read.
     """
-    forecaster = None
-    if history is not None:
-        forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    forecaster = (
+        None if history is None else Forecaster.of(instance, history, drawing, time_limit, cancel)
+    )
     greedy, time_based = (
         plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
         for method in ("greedy", "time-based")
@@ -254,26 +254,16 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    real: dict[str, dict[str, PlannedJob]] = {}
-    cut = any(found.cut for found in (greedy, time_based, optimal))
-    for method in ("greedy", "time-based", "optimal") if really else ("greedy",):
-        budget = Budget(time_limit, cancel=cancel or threading.Event())
-        placed = placed_by_loop(instance, method, budget=budget)
-        real[method] = {item.job: item for item in placed}
-        cut = cut or budget.stopped()
+    methods = ("greedy", "time-based", "optimal") if really else ("greedy",)
+    real, stopped = _by_loop(instance, methods, time_limit, cancel)
+    cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     likely = None if forecaster is None else forecaster.all()
     if likely is not None:
-        cut = cut or len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
-    rows = tuple(
-        _row(job.id, job.slots, greedy, time_based, optimal, real)
-        for job in priority_order(instance)
-    )
+        cut |= len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
+    jobs = priority_order(instance)
+    rows = tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs)
     return Comparison(
-        rows,
-        greedy,
-        time_based,
-        optimal,
-        really,
+        *(rows, greedy, time_based, optimal, really),
         now=instance.now,
         origin=instance.origin,
         cut=cut,
@@ -281,6 +271,23 @@ def compare(
         forecast=likely,
         remarks=() if forecaster is None else forecaster.history.remarks,
     )
+
+
+def _by_loop(
+    instance: Instance,
+    methods: Iterable[str],
+    time_limit: float | None,
+    cancel: threading.Event | None,
+) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
+    """What the loop really gives by each method, by job; and whether a limit cut one short."""
+    real: dict[str, dict[str, PlannedJob]] = {}
+    stopped = False
+    for method in methods:
+        budget = Budget(time_limit, cancel=cancel or threading.Event())
+        placed = placed_by_loop(instance, method, budget=budget)
+        real[method] = {item.job: item for item in placed}
+        stopped = stopped or budget.stopped()
+    return real, stopped
 
 
 def _row(

@@ -196,10 +196,7 @@ class World:
         self.order.submitted(state.job, state.number, state.arrival)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
-        """What the job is expected to do, and what it really does.
-
-        margin: seconds that it is taken to need for longer, so that its end keeps a distance.
-        """
+        """What the job is expected to do, `margin` seconds longer, and what it really does."""
         job = state.job
         state.duration, state.limit = (
             None if seconds is None else seconds + margin
