@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,12 +232,10 @@ def compare(
     time_limit: of each plan, and of each run of the loop. margin: of each plan; the loop has none.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
-    jobs, or a log of them, for when each job will likely start, drawn as `drawing` says; raises
-    InputError where it cannot be read.
+    jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
+    Raises InputError for a history that cannot be read.
     """
-    forecaster = (
-        None if history is None else Forecaster.of(instance, history, drawing, time_limit, cancel)
-    )
+    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     greedy, time_based = (
         plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
         for method in ("greedy", "time-based")
@@ -254,16 +252,19 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    methods = ("greedy", "time-based", "optimal") if really else ("greedy",)
-    real, stopped = _by_loop(instance, methods, time_limit, cancel)
+    methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
+    real, stopped = _run_on(instance, methods, time_limit, cancel)
     cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     likely = None if forecaster is None else forecaster.all()
-    if likely is not None:
-        cut |= len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
+    if likely is not None and not cut:
+        cut = len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
     jobs = priority_order(instance)
-    rows = tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs)
     return Comparison(
-        *(rows, greedy, time_based, optimal, really),
+        tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs),
+        greedy,
+        time_based,
+        optimal,
+        really,
         now=instance.now,
         origin=instance.origin,
         cut=cut,
@@ -273,21 +274,20 @@ def compare(
     )
 
 
-def _by_loop(
+def _run_on(
     instance: Instance,
-    methods: Iterable[str],
+    methods: Sequence[str],
     time_limit: float | None,
     cancel: threading.Event | None,
 ) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
-    """What the loop really gives by each method, by job; and whether a limit cut one short."""
+    """What the loop really gives by each method, by job, and whether some run was stopped."""
     real: dict[str, dict[str, PlannedJob]] = {}
-    stopped = False
+    cut = False
     for method in methods:
         budget = Budget(time_limit, cancel=cancel or threading.Event())
-        placed = placed_by_loop(instance, method, budget=budget)
-        real[method] = {item.job: item for item in placed}
-        stopped = stopped or budget.stopped()
-    return real, stopped
+        real[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
+        cut = cut or budget.stopped()
+    return real, cut
 
 
 def _row(

@@ -29,6 +29,7 @@ from ..world.job_state import RUNNING, JobState
 from ..world.settings import Settings
 from ..world.world import World
 from . import backfill, preemption, resizing
+from .passing_over import may_any_start
 
 
 class Cycle:
@@ -90,7 +91,7 @@ class Cycle:
         Reservations are not renewed then. Whether it was left out.
         """
         world, state = self.world, self.state
-        if self.preempts or world.suspended or world.growing or state.may_any_start():
+        if self.preempts or world.suspended or world.growing or may_any_start(state):
             return False
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = False

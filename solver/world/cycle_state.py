@@ -17,8 +17,12 @@ from ...model.job import Job
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
+<<<<<<< HEAD
 from ..availability.profile import FOREVER, Profile, most_set_aside
 from ..availability.resources import SLOTS
+=======
+from ..availability.profile import FOREVER, Profile
+>>>>>>> main
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -204,28 +208,6 @@ class CycleState:
                 if allocation is not None:
                     return Start(beside.now, (allocation,), number)
         return None
-
-    def may_any_start(self) -> bool:
-        """Whether some pending job fits now beside nothing but what runs."""
-        world = self.world
-        beside = Residual(world.free_now, world.now, HeldBack())
-        free = np.maximum(beside.free(SLOTS, world.now), 0)
-        most = int(free.sum())
-        shapes = {self.shape(state).number: self.shape(state) for state in world.pending.values()}
-        for shape in shapes.values():
-            if shape.never:
-                continue
-            if shape.dynamic or len(shape.demand.terms) > 1:
-                return True
-            term = shape.demand.terms[0]
-            if term.slots > most:
-                continue
-            there = free[term.candidates]
-            if term.ptile is not None:
-                there = np.minimum(there, term.ptile[term.candidates])
-            if there.sum() >= term.slots and self.try_start(shape, beside) is not None:
-                return True
-        return False
 
     def start(
         self,

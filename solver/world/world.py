@@ -24,16 +24,7 @@ from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .entering import Entering
 from .events import EventQueue
-from .job_state import (
-    DONE,
-    KILLED,
-    PENDING,
-    PREEMPTED,
-    RUNNING,
-    SUSPENDED,
-    Event,
-    JobState,
-)
+from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
 from .requests import Requests, Shape
 
