@@ -17,12 +17,7 @@ from ...model.job import Job
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
-<<<<<<< HEAD
 from ..availability.profile import FOREVER, Profile, most_set_aside
-from ..availability.resources import SLOTS
-=======
-from ..availability.profile import FOREVER, Profile
->>>>>>> main
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
