@@ -42,27 +42,30 @@ TopChoices = Annotated[
     int | None, typer.Option("--top", min=0, help="Only the first N; 0 for all. Default: one page.")
 ]
 User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
+InstanceArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
+]
+Line = Annotated[
+    str | None,
+    typer.Argument(metavar="LINE", help="bsub line in quotes, with or without bsub in front."),
+]
+Explore = Annotated[
+    bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
+]
 FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
 
 
 def ask(
-    instance_file: Annotated[
-        str | None,
-        typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
-    ] = None,
-    line: Annotated[
-        str | None,
-        typer.Argument(metavar="LINE", help="bsub line in quotes, with or without bsub in front."),
-    ] = None,
+    instance_file: InstanceArgument = None,
+    line: Line = None,
     example: Example = None,
     slots: Annotated[Listed, typer.Option(help="Alternatives for -n: 4,8.")] = None,
     ptile: Annotated[Listed, typer.Option(help="Alternatives for span[ptile]: 1,2,none.")] = None,
     limit: Annotated[Listed, typer.Option(help="Alternatives for -W: 1:00,2:00.")] = None,
     cu: Annotated[Listed, typer.Option(help="Alternatives for cu[]: maxcus=1,none.")] = None,
     queue: Annotated[Listed, typer.Option(help="Alternatives for -q: short,long.")] = None,
-    explore: Annotated[
-        bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
-    ] = False,
+    explore: Explore = False,
     user: User = "user",
     from_host: FromHost = "",
     method: MethodOption = "time-based",

@@ -33,6 +33,14 @@ from .options import (
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
 
 
+Really = Annotated[
+    bool,
+    typer.Option(
+        "--really", help="Also run the loop on by each method: what its plan really becomes."
+    ),
+]
+
+
 def compare(
     file: InstanceFile = None,
     example: Example = None,
@@ -42,12 +50,7 @@ def compare(
     workers: Workers = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
-    really: Annotated[
-        bool,
-        typer.Option(
-            "--really", help="Also run the loop on by each method: what its plan really becomes."
-        ),
-    ] = False,
+    really: Really = False,
     history: MaybeHistory = None,
     samples: Samples = 200,
     seed: Seed = 0,
