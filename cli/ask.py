@@ -38,6 +38,9 @@ _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Co
 _HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
 
 Listed = list[str] | None
+Explore = Annotated[
+    bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
+]
 TopChoices = Annotated[
     int | None, typer.Option("--top", min=0, help="Only the first N; 0 for all. Default: one page.")
 ]
@@ -60,9 +63,7 @@ def ask(
     limit: Annotated[Listed, typer.Option(help="Alternatives for -W: 1:00,2:00.")] = None,
     cu: Annotated[Listed, typer.Option(help="Alternatives for cu[]: maxcus=1,none.")] = None,
     queue: Annotated[Listed, typer.Option(help="Alternatives for -q: short,long.")] = None,
-    explore: Annotated[
-        bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
-    ] = False,
+    explore: Explore = False,
     user: User = "user",
     from_host: FromHost = "",
     method: MethodOption = "time-based",
@@ -80,18 +81,13 @@ def ask(
 ) -> None:
     """When a bsub line would start if it were submitted now, as the last of its queue.
 
-    Listed alternatives are tried in every combination and shown by start. With --history also when
-    each will likely start, in futures that differ by the request alone. Exit codes: 0 done, 2 bad
-    input, 3 stopped early.
+    Listed alternatives are tried in every combination. --history also says when each likely starts.
+    Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
-    if example is not None and line is None:
-        instance_file, line = None, instance_file
-    if line is None:
-        raise InputError(_USAGE)
-    instance = read_instance(None if instance_file is None else Path(instance_file), example)
+    instance, line = _asked(instance_file, line, example)
     choices = _choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue)
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -111,9 +107,25 @@ def ask(
         )
     for remark in answer.remarks:
         tell(remark)
-    typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
-    if cancel.is_set() or answer.cut:
+    _end(answer_output(instance, answer, format, top, wide), cancel.is_set() or answer.cut)
+
+
+def _end(text: str, stopped: bool) -> None:
+    """Print the answer; the exit code says whether it is all there is."""
+    typer.echo(text, nl=False)
+    if stopped:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _asked(
+    instance_file: str | None, line: str | None, example: str | None
+) -> tuple[Instance, str]:
+    """The instance and the line; with --example the line is the first argument."""
+    if example is not None and line is None:
+        instance_file, line = None, instance_file
+    if line is None:
+        raise InputError(_USAGE)
+    return read_instance(None if instance_file is None else Path(instance_file), example), line
 
 
 def _choices(**given: Listed) -> Choices | None:

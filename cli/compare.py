@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,10 @@ from .options import (
     tell,
 )
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.advice.compare import Comparison
 
 
 def compare(
@@ -68,8 +72,7 @@ def compare(
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
     from ..solver.advice.compare import compare as compare_methods
-    from .render import comparison_output
-    from .report.terminal import check_format, print_gantt
+    from .report.terminal import check_format
     from .stopping import cancel_on_signal
 
     check_format(gantt, format)
@@ -91,10 +94,19 @@ def compare(
             history=history,
             drawing=drawing_of(samples, seed, futures, calibration),
         )
+    _show(instance, found, format, selection, gantt=gantt)
+    if cancel.is_set() or found.cut:
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _show(
+    instance: Instance, found: Comparison, format: str, selection: Selection, *, gantt: bool
+) -> None:
+    from .render import comparison_output
+    from .report.terminal import print_gantt
+
     for remark in found.remarks:
         tell(remark)
     typer.echo(comparison_output(instance, found, format, selection), nl=False)
     if gantt:
         print_gantt(instance, found.optimal)
-    if cancel.is_set() or found.cut:
-        raise typer.Exit(Exit.STOPPED)

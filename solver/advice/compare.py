@@ -254,13 +254,8 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    real: dict[str, dict[str, PlannedJob]] = {}
-    cut = any(found.cut for found in (greedy, time_based, optimal))
-    for method in ("greedy", "time-based", "optimal") if really else ("greedy",):
-        budget = Budget(time_limit, cancel=cancel or threading.Event())
-        placed = placed_by_loop(instance, method, budget=budget)
-        real[method] = {item.job: item for item in placed}
-        cut = cut or budget.stopped()
+    real, stopped = _given_by_loop(instance, time_limit, cancel, every=really)
+    cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     likely = None if forecaster is None else forecaster.all()
     if likely is not None:
         cut = cut or len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
@@ -269,11 +264,7 @@ def compare(
         for job in priority_order(instance)
     )
     return Comparison(
-        rows,
-        greedy,
-        time_based,
-        optimal,
-        really,
+        *(rows, greedy, time_based, optimal, really),
         now=instance.now,
         origin=instance.origin,
         cut=cut,
@@ -281,6 +272,20 @@ def compare(
         forecast=likely,
         remarks=() if forecaster is None else forecaster.history.remarks,
     )
+
+
+def _given_by_loop(
+    instance: Instance, time_limit: float | None, cancel: threading.Event | None, *, every: bool
+) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
+    """What the loop gives by greedy, or by every method; whether it was stopped before its end."""
+    real: dict[str, dict[str, PlannedJob]] = {}
+    cut = False
+    for method in ("greedy", "time-based", "optimal") if every else ("greedy",):
+        budget = Budget(time_limit, cancel=cancel or threading.Event())
+        placed = placed_by_loop(instance, method, budget=budget)
+        real[method] = {item.job: item for item in placed}
+        cut = cut or budget.stopped()
+    return real, cut
 
 
 def _row(
