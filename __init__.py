@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from .model.limits import Limit, ReservationUsage, Scope
     from .model.objective import ObjectiveName
     from .model.params import Params
-    from .model.plan import Method, Plan, PlannedJob, Status, Unplaced
+    from .model.plan import Method, Plan, PlanChange, PlannedJob, Status, Unplaced
     from .model.progress import OnProgress, Progress
     from .model.queue import Queue
     from .model.user import HostPartition, User, UserGroup
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .solver.loop.metrics import LoopMetrics, measure
     from .solver.loop.records import JobRecord, Simulation
     from .solver.methods.registry import Reservation
+    from .solver.planner.planner import Planner
     from .solver.studies.resample import Difference
     from .solver.studies.sweep import Sweep
     from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
@@ -124,7 +125,9 @@ _HOMES = {
     "Outlook": "solver.advice.what_if",
     "Params": "model.params",
     "Plan": "model.plan",
+    "PlanChange": "model.plan",
     "PlannedJob": "model.plan",
+    "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
     "Problem": "model.errors",
     "Progress": "model.progress",
@@ -219,7 +222,9 @@ __all__ = [
     "Outlook",
     "Params",
     "Plan",
+    "PlanChange",
     "PlannedJob",
+    "Planner",
     "PoolUsage",
     "Problem",
     "Progress",

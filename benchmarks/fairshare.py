@@ -7,6 +7,11 @@
 `skip` leaves the accounts as they are. A dispatch costs O(log users): the last table shows it
 against the number of users, in the tree and with all users in one list, and what ten times the
 users cost. All times are CPU time.
+
+    python benchmarks/fairshare.py --loop 20000 [--users 500]
+
+runs the whole loop instead, so many pending jobs over 1,600 slots for two hours: first come, first
+served beside fairshare and beside a slot pool of two queues, and the ratios.
 """
 
 from __future__ import annotations
@@ -14,13 +19,16 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from dataclasses import replace
 
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
+from slotwise.solver.loop.simulation import simulate
 
 DEPARTMENTS, SEED = 20, 1
 
@@ -108,12 +116,64 @@ def _each(order: DispatchOrder, count: int, *, start: bool) -> float:
     return (time.process_time() - at) / count * 1e6
 
 
+POLICIES = ("first come", "fairshare", "slot pool")
+
+
+def crowd(policy: str, users: int, jobs: int) -> Instance:
+    """A full queue over 100 hosts of 16 slots under one of POLICIES."""
+    draw = random.Random(SEED)
+    plain = Queue("a", 30)
+    queues = {
+        "first come": (plain,),
+        "fairshare": (replace(plain, user_shares=(("default", 1),)),),
+        "slot pool": (
+            replace(plain, slot_pool="P", slot_share=50),
+            replace(plain, name="b", slot_pool="P", slot_share=50),
+        ),
+    }[policy]
+    pending = tuple(
+        Job(
+            str(number),
+            draw.choice((1, 1, 1, 2, 2, 4, 4, 8, 16)),
+            user=f"u{draw.randrange(users)}",
+            queue=queues[number % len(queues)].name,
+            run_limit=(limit := 60 * draw.randrange(5, 240)),
+            run_time=max(60, int(limit * draw.betavariate(2, 1.4))),
+        )
+        for number in range(jobs)
+    )
+    hosts = tuple(Host(f"h{number:03d}", 16) for number in range(100))
+    params = Params(mbd_sleep_time=60, default_queue="a")
+    return Instance(Cluster(hosts), queues, pending=pending, params=params)
+
+
+def loop(users: int, jobs: int) -> None:
+    """Print CPU seconds of two hours under each policy, best of three in turn, and the ratios."""
+    seconds: dict[str, list[float]] = {policy: [] for policy in POLICIES}
+    starts: dict[str, int] = {}
+    for _ in range(3):
+        for policy in POLICIES:
+            instance = crowd(policy, users, jobs)
+            at = time.process_time()
+            starts[policy] = len(simulate(instance, reservation="none", until="2h").starts)
+            seconds[policy].append(time.process_time() - at)
+    print(f"{jobs} pending jobs of {users} users, 1,600 slots, two hours")
+    for policy in POLICIES:
+        best = min(seconds[policy])
+        ratio = best / min(seconds[POLICIES[0]])
+        print(f"  {policy:12}{best:8.2f} s  x {ratio:.2f}  {starts[policy]:6} starts")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--users", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--loop", type=int, metavar="JOBS", help="the loop with so many pending")
     arguments = parser.parse_args()
+    if arguments.loop:
+        loop(min(arguments.users, 500), arguments.loop)
+        return
     dispatches = arguments.jobs // 4
     print(f"{arguments.users} users in three levels, {arguments.jobs} pending jobs")
     for name, value in measure(arguments.users, arguments.jobs, dispatches).items():

@@ -1,12 +1,16 @@
 """How loading, checking, generating and time-based planning grow with the size of a cluster.
 
-    python benchmarks/size.py [--hosts 2500 5000 10000] [--limit 20 50000 200000 5000]
+    python benchmarks/size.py [--hosts 2500 5000 10000] [--format json]
+    python benchmarks/size.py --growth [--hosts 1000]
+    python benchmarks/size.py --limit 20 50000 200000 5000
 
 For each number of hosts: four running jobs and a tenth of a pending one a host, seconds of CPU
 and the peak memory (MB) of a process of its own for each step, and the exponent of the growth in
-hosts times pending jobs from one size to the next. Then the growth in hosts alone and in pending
-jobs alone. With --limit SECONDS HOSTS RUNNING PENDING: one plan under a time limit, and how long
-it really took.
+hosts times pending jobs from one size to the next. --format: of the file that is read.
+With --growth: the cycle of the time-based method alone on hosts without a free slot, and the
+exponents of its growth in hosts, in running and in pending jobs, the others as they are.
+With --limit SECONDS HOSTS RUNNING PENDING: one plan under a time limit, and how long it really
+took.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import math
 import resource
 import subprocess
@@ -39,6 +44,7 @@ def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> N
     """Do a step and print its CPU seconds and the peak MB of this process."""
     import slotwise as sw
     from slotwise.cli.check import check
+    from slotwise.model.formats import to_document
     from slotwise.model.generate import generate
 
     instance = None if step in ("generate", "load", "check") else sw.load(path)
@@ -46,7 +52,8 @@ def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> N
     if step == "generate":
         made = generate(hosts=hosts, running=running, pending=pending)
         taken = time.process_time() - begun
-        path.write_text(sw.dump(made), encoding="utf-8")
+        text = sw.dump(made) if path.suffix == ".yaml" else json.dumps(to_document(made))
+        path.write_text(text, encoding="utf-8")
     else:
         if step == "load":
             sw.load(path)
@@ -60,12 +67,14 @@ def one_step(step: str, path: Path, hosts: int, running: int, pending: int) -> N
     print(taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def table(folder: Path, sizes: Sequence[tuple[int, int, int]], steps: Sequence[str]) -> None:
+def table(
+    folder: Path, sizes: Sequence[tuple[int, int, int]], steps: Sequence[str], kind: str
+) -> None:
     """One line a size; behind the seconds the exponent of the growth in hosts times pending."""
     print("   hosts   running  pending  " + "  ".join(f"{step:>22}" for step in steps))
     before: dict[str, tuple[float, int]] = {}
     for hosts, running, pending in sizes:
-        path = folder / f"{hosts}-{pending}.yaml"
+        path = folder / f"{hosts}-{pending}.{kind}"
         cells = []
         for step in STEPS:
             if step not in steps and (step != "generate" or path.exists()):
@@ -81,6 +90,39 @@ def table(folder: Path, sizes: Sequence[tuple[int, int, int]], steps: Sequence[s
                 cells.append(f"{seconds:7.2f} s{megabytes:5.0f} MB{grown:>6}")
         print(f"{hosts:8,} {running:9,} {pending:8,}  " + "  ".join(f"{c:>22}" for c in cells))
         sys.stdout.flush()
+
+
+def growth(hosts: int) -> None:
+    """Exponents of the growth in each number alone; hosts: at first, with four jobs each."""
+    running, pending = 4 * hosts, hosts // 4
+    for name, sizes in (
+        ("pending jobs", [(hosts, running, n * pending) for n in (1, 2, 4)]),
+        ("running jobs", [(hosts, n * running // 2, pending) for n in (1, 2, 4)]),
+        ("hosts", [(n * hosts, 4 * running, pending) for n in (1, 2, 4)]),
+    ):
+        print(f"{name} alone\n   hosts   running  pending      cycle")
+        before = 0.0
+        for size in sizes:
+            seconds, places = one_cycle(*size)
+            exponent = f"  ^{math.log2(seconds / before):.2f}" if before else ""
+            before = seconds
+            print(
+                f"{size[0]:8,} {size[1]:9,} {size[2]:8,} {seconds:8.2f} s, "
+                f"{places:,} jobs planned ahead{exponent}"
+            )
+            sys.stdout.flush()
+
+
+def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, int]:
+    """CPU seconds of the cycle that plans all pending jobs, and how many start later than now."""
+    from slotwise.model.generate import generate
+    from slotwise.solver.loop.next_cycle import plan_next_cycle
+
+    instance = generate(hosts=hosts, running=running, pending=pending, load=1.0)
+    begun = time.process_time()
+    plan = plan_next_cycle(instance, "time-based")
+    taken = time.process_time() - begun
+    return taken, sum(item.start is not None and item.start > plan.now for item in plan)
 
 
 def under_a_limit(folder: Path, limit: float, hosts: int, running: int, pending: int) -> None:
@@ -105,6 +147,8 @@ def under_a_limit(folder: Path, limit: float, hosts: int, running: int, pending:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, nargs="+", default=[2500, 5000, 10000])
+    parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
+    parser.add_argument("--growth", action="store_true")
     parser.add_argument("--limit", type=float, nargs=4)
     parser.add_argument("--step", nargs=5)
     given = parser.parse_args()
@@ -118,17 +162,11 @@ def main() -> None:
             limit, *sizes = given.limit
             under_a_limit(folder, limit, *map(int, sizes))
             return
+        if given.growth:
+            growth(given.hosts[0])
+            return
         print("hosts, running and pending jobs together")
-        table(folder, [(n, 4 * n, n // 10) for n in given.hosts], STEPS)
-        first = given.hosts[0]
-        print("hosts and running jobs alone")
-        table(folder, [(n, 4 * n, first // 10 + 1) for n in given.hosts], ("time-based",))
-        print("pending jobs alone")
-        table(
-            folder,
-            [(first, 4 * first, n // 10 + 2) for n in given.hosts],
-            ("time-based",),
-        )
+        table(folder, [(n, 4 * n, n // 10) for n in given.hosts], STEPS, given.format)
 
 
 if __name__ == "__main__":

@@ -38,25 +38,27 @@ _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Co
 _HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
 
 Listed = list[str] | None
-Explore = Annotated[
-    bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
-]
 TopChoices = Annotated[
     int | None, typer.Option("--top", min=0, help="Only the first N; 0 for all. Default: one page.")
 ]
 User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
+InstanceArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
+]
+Line = Annotated[
+    str | None,
+    typer.Argument(metavar="LINE", help="bsub line in quotes, with or without bsub in front."),
+]
+Explore = Annotated[
+    bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
+]
 FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
 
 
 def ask(
-    instance_file: Annotated[
-        str | None,
-        typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
-    ] = None,
-    line: Annotated[
-        str | None,
-        typer.Argument(metavar="LINE", help="bsub line in quotes, with or without bsub in front."),
-    ] = None,
+    instance_file: InstanceArgument = None,
+    line: Line = None,
     example: Example = None,
     slots: Annotated[Listed, typer.Option(help="Alternatives for -n: 4,8.")] = None,
     ptile: Annotated[Listed, typer.Option(help="Alternatives for span[ptile]: 1,2,none.")] = None,
@@ -81,13 +83,18 @@ def ask(
 ) -> None:
     """When a bsub line would start if it were submitted now, as the last of its queue.
 
-    Listed alternatives are tried in every combination. --history also says when each likely starts.
-    Exit codes: 0 done, 2 bad input, 3 stopped early.
+    Listed alternatives are tried in every combination and shown by start. With --history also when
+    each will likely start, in futures that differ by the request alone. Exit codes: 0 done, 2 bad
+    input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
-    instance, line = _asked(instance_file, line, example)
+    if example is not None and line is None:
+        instance_file, line = None, instance_file
+    if line is None:
+        raise InputError(_USAGE)
+    instance = read_instance(None if instance_file is None else Path(instance_file), example)
     choices = _choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue)
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -107,25 +114,9 @@ def ask(
         )
     for remark in answer.remarks:
         tell(remark)
-    _end(answer_output(instance, answer, format, top, wide), cancel.is_set() or answer.cut)
-
-
-def _end(text: str, stopped: bool) -> None:
-    """Print the answer; the exit code says whether it is all there is."""
-    typer.echo(text, nl=False)
-    if stopped:
+    typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
+    if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
-
-
-def _asked(
-    instance_file: str | None, line: str | None, example: str | None
-) -> tuple[Instance, str]:
-    """The instance and the line; with --example the line is the first argument."""
-    if example is not None and line is None:
-        instance_file, line = None, instance_file
-    if line is None:
-        raise InputError(_USAGE)
-    return read_instance(None if instance_file is None else Path(instance_file), example), line
 
 
 def _choices(**given: Listed) -> Choices | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -56,7 +57,7 @@ def backtest(
     Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
     each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
-    from ..solver.forecast.backtest import Replayed, backtest
+    from ..solver.forecast.backtest import Replayed
     from ..solver.replay import replay
     from .atomic import check_apart, check_output
     from .job_records import check_path, write_records
@@ -70,7 +71,6 @@ def backtest(
         _check_picture(picture)
         check_output(picture)
     check_apart({"--jobs": jobs, "--picture": picture}, [log])
-    done = [0]
     with stop_on_signal() as stopped:
         workload = read_log(log, keep_going)
         result = replay(workload, policy=policy, procs=procs, stop=stopped)
@@ -79,21 +79,7 @@ def backtest(
             raise typer.Exit(Exit.STOPPED)
         tell_left_out(result.workload)
         replayed = Replayed.of(result)
-        with progress_bar("asking", sample, lambda: (done[0], 0)) as show:
-
-            def answered(count: int) -> None:
-                done[0] = count
-                show()
-
-            questions = backtest(
-                replayed,
-                jobs=sample,
-                samples=samples,
-                seed=seed,
-                workers=workers,
-                tell=answered,
-                stop=stopped,
-            )
+        questions = _ask(replayed, stopped, sample, samples, seed, workers)
     if jobs is not None:
         write_records(_records(replayed, questions), jobs)
     if picture is not None:
@@ -103,6 +89,23 @@ def backtest(
     typer.echo(backtest_output(replayed, questions, head, format), nl=False)
     if stopped():
         raise typer.Exit(Exit.STOPPED)
+
+
+def _ask(
+    replayed: Replayed, stop: Callable[[], bool], jobs: int, samples: int, seed: int, workers: int
+) -> Questions:
+    """The backtest itself, with a progress bar."""
+    from ..solver.forecast.backtest import backtest
+
+    done = [0]
+    with progress_bar("asking", jobs, lambda: (done[0], 0)) as show:
+
+        def answered(count: int) -> None:
+            done[0] = count
+            show()
+
+        options = {"jobs": jobs, "samples": samples, "seed": seed, "workers": workers}
+        return backtest(replayed, **options, tell=answered, stop=stop)
 
 
 def backtest_output(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -32,9 +32,13 @@ from .options import (
 )
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
 
-if TYPE_CHECKING:
-    from ..model.instance import Instance
-    from ..solver.advice.compare import Comparison
+
+Really = Annotated[
+    bool,
+    typer.Option(
+        "--really", help="Also run the loop on by each method: what its plan really becomes."
+    ),
+]
 
 
 def compare(
@@ -46,12 +50,7 @@ def compare(
     workers: Workers = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
-    really: Annotated[
-        bool,
-        typer.Option(
-            "--really", help="Also run the loop on by each method: what its plan really becomes."
-        ),
-    ] = False,
+    really: Really = False,
     history: MaybeHistory = None,
     samples: Samples = 200,
     seed: Seed = 0,
@@ -72,7 +71,8 @@ def compare(
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
     from ..solver.advice.compare import compare as compare_methods
-    from .report.terminal import check_format
+    from .render import comparison_output
+    from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
     check_format(gantt, format)
@@ -94,19 +94,10 @@ def compare(
             history=history,
             drawing=drawing_of(samples, seed, futures, calibration),
         )
-    _show(instance, found, format, selection, gantt=gantt)
-    if cancel.is_set() or found.cut:
-        raise typer.Exit(Exit.STOPPED)
-
-
-def _show(
-    instance: Instance, found: Comparison, format: str, selection: Selection, *, gantt: bool
-) -> None:
-    from .render import comparison_output
-    from .report.terminal import print_gantt
-
     for remark in found.remarks:
         tell(remark)
     typer.echo(comparison_output(instance, found, format, selection), nl=False)
     if gantt:
         print_gantt(instance, found.optimal)
+    if cancel.is_set() or found.cut:
+        raise typer.Exit(Exit.STOPPED)

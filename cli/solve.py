@@ -38,6 +38,13 @@ MostReservations = Annotated[
         help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
     ),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")]
+WholeNodes = Annotated[
+    bool,
+    typer.Option(
+        "--whole-nodes", help="As Slurm plans: a job that starts later has its hosts to itself."
+    ),
+]
 LsfPlan = Annotated[
     Path | None,
     typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
@@ -55,6 +62,7 @@ def solve(
     jobs: MostReservations = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
+    whole_nodes: WholeNodes = False,
     job: JobNames = None,
     only: OnlyState = None,
     sort: PlanSort = "priority",
@@ -63,9 +71,7 @@ def solve(
     format: FormatOption = "text",
     gantt: GanttOption = False,
     lsf_plan: LsfPlan = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")
-    ] = False,
+    strict: Strict = False,
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
@@ -94,6 +100,7 @@ def solve(
             jobs=jobs,
             as_lsf=as_lsf,
             margin=margin,
+            whole_nodes=whole_nodes,
             cancel=cancel,
             on_progress=report,
         )

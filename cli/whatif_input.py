@@ -66,7 +66,7 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
     block = _seconds(question.block)
     runs = []
     for variant in found:
-        given = _of_variant(question, variant, today) if variant.settings else today
+        given = _of_variant(question, variant) if variant.settings else today
         how = _options(variant, options)
         runs.append((variant, Run(given.instance, how, given.changes, block, given.recorded)))
     return runs
@@ -133,23 +133,16 @@ def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simu
     return Simulated(site, tuple(changes))
 
 
-def _of_variant(question: Question, variant: Variant, today: Simulated) -> Simulated:
-    """The jobs on a variant's cluster; what was said of today's is not said again.
-
-    Jobs that are the same are kept once: a log is most of what a run holds.
-    """
+def _of_variant(question: Question, variant: Variant) -> Simulated:
+    """The jobs on a variant's cluster; what was said of today's is not said again."""
     from ..model.errors import InputError, Problem
 
     try:
-        given = _workload(question, variant.instance)
+        return _workload(question, variant.instance)
     except InputError as error:
         raise InputError(
             Problem(str(problem), f"with {variant.name}") for problem in error.problems
         ) from error
-    if given.instance.future == today.instance.future:
-        same = replace(given.instance, future=today.instance.future)
-        return replace(given, instance=same)
-    return given
 
 
 def files(question: Question) -> Iterable[Path]:

@@ -102,6 +102,49 @@ def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> Mis
 
 
 @dataclass(frozen=True, slots=True)
+class PlanChange:
+    """What a planner says otherwise of one pending job than before, and which event made it so.
+
+    was, start: seconds from the origin, None for none. was_on, on: host to slots. because: the
+    event, in words.
+    """
+
+    job: str
+    was: int | None
+    start: int | None
+    was_on: Mapping[str, int]
+    on: Mapping[str, int]
+    because: str
+
+    @property
+    def moved(self) -> int | None:
+        """Seconds later, negative for sooner; None where one of the starts is none."""
+        return None if self.was is None or self.start is None else self.start - self.was
+
+    def __str__(self) -> str:
+        if self.moved is None:
+            what = "has no start any more" if self.start is None else f"starts at {self.start}"
+        elif self.moved:
+            word = "later" if self.moved > 0 else "sooner"
+            what = f"starts {duration_text(abs(self.moved))} {word}"
+        else:
+            what = f"goes to {allocation_text(self.on)}"
+        return f"job {self.job} {what}: {self.because}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "job": self.job,
+            "was": self.was,
+            "start": self.start,
+            "moved": self.moved,
+            "was_on": dict(self.was_on),
+            "on": dict(self.on),
+            "because": self.because,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A plan of any method.
 
@@ -113,7 +156,8 @@ class Plan:
     what else is to be known, among it the rules that were not considered. left_out: those of them
     that keep something from being proved. cut: a limit or Ctrl-C came before every job had been
     looked at as the method does; notes and the fallbacks of the jobs say how far it got. margin:
-    seconds that nothing planned comes nearer to the end of a pending job.
+    seconds that nothing planned comes nearer to the end of a pending job. changes: of a planner's
+    plan, what it says otherwise than the last one that was asked for.
     """
 
     method: Method
@@ -130,6 +174,7 @@ class Plan:
     left_out: tuple[str, ...] = ()
     cut: bool = False
     margin: int = 0
+    changes: tuple[PlanChange, ...] = ()
 
     def __getitem__(self, job: str) -> PlannedJob:
         """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
@@ -196,6 +241,8 @@ class Plan:
             record["cut"] = True
         if self.margin:
             record["margin"] = self.margin
+        if self.changes:
+            record["changes"] = [change.to_dict() for change in self.changes]
         record["notes"] = list(self.notes)
         return record
 

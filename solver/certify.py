@@ -43,6 +43,11 @@ def certified(
     return _without_claims(plan, note)
 
 
+def holds(instance: Instance, plan: Plan, *, as_lsf: bool) -> bool:
+    """Whether the judge finds nothing in a plan."""
+    return not validate(instance, plan, as_lsf=as_lsf)
+
+
 def _without_claims(plan: Plan, note: str) -> Plan:
     return replace(
         plan,

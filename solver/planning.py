@@ -19,6 +19,8 @@ from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, nothing_looked_at
 
 METHODS = get_args(Method)
+#: Methods that say what the next cycle of the loop would.
+ESTIMATES = ("greedy", "time-based")
 OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
@@ -43,6 +45,7 @@ def plan(
     jobs: int | None = None,
     as_lsf: bool = False,
     margin: int = 0,
+    whole_nodes: bool = False,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Plan:
@@ -57,7 +60,8 @@ def plan(
     processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
     windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
     keep what is held from jobs of queues without BACKFILL. margin: seconds that nothing planned
-    comes nearer to the end of a pending job (`docs/reservation-methods.md`). cancel: set it to stop
+    comes nearer to the end of a pending job (`docs/reservation-methods.md`). whole_nodes: plan as
+    Slurm does: a job that starts later has its hosts to itself (time-based). cancel: set it to stop
     with the best so far. on_progress: called with what the search has as it goes.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
     looked at; the plan is then `cut` (`docs/robustness.md`).
@@ -71,10 +75,14 @@ def plan(
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
     _check(1, workers=workers)
     check_margin(margin)
-    estimates = method in ("greedy", "time-based")
+    if whole_nodes and (method != "time-based" or jobs is not None):
+        raise InputError("whole_nodes: a plan of the time-based method with a place for every job")
+    estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
     try:
-        if estimates:
+        if whole_nodes:
+            found = _whole_nodes(instance, aim, margin, budget)
+        elif estimates:
             found = _estimates(instance, method, aim, jobs, margin, budget)
         else:
             problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin)
@@ -131,6 +139,20 @@ def _estimates(
     except OutOfTime:
         return replace(found, objective=objective.name, value=None)
     return in_terms_of(objective, found, demands)
+
+
+def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
+    """Job by job where it first fits beside whole nodes; every job may go before a later start."""
+    from .optimal.costs import in_terms_of
+    from .optimal.exact_fits import with_exact_fits
+    from .optimal.first_fit import plan_first_fit
+
+    problem = PlanningProblem.of(instance, budget=budget, margin=margin)
+    found = plan_first_fit(problem, budget, whole_nodes=True)
+    found = with_exact_fits(problem, found, whole_nodes=True)
+    if objective.name == found.objective:
+        return found
+    return in_terms_of(objective, found, problem.demands)
 
 
 def _exact(

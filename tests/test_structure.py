@@ -80,6 +80,7 @@ ROOMS = (
     "solver.planning",
     "solver.forecast",
     "solver.advice",
+    "solver.planner",
     "solver.studies",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.

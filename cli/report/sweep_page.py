@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..sweep_output import naming, numbers
 from ..whatif_output import NUMBERS, WORDS
-from .tables_page import Cell, table, tables_page
+from .tables_page import TableCell, table, tables_page
 
 if TYPE_CHECKING:
     from ...solver.studies.sweep import Sweep
@@ -18,13 +18,13 @@ def sweep_page(result: Sweep) -> str:
     head = [*columns, "jobs", *(WORDS[name] for _, name in NUMBERS), "error"]
     rows = []
     for row in result:
-        cells = [Cell("-" if row[name] is None else str(row[name])) for name in columns]
+        cells = [TableCell("-" if row[name] is None else str(row[name])) for name in columns]
         orders = [row["jobs"], *(row[name] for _, name in NUMBERS)]
         cells += [
-            Cell(text, -1.0 if order is None else float(order))
+            TableCell(text, -1.0 if order is None else float(order))
             for text, order in zip(numbers(row), orders, strict=True)
         ]
-        cells.append(Cell(row["error"], kind="bad" if row["error"] else ""))
+        cells.append(TableCell(row["error"], kind="bad" if row["error"] else ""))
         rows.append(cells)
     figures = [
         (str(len(result)), "cells done"),

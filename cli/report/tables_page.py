@@ -16,7 +16,7 @@ _STYLES = ("vendor/dataTables.min.css", "report.css")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A cell: its text; what it is sorted by, None for the text; kind: "good", "bad" or ""."""
 
     text: str
@@ -58,7 +58,7 @@ def tables_page(
     )
 
 
-def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[Cell]]) -> str:
+def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[TableCell]]) -> str:
     """A table that sorts and filters; without JavaScript it is complete too."""
     head = "".join(f'<th scope="col">{_text(title)}</th>' for title in titles)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -68,7 +68,7 @@ def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[Cell]]) -> s
     )
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: TableCell) -> str:
     if cell.order is None and not cell.kind:
         return f"<td>{_text(cell.text)}</td>"
     order = "" if cell.order is None else f' data-order="{cell.order:.12g}"'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...model.time_text import duration_text
 from ..cells import printable
 from ..whatif_output import NUMBERS, WORDS, change_text, interval_text, remarks, value_text
-from .tables_page import Cell, table, tables_page
+from .tables_page import TableCell, table, tables_page
 
 if TYPE_CHECKING:
     from ...solver.studies.resample import Difference
@@ -58,22 +58,22 @@ def _variants(found: WhatIf) -> str:
         head += [words, "change", "95 % interval"]
     rows = []
     for variant in found:
-        row = [Cell(variant.name)]
+        row = [TableCell(variant.name)]
         for _, name in NUMBERS:
             row += _numbers(name, getattr(variant.metrics, name), variant.differences.get(name))
         rows.append(row)
     return table("variants", head, rows)
 
 
-def _numbers(name: str, value: float | None, change: Difference | None) -> list[Cell]:
-    shown = Cell(value_text(name, value), value if value is not None else -1e18)
+def _numbers(name: str, value: float | None, change: Difference | None) -> list[TableCell]:
+    shown = TableCell(value_text(name, value), value if value is not None else -1e18)
     if change is None:
-        return [shown, Cell("", -1e18), Cell("")]
+        return [shown, TableCell("", -1e18), TableCell("")]
     kind = _kind(name, change)
     return [
         shown,
-        Cell(change_text(name, change.change), change.change, kind),
-        Cell(interval_text(name, change), kind=kind),
+        TableCell(change_text(name, change.change), change.change, kind),
+        TableCell(interval_text(name, change), kind=kind),
     ]
 
 
@@ -89,19 +89,19 @@ def _groups(found: WhatIf) -> str:
     head = ("Variant", "Kind", "Group", "Jobs", "Today", "Then", "Change", "Interval", "Clear")
     rows = [
         [
-            Cell(variant.name),
-            Cell(group.kind),
-            Cell(group.name),
-            Cell(str(group.jobs), group.jobs),
-            Cell(value_text("mean_wait", group.today), group.today),
-            Cell(value_text("mean_wait", group.then), group.then),
-            Cell(
+            TableCell(variant.name),
+            TableCell(group.kind),
+            TableCell(group.name),
+            TableCell(str(group.jobs), group.jobs),
+            TableCell(value_text("mean_wait", group.today), group.today),
+            TableCell(value_text("mean_wait", group.then), group.then),
+            TableCell(
                 change_text("mean_wait", group.difference.change),
                 group.difference.change,
                 _kind("mean_wait", group.difference),
             ),
-            Cell(interval_text("mean_wait", group.difference)),
-            Cell("yes" if group.difference.clear else "no"),
+            TableCell(interval_text("mean_wait", group.difference)),
+            TableCell("yes" if group.difference.clear else "no"),
         ]
         for variant in found
         for group in variant.groups
@@ -116,10 +116,10 @@ def _calibration(found: WhatIf) -> str:
     head = ("Queue", "Jobs", "Recorded mean", "Simulated mean", "Recorded P95", "Simulated P95")
     rows = [
         [
-            Cell(item.queue or "all"),
-            Cell(str(item.jobs), item.jobs),
+            TableCell(item.queue or "all"),
+            TableCell(str(item.jobs), item.jobs),
             *(
-                Cell(value_text("mean_wait", value), -1.0 if value is None else value)
+                TableCell(value_text("mean_wait", value), -1.0 if value is None else value)
                 for value in (
                     item.recorded_mean_wait,
                     item.simulated_mean_wait,

@@ -193,12 +193,13 @@ def joined_selections(
             runs.append([piece])
     kept: list[SectionText] = []
     loose: list[SectionText] = []
+    outside = {section.at for section in stray}
     for run in runs:
         for end in (-1, 0):  # an operator with nothing on its other side joins nothing
             if len(run) > 1 and run[end].body in _OPERATORS:
                 loose.append(run.pop(end))
         if len(run) == 1:
-            (loose if run[0] in stray else kept).append(run[0])
+            (loose if run[0].at in outside else kept).append(run[0])
             continue
         kept.append(_one_selection(text, run))
     return tuple(kept), tuple(loose)

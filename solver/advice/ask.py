@@ -190,9 +190,7 @@ def ask(
     for a history that cannot be read.
     """
     job = submitted_job(instance, line, user=user, from_host=from_host)
-    forecaster = None
-    if history is not None:
-        forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     asker = Asker(
         instance,
         method,

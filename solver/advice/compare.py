@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,9 +235,7 @@ def compare(
     jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
     Raises InputError for a history that cannot be read.
     """
-    forecaster = None
-    if history is not None:
-        forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     greedy, time_based = (
         plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
         for method in ("greedy", "time-based")
@@ -254,17 +252,19 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    real, stopped = _given_by_loop(instance, time_limit, cancel, every=really)
+    methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
+    real, stopped = _run_on(instance, methods, time_limit, cancel)
     cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     likely = None if forecaster is None else forecaster.all()
-    if likely is not None:
-        cut = cut or len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
-    rows = tuple(
-        _row(job.id, job.slots, greedy, time_based, optimal, real)
-        for job in priority_order(instance)
-    )
+    if likely is not None and not cut:
+        cut = len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
+    jobs = priority_order(instance)
     return Comparison(
-        *(rows, greedy, time_based, optimal, really),
+        tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs),
+        greedy,
+        time_based,
+        optimal,
+        really,
         now=instance.now,
         origin=instance.origin,
         cut=cut,
@@ -274,16 +274,18 @@ def compare(
     )
 
 
-def _given_by_loop(
-    instance: Instance, time_limit: float | None, cancel: threading.Event | None, *, every: bool
+def _run_on(
+    instance: Instance,
+    methods: Sequence[str],
+    time_limit: float | None,
+    cancel: threading.Event | None,
 ) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
-    """What the loop gives by greedy, or by every method; whether it was stopped before its end."""
+    """What the loop really gives by each method, by job, and whether some run was stopped."""
     real: dict[str, dict[str, PlannedJob]] = {}
     cut = False
-    for method in ("greedy", "time-based", "optimal") if every else ("greedy",):
+    for method in methods:
         budget = Budget(time_limit, cancel=cancel or threading.Event())
-        placed = placed_by_loop(instance, method, budget=budget)
-        real[method] = {item.job: item for item in placed}
+        real[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
         cut = cut or budget.stopped()
     return real, cut
 

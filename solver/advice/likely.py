@@ -81,12 +81,17 @@ class Forecaster:
     def of(
         cls,
         instance: Instance,
-        history: History | str | Path,
+        history: History | str | Path | None,
         drawing: Drawing,
         time_limit: float | None,
         cancel: threading.Event | None,
-    ) -> Forecaster:
-        """Reads the history where it is a file. Raises InputError where it cannot be read."""
+    ) -> Forecaster | None:
+        """Reads the history where it is a file; None where there is none.
+
+        Raises InputError where it cannot be read.
+        """
+        if history is None:
+            return None
         past = history if isinstance(history, History) else read_history(history, instance)
         return cls(instance, past, drawing, time_limit, cancel or threading.Event())
 

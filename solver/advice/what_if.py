@@ -221,7 +221,7 @@ class Asker:
         many = len(self.instance.running) > MANY and self.method == "time-based"
         if many and self._behind_count and not has_policy(self.instance):
             cycle = self._cycle(self.ahead(job))
-            guess = _of_cycle(job, cycle, cycle.would_say_of(job))
+            guess = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
             if guess.start is None or guess.start >= limit:
                 return guess
         return self.outlook(job)
@@ -264,11 +264,11 @@ class Asker:
     def _of_cycle(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> Outlook:
         if not self._behind_count:
             cycle = self._cycle(ahead)
-            return _of_cycle(job, cycle, cycle.would_say_of(job))
+            return outlook_of_cycle(job, cycle, cycle.would_say_of(job))
         pending = self._with_first(job) if first else self._with(job)
         world = replace(self.instance, pending=pending)
         cycle = self._next_cycle(world)
-        return _of_cycle(job, cycle, cycle.says_of(job.id))
+        return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
 
     def _next_cycle(self, instance: Instance) -> NextCycle:
         return NextCycle(instance, self.method, budget=self._budget(), margin=self.margin)
@@ -314,7 +314,8 @@ class Asker:
         return tuple(job if other.id == job.id else other for other in pending)
 
 
-def _of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
+def outlook_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
+    """What a cycle has said of a job, as an answer to a question."""
     # A cycle is kept and asked again: its time may be over only then.
     late = isinstance(found, PlannedJob) and found.start is None
     cut = cycle.cut or (late and cycle.budget.stopped())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Allocation, FloatArray, IntArray
+from .free_now import FreeNow
 from .profile import FOREVER, Profile
 from .resources import SLOTS, ResourceTable
 from .rows import Block, Row
@@ -159,6 +160,26 @@ class RunningUsage(Usage):
             ),
         )
 
+    def twin(self) -> RunningUsage:
+        """An independent copy with the owners of the rows."""
+        twin = RunningUsage(self.size)
+        twin._count, twin._off = self._count, self._off
+        twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
+        twin._rows_of = dict(self._rows_of)
+        twin._falling = dict(self._falling)
+        return twin
+
+    def renumber(self, owner: int, number: int) -> None:
+        """The rows of one owner are another's, which has none."""
+        rows = self._rows_of.pop(owner, None)
+        if rows is not None:
+            self._rows_of[number] = rows
+
+    def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
+        """Places and amounts of an owner's rows."""
+        rows = self._rows_of.get(owner, [])
+        return self._columns[0][rows], self._columns[3][rows]
+
     def ends(self) -> IntArray:
         """Ends of all rows."""
         ends: IntArray = self._columns[2][: self._count]
@@ -237,6 +258,38 @@ class RunningProfile(Profile):
             finishes=sorted(f for f in finishes if self.now < f < FOREVER),
         )
         return twin
+
+    def twin(self, now: int) -> RunningProfile:
+        """An independent copy that jobs may join and leave, at another instant."""
+        twin = RunningProfile(self.table, now)
+        twin.finish = dict(self.finish)
+        twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
+        twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
+        return twin
+
+    def renumber(self, job: int, number: int) -> None:
+        """A job goes by another number, which no job has."""
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            _running(usage).renumber(job, number)
+        if job in self.finish:
+            self.finish[number] = self.finish.pop(job)
+
+    def give_back(self, job: int, free_now: FreeNow) -> None:
+        """A job whose rows hold the same all along is gone; so much is free now."""
+        for index, usage in self._host_usage.items():
+            where, amounts = _running(usage).rows_of(job)
+            np.add.at(free_now.host(index), where, amounts)
+        for index, usage in self._pool_usage.items():
+            free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
+        self.ended(job)
+
+    def last_begins(self, accepted: IntArray) -> None:
+        """Bring when each host took its last job, [H], up to the rows of slots."""
+        usage = self._host_usage.get(SLOTS)
+        if usage is not None:
+            block = _running(usage).block()
+            held = block.end != OFF
+            np.maximum.at(accepted, block.where[held], block.begin[held])
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
         """What hosts report to be gone of an amount from now on, [H]; in place of the last word."""

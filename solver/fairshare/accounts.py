@@ -186,15 +186,15 @@ class ShareTree:
         """What the account and all below it have used by `now`."""
         decay = self.decay
         run_time = account.run.at(now, self.run_decay)
-        return Consumption(
-            cpu_time=account.cpu.at(now, decay),
-            run_time=run_time,
-            historical_run_time=account.history.at(now, decay),
-            committed_run_time=run_time + account.rest.at(now),
-            slots=account.slots,
-            reserved=account.reserved,
-            memory=account.memory,
-            slot_memory=self.slot_memory,
+        return Consumption(  # by place: this is asked of every account in every cycle
+            account.cpu.at(now, decay),
+            run_time,
+            account.history.at(now, decay),
+            run_time + account.rest.at(now),
+            account.slots,
+            account.reserved,
+            account.memory,
+            self.slot_memory,
         )
 
     def priority(self, account: Account, now: float) -> float:

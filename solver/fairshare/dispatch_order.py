@@ -27,9 +27,9 @@ job, tries it, and says what came of it::
 * A running job that may grow stands among the pending ones with the slots it still wants; where it
   gets some, ``resized`` and then ``skipped`` answer its offer.
 
-Between cycles, as things happen: ``ended``, ``resized``, ``suspended``, ``resumed``, ``cpu_used``,
-``reserved``. ``started`` is also right for jobs that start out of turn (backfill). Event times must
-not go backwards. ``to_state`` gives plain data for a checkpoint.
+Between cycles: ``ended``, ``resized``, ``suspended``, ``resumed``, ``reserved``; ``submitted`` and
+``withdrawn`` for ``begin_with_those_told``. ``started`` is also right for jobs that start out of
+turn (backfill). Event times never go back. ``to_state`` gives plain data for a checkpoint.
 """
 
 from __future__ import annotations
@@ -37,18 +37,16 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any
 
 from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.shares import Groups, share_tree
 from . import past_usage
 from .accounts import Account, ShareTree
-from .adjustment import load_adjustment
 from .ledger import Ledger
 from .priority import Factors
-from .queue_order import queue_key
 from .slot_pools import PoolUse, host_slots, surplus
 from .stages import (
     LeftOverStage,
@@ -61,6 +59,11 @@ from .stages import (
     stage_plan,
 )
 from .traversal import QueueTraversal, Traversal, TreeTraversal
+from .trees import outside, share_trees
+from .waiting_jobs import Rank, WaitingJobs
+
+#: The arrival of jobs that come after all others.
+_LAST = 1 << 60
 
 
 def order_policy(
@@ -93,7 +96,7 @@ class DispatchOrder:
 
     def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
         self.instance = instance
-        self.trees = _trees(instance)
+        self.trees = share_trees(instance)
         self._priority = {queue.name: queue.priority for queue in instance.queues}
         self._limit = {queue.name: queue.queue_slots for queue in instance.queues}
         self._plan = stage_plan(instance)
@@ -104,7 +107,7 @@ class DispatchOrder:
         self._queue_hosts = {
             queue.name: frozenset(queue_hosts(instance.cluster, queue)) for queue in instance.queues
         }
-        self._free_hosts = self._outside_partitions()
+        self._free_hosts = outside(instance, self.partitions)
         decay = Factors.of(instance.params).decay
         capacity = host_slots(instance)
         self.pools = {
@@ -118,12 +121,14 @@ class DispatchOrder:
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self._jobs: list[Job] = []
-        self._rank: dict[str, int] = {}
+        self._told = WaitingJobs(self._priority)
+        self._more: set[str] = set()
+        #: The jobs of the cycle at hand.
+        self._waiting = self._told
         self._growing: set[str] = set()
-        self._of_queue: dict[str, list[int]] = {}
-        self._open: list[bool] = []
-        self._offered: set[int] = set()
+        #: Ranks that were offered, with the number of stages made by then.
+        self._offered: dict[Rank, int] = {}
+        self._stages_made = 0
         self._under: dict[str, dict[str, Account]] = {}
         self._pending_slots: dict[str, int] = {}
         self._script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
@@ -137,31 +142,56 @@ class DispatchOrder:
     def begin(
         self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
     ) -> None:
-        """Start a cycle at `now` (seconds) with the jobs that wait.
+        """Start a cycle at `now` (seconds) with these jobs alone.
 
         slots: of each host that can run jobs, where that is not what is configured (host down).
         """
+        self._waiting = WaitingJobs(self._priority)
+        for arrival, job in enumerate(pending):
+            self._waiting.enter(job, arrival)
+        self._begin(now, pending, slots)
+
+    def begin_with_those_told(
+        self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
+    ) -> None:
+        """Start a cycle with the jobs that :meth:`submitted` told of; more: in this cycle too."""
+        for job in self._more:
+            self._told.leave(job)
+        self._more = {item.id for item in more}
+        self._told.settle()
+        for arrival, item in enumerate(more):
+            self._told.enter(item, _LAST + arrival)
+        self._waiting = self._told
+        self._begin(now, more, slots)
+
+    def _begin(self, now: int, jobs: Sequence[Job], slots: Mapping[str, int] | None = None) -> None:
+        """jobs: among which those are that run and would grow."""
         self.now = now
-        priority = self._priority
-        self._jobs = sorted(pending, key=lambda job: queue_key(job, priority[job.queue]))
-        self._rank = {job.id: rank for rank, job in enumerate(self._jobs)}
-        self._growing = {job.id for job in pending if job.id in self.ledger.entries}
-        self._open = [True] * len(self._jobs)
-        self._offered = set()
+        self._waiting.settle()
+        self._growing = {job.id for job in jobs if job.id in self.ledger.entries}
+        self._offered = {}
+        self._stages_made = 0
         self._under = {}
-        self._of_queue = {name: [] for name in priority}
-        for rank, job in enumerate(self._jobs):
-            self._of_queue[job.queue].append(rank)
-        self._pending_slots = {
-            queue: sum(self._jobs[rank].most_slots for rank in self._of_queue[queue])
-            for queue in self._pool_of
-        }
+        self._pending_slots = {queue: self._waiting.slots[queue] for queue in self._pool_of}
         if slots is not None:
             for use in self.pools.values():
                 use.set_capacity(slots)
         self._script = self._stages()
         self._withheld = self._held_back()
         self._stage = self._last = None
+
+    def submitted(self, job: Job, number: int, arrival: int) -> None:
+        """A job waits from now on, until it starts or is withdrawn.
+
+        arrival: grows from job to job; of equal ones that with the least comes first.
+        """
+        self._more.discard(job.id)
+        self._told.leave(job.id)
+        self._told.enter(job, arrival)
+
+    def withdrawn(self, job: Job) -> None:
+        """The job waits no more, or not where it did."""
+        self._told.leave(job.id)
 
     def next(self) -> Offer | None:
         """The job to try now; None when every job has had its turn."""
@@ -175,7 +205,7 @@ class DispatchOrder:
             first = self._stage.first()
             if first is None:
                 self._stage = None
-            elif self._open[first[0]]:
+            elif first[0] not in self._waiting.gone:
                 self._last = self._offer(self._stage, *first)
             else:
                 self._stage.answered(first[0])
@@ -201,9 +231,9 @@ class DispatchOrder:
         before = self.ledger.charged(job.id)
         self.ledger.started(job, allocation, now, self._under.get(job.id, {}), memory)
         self._pool_change(job.queue, allocation, now)
-        if job.id in self._rank:
-            self._open[self._rank[job.id]] = False
         self._answered(job)
+        self._told.leave(job.id)
+        self._waiting.leave(job.id)
         self._weigh(job.id, before)
 
     # -- events at any time ------------------------------------------------------------------
@@ -253,11 +283,6 @@ class DispatchOrder:
             self._pool_change(entry.job.queue, entry.allocation, now)
             self._preempted.remove(job)
 
-    def cpu_used(self, job: str, total: float, now: int) -> None:
-        """A running job has used `total` CPU seconds so far."""
-        self.ledger.cpu_used(job, total, now)
-        self._weigh(job)
-
     # -- state -------------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
@@ -280,13 +305,6 @@ class DispatchOrder:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _outside_partitions(self) -> frozenset[str] | None:
-        """Hosts in no partition; None, for all, where there are no partitions."""
-        if not self.partitions:
-            return None
-        inside = frozenset().union(*self.partitions.values())
-        return frozenset(host.name for host in self.instance.cluster.hosts) - inside
-
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""
         for name, hosts in self.partitions.items():
@@ -308,16 +326,18 @@ class DispatchOrder:
     def _plain_stage(self, plan: StagePlan) -> PlainStage:
         if plan.policy:
             return self._tree_stage(plan.policy, plan.queues)
-        return PlainStage(QueueTraversal(self._ranks(plan.queues)))
+        return PlainStage(QueueTraversal(self._waiting.of_queues(plan.queues)))
 
     def _tree_stage(self, policy: str, queues: Sequence[str]) -> PlainStage:
         tree = self.trees[policy]
-        return PlainStage(self._tree_walk(tree, self._ranks(queues)), tree)
+        return PlainStage(self._tree_walk(tree, queues, self._waiting.gone.__contains__), tree)
 
-    def _tree_walk(self, tree: ShareTree, ranks: Iterable[int]) -> TreeTraversal:
-        jobs = self._jobs
+    def _tree_walk(
+        self, tree: ShareTree, queues: Sequence[str], gone: Callable[[Rank], bool]
+    ) -> TreeTraversal:
+        jobs = self._waiting.jobs
 
-        def accounts_of(rank: int) -> tuple[Account, ...]:
+        def accounts_of(rank: Rank) -> tuple[Account, ...]:
             job = jobs[rank]
             if job.id not in self._growing:
                 return tree.accounts(job.user, job.group)
@@ -325,22 +345,29 @@ class DispatchOrder:
             charged = [at for policy, at in self.ledger.charged(job.id) if policy is tree]
             return tuple(charged[:1]) or tree.accounts(job.user, job.group)[:1]
 
-        return TreeTraversal(tree, ranks, accounts_of, self.now)
+        lines = self._waiting.lines(tree.name, queues, accounts_of)
+        return TreeTraversal(tree, lines, gone, self.now)
 
-    def _ranks(self, queues: Sequence[str]) -> list[int]:
-        """Ranks of the jobs of some queues that have not started."""
-        merged = (rank for name in queues for rank in self._of_queue[name] if self._open[rank])
-        return list(merged) if len(queues) == 1 else sorted(merged)
+    def _gone_or_offered(self) -> Callable[[Rank], bool]:
+        """Whether a job has started, or was offered by a stage made before this one."""
+        self._stages_made += 1
+        made, offered, gone = self._stages_made, self._offered, self._waiting.gone
+        return lambda rank: rank in gone or offered.get(rank, made) < made
 
     def _pool_stage(self, queue: str, order: Sequence[str], *, entitled: bool = True) -> PoolStage:
         use = self._pool_of[queue]
         limit = use.entitled(order, self._wanted(use))[queue] if entitled else None
         tree = self.trees.get(self._policy_of.get(queue, ""))
-        ranks: list[int] = []
-        if use.free > 0 and (limit is None or limit > use.in_use[queue]):
-            ranks = [rank for rank in self._ranks((queue,)) if rank not in self._offered]
-        walk: Traversal = self._tree_walk(tree, ranks) if tree else QueueTraversal(ranks)
-        return PoolStage(walk, self._jobs, use, queue, limit, tree)
+        jobs = self._waiting.jobs
+        walk: Traversal
+        if use.free <= 0 or (limit is not None and limit <= use.in_use[queue]):
+            walk = QueueTraversal(())
+        elif tree:
+            walk = self._tree_walk(tree, (queue,), self._gone_or_offered())
+        else:
+            ranks = self._waiting.of_queues((queue,))
+            walk = QueueTraversal(filterfalse(self._gone_or_offered(), ranks))
+        return PoolStage(walk, jobs, use, queue, limit, tree)
 
     def _left_over(self, use: PoolUse, order: Sequence[str]) -> Iterator[Stage]:
         """Slots that entitled queues could not use go to the others of the pool (QBF-08)."""
@@ -360,10 +387,10 @@ class DispatchOrder:
 
     def _by_priority(self, use: PoolUse) -> PoolStage:
         """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
-        jobs = self._jobs
-        ranks = [rank for rank in self._ranks(use.pool.queues) if rank not in self._offered]
-        ranks.sort(key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
-        return PoolStage(QueueTraversal(ranks), jobs, use, use.pool.queues[0], None)
+        jobs = self._waiting.jobs
+        ranks = filterfalse(self._gone_or_offered(), self._waiting.of_queues(use.pool.queues))
+        ordered = sorted(ranks, key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
+        return PoolStage(QueueTraversal(ordered), jobs, use, use.pool.queues[0], None)
 
     def _wanted(self, use: PoolUse) -> dict[str, float]:
         """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
@@ -375,9 +402,9 @@ class DispatchOrder:
             wanted[queue] = slots if room is None else min(slots, room)
         return wanted
 
-    def _offer(self, stage: Stage, rank: int, most: int | None) -> Offer:
-        job = self._jobs[rank]
-        self._offered.add(rank)
+    def _offer(self, stage: Stage, rank: Rank, most: int | None) -> Offer:
+        job = self._waiting.jobs[rank]
+        self._offered.setdefault(rank, self._stages_made)
         account = stage.walk.account()
         if stage.tree is None or account is None:
             return Offer(job, rank, self._mask, max_slots=most)
@@ -398,27 +425,33 @@ class DispatchOrder:
             if self._stage is not None:
                 self._stage.answered(self._last.rank)
             self._last = None
-        if job.queue in self._pending_slots and job.id in self._rank:
+        if job.queue in self._pending_slots and self._waiting.rank(job.id) is not None:
             self._pending_slots[job.queue] -= job.most_slots
 
     def _held_back(self) -> Iterator[Offer]:
         """Jobs that no stage handed out, in queue order, with the reason."""
-        for rank, job in enumerate(self._jobs):
-            if self._open[rank] and rank not in self._offered:
+        for rank in self._waiting.everyone():
+            if rank not in self._offered:
+                job = self._waiting.jobs[rank]
                 yield Offer(job, rank, self._free_hosts, withheld=self._reason(job))
+
+    def refusal(self, job: Job) -> str:
+        """Why no job of this user ever has a turn at queue level, "" if one may have."""
+        policy = self._policy_of.get(job.queue)
+        if policy and not self.trees[policy].accounts(job.user, job.group):
+            return f"{_who(job)} has no share in queue {policy}"
+        return ""
 
     def _reason(self, job: Job) -> str:
         use = self._pool_of.get(job.queue)
-        policy = self._policy_of.get(job.queue)
-        who = f"group {job.group}" if job.group else f"user {job.user}"
-        if policy and not self.trees[policy].accounts(job.user, job.group):
-            return f"{who} has no share in queue {policy}"
+        if refused := self.refusal(job):
+            return refused
         if use is not None:
             return (
                 f"queue {job.queue} has {use.in_use[job.queue]} of the {use.total} slots of slot "
                 f"pool {use.pool.name}, of which {use.free} are free for it"
             )
-        return f"{who} has no share in a host partition that queue {job.queue} can use"
+        return f"{_who(job)} has no share in a host partition that queue {job.queue} can use"
 
     def _pool_change(
         self, queue: str, allocation: Mapping[str, int], now: int, sign: int = 1
@@ -434,6 +467,10 @@ class DispatchOrder:
             self._stage.weigh(tree, account)
 
 
+def _who(job: Job) -> str:
+    return f"group {job.group}" if job.group else f"user {job.user}"
+
+
 def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]) -> None:
     """Book what runs, and what is stated of the past, in the order of time."""
     waiting = deque(sorted(instance.running, key=lambda item: item.start))
@@ -443,10 +480,10 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             held = memory.get(running.job.id, 0.0)
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
-            _measure(order, instance, int(stamp))
+            past_usage.measured(order.ledger, instance, int(stamp))
             past_usage.state(order.trees, order.ledger, order.pools, instance, int(stamp))
     if past_usage.stamps(instance):
-        _measure(order, instance, instance.now)
+        past_usage.measured(order.ledger, instance, instance.now)
     # What is said of the present comes after all starts: the accounts' meters never go back.
     for running in instance.running:
         if running.job.cpu_time is not None and not past_usage.stamps(instance):
@@ -455,39 +492,9 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             order.suspended(running.job.id, instance.now)
 
 
-def _measure(order: DispatchOrder, instance: Instance, time: int) -> None:
-    """Jobs that say how much CPU they have used by now have used it evenly."""
-    for running in instance.running:
-        job = running.job
-        if job.cpu_time is None or job.run_time is not None or job.id not in order.ledger.entries:
-            continue
-        whole = instance.now - running.start
-        part = (time - running.start) / whole if whole else 1.0
-        order.cpu_used(job.id, job.cpu_time * part, time)
-
-
 def _reserved_memory(instance: Instance) -> dict[str, float]:
     if not instance.params.fairshare_adjustment:
         return {}
     from .memory import held_memory
 
     return held_memory(instance)
-
-
-def _trees(instance: Instance) -> dict[str, ShareTree]:
-    """The accounts of every policy: of queue sets by master queue, of partitions by name."""
-    groups = Groups(instance.groups)
-    adjustment = load_adjustment(instance.params.fairshare_adjustment)
-    hosts = instance.cluster.hosts
-    slots = sum(host.slots for host in hosts)
-    slot_memory = sum(host.amounts.get("mem", 0.0) for host in hosts) / slots if slots else 0.0
-    trees = {}
-    for policy in queue_sets(instance):
-        node = share_tree(policy.master, policy.shares, groups)
-        factors = Factors.of(instance.params, instance.queue(policy.master))
-        trees[policy.master] = ShareTree(node, factors, adjustment, slot_memory)
-    for partition in instance.partitions:
-        node = share_tree(partition.name, partition.user_shares, groups)
-        factors = Factors.of(instance.params)
-        trees[partition.name] = ShareTree(node, factors, adjustment, slot_memory)
-    return trees

@@ -28,15 +28,15 @@ class FirstCome:
         self._key_of: dict[str, tuple[int, int, int, int, int, int]] = {}
         self._at = 0
 
-    def submitted(self, job: Job, number: int) -> None:
+    def submitted(self, job: Job, number: int, arrival: int) -> None:
         """A job joins the list at its place."""
         key = (*queue_key(job, self._priority[job.queue]), number)
         bisect.insort(self._keys, key)
         self._key_of[job.id] = key
-        self._offers[number] = Offer(job, number)
+        self._offers[number] = Offer(job, key)
 
-    def begin(
-        self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
+    def begin_with_those_told(
+        self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
     ) -> None:
         """Start a cycle at the head of the list."""
         self._at = 0
@@ -81,6 +81,10 @@ class FirstCome:
 
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
         """Past use counts for nothing here."""
+
+    def refusal(self, job: Job) -> str:
+        """Nobody needs a share here."""
+        return ""
 
     def resized(self, job: str, allocation: Mapping[str, int], now: int) -> None:
         """Size counts for nothing here."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...model.params import Params
 from ...model.queue import Queue
@@ -64,8 +65,7 @@ class Factors:
         return math.log(10) / (self.hist_hours * HOUR) if self.hist_hours > 0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Consumption:
+class Consumption(NamedTuple):
     """What an account has used, as the formula and the adjustment plug-ins see it.
 
     Times in seconds: cpu_time decayed; run_time of running jobs; historical_run_time decayed, of
@@ -128,7 +128,7 @@ class Meter:
     def at(self, now: float, decay: float = 0.0) -> float:
         """The amount at `now` (seconds), not before the last change."""
         elapsed = now - self.stamp
-        if elapsed <= 0:
+        if elapsed <= 0 or not (self.value or self.rate):
             return self.value
         if not decay:
             return self.value + self.rate * elapsed

@@ -18,6 +18,7 @@ from ...model.job import Job
 from .accounts import Account, ShareTree
 from .slot_pools import PoolUse
 from .traversal import Contest, Traversal
+from .waiting_jobs import Rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Offer:
     """
 
     job: Job
-    rank: int
+    rank: Rank
     hosts: frozenset[str] | None = None
     policy: str = ""
     account: str = ""
@@ -108,12 +109,12 @@ class PlainStage:
         self.walk = walk
         self.tree = tree
 
-    def first(self) -> tuple[int, int | None] | None:
+    def first(self) -> tuple[Rank, int | None] | None:
         """The next job of the walk."""
         rank = self.walk.first()
         return None if rank is None else (rank, None)
 
-    def answered(self, rank: int) -> None:
+    def answered(self, rank: Rank) -> None:
         """Take the job away."""
         self.walk.done(rank)
 
@@ -132,7 +133,7 @@ class PoolStage(PlainStage):
     def __init__(
         self,
         walk: Traversal,
-        jobs: Sequence[Job],
+        jobs: Mapping[Rank, Job],
         use: PoolUse,
         queue: str,
         limit: int | None,
@@ -145,7 +146,7 @@ class PoolStage(PlainStage):
         self._queue = queue
         self._limit = limit
 
-    def first(self) -> tuple[int, int | None] | None:
+    def first(self) -> tuple[Rank, int | None] | None:
         """The next job that fits."""
         budget = self._use.free
         if self._limit is not None:
@@ -158,7 +159,7 @@ class PoolStage(PlainStage):
             self.walk.done(rank)
         return None
 
-    def answered(self, rank: int) -> None:
+    def answered(self, rank: Rank) -> None:
         """Take the job away."""
         self.served += 1
         self.walk.done(rank)
@@ -185,7 +186,7 @@ class LeftOverStage:
         """The accounts of that queue."""
         return self._at.tree
 
-    def first(self) -> tuple[int, int | None] | None:
+    def first(self) -> tuple[Rank, int | None] | None:
         """The next job that fits what is free."""
         for queue in sorted(self._stages, key=self._use.part):
             stage = self._stages[queue]
@@ -194,7 +195,7 @@ class LeftOverStage:
                 return found
         return None
 
-    def answered(self, rank: int) -> None:
+    def answered(self, rank: Rank) -> None:
         """Take the job away."""
         self._at.answered(rank)
 

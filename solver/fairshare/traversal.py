@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .accounts import Account, ShareTree
 from .priority import significant
+from .waiting_jobs import Lines, Rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +42,17 @@ class Contest:
 class QueueTraversal:
     """First come, first served: the ranks as they are."""
 
-    def __init__(self, ranks: Sequence[int]) -> None:
-        self._ranks = ranks
-        self._at = 0
-        self._done: set[int] = set()
+    def __init__(self, ranks: Iterable[Rank]) -> None:
+        self._ranks = iter(ranks)
+        self._head = next(self._ranks, None)
+        self._done: set[Rank] = set()
 
-    def first(self) -> int | None:
+    def first(self) -> Rank | None:
         """The rank of the first job that is left."""
-        while self._at < len(self._ranks):
-            rank = self._ranks[self._at]
-            if rank not in self._done:
-                return rank
-            self._done.discard(rank)
-            self._at += 1
-        return None
+        while self._head is not None and self._head in self._done:
+            self._done.discard(self._head)
+            self._head = next(self._ranks, None)
+        return self._head
 
     def account(self) -> Account | None:
         """The account that the first job would be charged to: none here."""
@@ -64,7 +62,7 @@ class QueueTraversal:
         """Nothing is compared here."""
         return ()
 
-    def done(self, rank: int) -> None:
+    def done(self, rank: Rank) -> None:
         """Take a rank away."""
         self._done.add(rank)
 
@@ -81,12 +79,12 @@ class _Place:
         self.account = account
         self.parent = parent
         self.places: dict[int, _Place] = {}
-        self.heap: list[tuple[float, int, int]] = []
-        self.ranks: list[int] = []
+        self.heap: list[tuple[float, Rank, int]] = []
+        self.ranks: Sequence[Rank] = ()
         self.at = 0
-        self.best: int | None = None
+        self.best: Rank | None = None
         self.key = 0.0
-        self.entry: tuple[float, int, int] | None = None
+        self.entry: tuple[float, Rank, int] | None = None
 
     def second(self) -> _Place | None:
         """The place that comes after the first one in the heap; entries that are void are passed.
@@ -114,30 +112,30 @@ class TreeTraversal:
     job left is out for the rest of the walk. Priorities are those at `now`, brought up to date by
     :meth:`update` when a dispatch changes what an account has in use.
 
-    ranks: of the jobs, in queue order. accounts_of: the accounts a rank's job is considered under.
+    lines: of the jobs by account, each in queue order. gone: whether a rank is none of the walk's.
     """
 
     def __init__(
         self,
         tree: ShareTree,
-        ranks: Iterable[int],
-        accounts_of: Callable[[int], tuple[Account, ...]],
+        lines: Lines,
+        gone: Callable[[Rank], bool],
         now: float,
     ) -> None:
         self._tree = tree
         self._now = now
-        self._accounts_of = accounts_of
-        self._done: set[int] = set()
+        self._lines = lines
+        self._gone = gone
+        self._done: set[Rank] = set()
         self._root = _Place(tree.root, None)
         self._places: dict[Account, _Place] = {tree.root: self._root}
-        for rank in ranks:
-            for account in accounts_of(rank):
-                self._place(account).ranks.append(rank)
+        for account, ranks in lines.by_account.items():
+            self._place(account).ranks = ranks
         # Children come after their parents in creation order, so backwards is bottom up.
         for place in reversed(self._places.values()):
             self._refresh(place)
 
-    def first(self) -> int | None:
+    def first(self) -> Rank | None:
         """The rank of the job to try next."""
         return self._root.best
 
@@ -164,10 +162,10 @@ class TreeTraversal:
             place = chosen
         return tuple(found)
 
-    def done(self, rank: int) -> None:
+    def done(self, rank: Rank) -> None:
         """Take a rank away, from every account that has it."""
         self._done.add(rank)
-        for account in self._accounts_of(rank):
+        for account in self._lines.accounts_of(rank):
             place = self._places.get(account)
             if place is not None and place.best == rank:
                 self._climb(place)
@@ -207,8 +205,8 @@ class TreeTraversal:
                 heapq.heappop(heap)
             place.best = heap[0][1] if heap else None
         else:
-            ranks = place.ranks
-            while place.at < len(ranks) and ranks[place.at] in self._done:
+            ranks, done, gone = place.ranks, self._done, self._gone
+            while place.at < len(ranks) and (ranks[place.at] in done or gone(ranks[place.at])):
                 place.at += 1
             place.best = ranks[place.at] if place.at < len(ranks) else None
         if place.parent is None:

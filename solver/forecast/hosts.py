@@ -93,9 +93,8 @@ class HostsWorld:
         """Starts by name, until all asked jobs that can start have done so."""
         world = session.world
         waiting = {self.names[row] for row in self.asked.tolist()}
-        waiting -= {
-            name for name in waiting if session.requests.shape(world.states.of(name).job).never
-        }
+        shape, job_of = session.requests.shape, world.states.of
+        waiting -= {name for name in waiting if shape(job_of(name).job).never}
         found: dict[str, int] = {}
         while waiting:
             if stop():

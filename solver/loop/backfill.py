@@ -37,7 +37,7 @@ def run(cycle: CycleState) -> None:
         return _lenders(cycle, state, estimates) <= failed.get(number, 0)
 
     order = world.order
-    order.begin(world.now, world.waiting())
+    order.begin_with_those_told(world.now)
     while (offer := order.next_but(fails)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.barred(state, offer):

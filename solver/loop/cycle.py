@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...model.job import Job
 from ..availability.arrays import BoolArray
 from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..methods.registry import METHODS
-from ..methods.reserving import may_reserve
+from ..methods.reserving import may_reserve, runs_out
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility
 from ..rules.preempting import preempting_pairs
@@ -28,6 +29,7 @@ from ..world.job_state import RUNNING, JobState
 from ..world.settings import Settings
 from ..world.world import World
 from . import backfill, preemption, resizing
+from .passing_over import may_any_start
 
 
 class Cycle:
@@ -44,6 +46,8 @@ class Cycle:
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
+        #: Whether every job has its turn in every cycle, for those who ask why each one waits.
+        self.whole_walks = False
         self._last: tuple[object, ...] = ()
         self._later: list[tuple[JobState, Offer]] = []
         self._lenders: set[int] = set()
@@ -87,7 +91,7 @@ class Cycle:
         Reservations are not renewed then. Whether it was left out.
         """
         world, state = self.world, self.state
-        if self.preempts or world.suspended or world.growing or state.may_any_start():
+        if self.preempts or world.suspended or world.growing or may_any_start(state):
             return False
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = False
@@ -95,10 +99,10 @@ class Cycle:
 
     def _allocate(self) -> None:
         order, state = self.world.order, self.state
-        jobs = self.world.waiting()
+        wishes: list[Job] = []
         if not isinstance(order, FirstCome) and not self.settings.planning:
-            jobs += resizing.wishes(state)
-        order.begin(self.world.now, jobs, state.open_slots())
+            wishes = resizing.wishes(state)
+        order.begin_with_those_told(self.world.now, wishes, state.open_slots())
         self._later.clear()
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._lenders = (
@@ -106,6 +110,9 @@ class Cycle:
         )
         self.method.before(state)
         state_of = self.world.states.of
+        if not isinstance(order, FirstCome) and self._nothing_left():
+            self._tell_newcomers()
+            return
         while (offer := order.next()) is not None and not self.budget.late():
             job = state_of(offer.job.id)
             self._lenders.discard(job.number)
@@ -123,14 +130,34 @@ class Cycle:
     def _nothing_left(self) -> bool:
         """Whether the rest of the queue can neither start nor reserve: no slot is free."""
         state = self.state
-        if not isinstance(self.world.order, FirstCome) or not state.recount:
+        if not state.recount:
             return False
         looking = self.method.looks_ahead and not self.budget.stopped()
         if looking and state.room_at_the_top():
             return False
         state.recount = False
         view = state.beside(None)
-        return not (view.free(SLOTS, view.now) > 0).any() and not self._lenders
+        if (view.free(SLOTS, view.now) > 0).any() or self._lenders:
+            return False
+        return isinstance(self.world.order, FirstCome) or self._rest_is_idle()
+
+    def _rest_is_idle(self) -> bool:
+        """Whether turns without a free slot say nothing that is not known without them.
+
+        Pools and partitions say why they hold a newcomer back only when its turn comes, and a
+        reservation whose time is over ends in its turn.
+        """
+        state, world = self.state, self.world
+        if self.settings.planning or self.whole_walks:
+            return False
+        waiting, seen = world.pending, state.looked_at
+        shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
+        if shared and any(job.number in waiting and job.number not in seen for job in world.fresh):
+            return False
+        return not any(
+            number in waiting and number not in seen and runs_out(state, job)
+            for number, job in state.timed.items()
+        )
 
     def _tell_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
@@ -140,7 +167,10 @@ class Cycle:
             if job.start is None and not job.reason:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
-                self.state.note(job, shape.never or self.state.why(job, shape, closed))
+                known = self.world.order.refusal(job.job) or shape.never
+                if not known and not isinstance(self.world.order, FirstCome):
+                    known = self.state.not_yet(job.job, job.duration)
+                self.state.note(job, known or self.state.why(job, shape, closed))
         self.world.fresh.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:

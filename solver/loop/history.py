@@ -61,6 +61,7 @@ class Historian:
     def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
         """jobs: those to watch, all where none is named. reasons: whether to ask why they wait."""
         self.session = session
+        session.cycle.whole_walks = True
         self._ask = reasons
         self._names = frozenset(jobs)
         self._events: dict[int, list[JobEvent]] = {}

@@ -16,13 +16,16 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.arrays import Allocation
+from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget, OutOfTime
 from ..fairshare.admission import Admission, admissions
 from ..fairshare.priority_order import priority_order
+from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
+from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
 from ..placement.exact_fit import Standing, exact_fits
@@ -33,6 +36,7 @@ from ..shortage import counted
 from ..world.held import Held, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
+from ..world.kept import KeptRunning
 from . import backfill
 from .simulation import Session
 
@@ -47,19 +51,26 @@ def plan_next_cycle(
     jobs: int | None = None,
     budget: Budget | None = None,
     margin: int = 0,
+    kept: KeptRunning | None = None,
 ) -> Plan:
     """The plan of "greedy" or "time-based".
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
     no turn yet are reserved for greedily, and when its grace is over they are not looked at.
-    margin: seconds to keep free behind every pending job.
+    margin: seconds to keep free behind every pending job. kept: what runs, entered before.
     Raises InputError where the instance does not allow the method (TBR-15), OutOfTime where the
     budget ends before the first job had its turn.
     """
     with no_collection():
-        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin)
-    found = [cycle.says_of(job.id) for job in priority_order(cycle.instance)]
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin, kept=kept)
+    return plan_of(cycle)
+
+
+def plan_of(cycle: NextCycle) -> Plan:
+    """What a cycle says of all its jobs, as a plan."""
+    instance, method = cycle.instance, cycle.method
+    found = [cycle.says_of(job.id) for job in priority_order(instance)]
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
@@ -79,9 +90,9 @@ def plan_next_cycle(
     )
 
 
-def _as_estimates_see_it(instance: Instance) -> Instance:
+def as_estimates_see_it(instance: Instance) -> Instance:
     """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
-    hosts = tuple(replace(host, windows="") for host in instance.cluster.hosts)
+    hosts = tuple(h if not h.windows else replace(h, windows="") for h in instance.cluster.hosts)
     queues = tuple(replace(queue, dispatch_window="", run_window="") for queue in instance.queues)
     return replace(
         instance,
@@ -120,16 +131,17 @@ class NextCycle:
     def __init__(
         self,
         instance: Instance,
-        method: str,
+        method: Method,
         *,
         jobs: int | None = None,
         budget: Budget | None = None,
         margin: int = 0,
+        kept: KeptRunning | None = None,
     ) -> None:
         """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
         self.budget = budget or Budget()
         self.margin = margin
-        self.instance = _as_estimates_see_it(instance)
+        self.instance = as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
         top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
@@ -137,9 +149,10 @@ class NextCycle:
         if jobs == 0:
             settings = replace(settings, reservation=Greedy.name)
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
-        session = Session(self.instance, settings, budget=self.budget)
+        session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
         session.settle()
+        self._settled = session.settled
         self.world = session.world
         self.cycle = session.cycle
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
@@ -231,7 +244,7 @@ class NextCycle:
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
         world.learn(state, margin=self.margin)
-        offer = Offer(job, state.number)
+        offer = Offer(job, (state.number,))
         found = self.cycle.decide(state, offer)
         at_once = isinstance(found, Start)
         if not isinstance(found, Start):
@@ -247,15 +260,52 @@ class NextCycle:
             return self._without_a_place(state, found)
         return replace(said, exact_fit=fit)
 
+    def answer_to_another(self, job: Job) -> PlannedJob | Unplaced | None:
+        """What a cycle with one more job would say of it; None where one has to be run for that.
+
+        Told without one: the job comes behind all others, nobody backfilled, and all that starts
+        does so in the first cycle. Then the others do as they do without it, and it has its turn
+        after them, once in each cycle.
+        """
+        pending = (*self.instance.pending, job)
+        last = priority_order(replace(self.instance, pending=pending))[-1]
+        first, *others = self._settled
+        quiet = not any(record.backfilled for record in self._settled)
+        if last is not job or not quiet or any(record.started for record in others):
+            return None
+        if has_policy(self.instance) or self.cut:
+            return None
+        cycle = self.cycle.state
+        if others:
+            cycle.as_in(first)
+            found = self._turn_of(job)
+            cycle.as_in(others[-1])
+            if found is not None:
+                return found
+        answer = self.would_say_of(job)
+        at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
+        return None if at_once else answer
+
+    def _turn_of(self, job: Job) -> PlannedJob | None:
+        """Where one more job starts in the cycle as it stands, None where it does not."""
+        world = self.world
+        state = JobState(job, len(world.states))
+        state.shape = world.requests.shape(job)
+        world.learn(state, margin=self.margin)
+        found = self.cycle.decide(state, Offer(job, (state.number,)))
+        if not isinstance(found, Start):
+            return None
+        return self._started(state, found.time, found.terms, found.alternative)
+
     def _fit_of_another(self, state: JobState, start: Start) -> str:
         """What the start of a job behind all others hangs on to the second, "" for nothing."""
         demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
         another = Standing.of(state.job.id, demand, start)
-        found = exact_fits(self._before_its_starts, [*self._standings, another], only=another)
+        found = exact_fits(self.before_its_starts, [*self.standings, another], only=another)
         return found.get(state.job.id, "")
 
     @cached_property
-    def _standings(self) -> list[Standing]:
+    def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
         order = priority_order(self.instance)
         return [item for job in order if (item := self._standing(job.id)) is not None]
@@ -263,7 +313,19 @@ class NextCycle:
     @cached_property
     def _exact_fits(self) -> dict[str, str]:
         """The jobs whose start hangs on an exact fit, each with a sentence."""
-        return exact_fits(self._before_its_starts, self._standings)
+        return exact_fits(self.before_its_starts, self.standings)
+
+    def demand_of(self, job: str) -> Demand:
+        """What a pending job asks of the hosts that are open to it."""
+        cycle, state = self.cycle.state, self.world.states.of(job)
+        closed = cycle.eligibility.closed(state.job.queue, None, windows=False)
+        return open_part(cycle, state, closed)
+
+    def hold_promises(self, profile: Profile) -> None:
+        """What is held now for jobs that have no place in the future, for as long as it takes."""
+        for held in self.cycle.reservations:
+            if held.start is None:
+                _hold_reserved(held, self.world.now, FOREVER, profile)
 
     def _standing(self, job: str) -> Standing | None:
         """What a job of the cycle keeps from those behind it, None where that is nothing."""
@@ -296,7 +358,7 @@ class NextCycle:
 
         return keep
 
-    def _before_its_starts(self) -> Profile:
+    def before_its_starts(self) -> Profile:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}

@@ -50,7 +50,7 @@ def run(cycle: CycleState) -> None:
     """Try the pending jobs of preemptive queues, in order."""
     world = cycle.world
     order = world.order
-    order.begin(world.now, world.waiting())
+    order.begin_with_those_told(world.now)
     while (offer := order.next()) is not None:
         state = world.states.of(offer.job.id)
         if (

@@ -45,7 +45,7 @@ def grow_last(cycle: CycleState) -> None:
         priority = {queue.name: queue.priority for queue in cycle.instance.queues}
         for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
             number = world.states.of(job.id).number
-            grow(cycle, Offer(job, number))
+            grow(cycle, Offer(job, (number,)))
         return
     order.begin(world.now, jobs)
     while (offer := order.next()) is not None:

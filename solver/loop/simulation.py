@@ -43,6 +43,7 @@ from ..rules.eligibility import Eligibility
 from ..world.cycle_state import CycleRecord
 from ..world.job_state import FUTURE, RUNNING, Event
 from ..world.job_states import JobStates
+from ..world.kept import KeptRunning
 from ..world.requests import Requests
 from ..world.settings import EFFORT, Settings
 from ..world.world import World
@@ -78,9 +79,14 @@ class Session:
         keep_log: bool = False,
         recorder: Recorder | None = None,
         budget: Budget | None = None,
+        kept: KeptRunning | None = None,
     ) -> None:
-        """budget: limits the making of the world and the cycles, where they are a plan's."""
+        """budget: limits the making of the world and the cycles, where they are a plan's.
+
+        kept: what runs in this very instance, entered before.
+        """
         self.source = instance
+        self.kept = kept
         self.budget = budget or Budget()
         instance = with_loaded_modules(instance)
         come = tuple(change.job for change in changes if isinstance(change, NewJob))
@@ -93,16 +99,19 @@ class Session:
         self.keep_log = keep_log
         self.log: list[dict[str, Any]] = []
         self.notes: list[str] = []
+        #: What each cycle of :meth:`settle` did.
+        self.settled: list[CycleRecord] = []
         self.cycles = 0
         self.started = 0
         self.complete = False
         cluster = instance.cluster
-        up = replace(cluster, hosts=tuple(replace(host, status=OK) for host in cluster.hosts))
-        self.instance = replace(instance, cluster=up)
+        hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
+        self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
         running = tuple(item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
-        self.requests = Requests(self.instance, margin=settings.margin)
+        self.requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
+        self.requests.instance = self.requests.resolver.instance = self.instance
         self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance,
@@ -133,6 +142,9 @@ class Session:
 
     def _enter_jobs(self) -> None:
         world, running = self.world, self.instance.running
+        if self.kept is not None:
+            self.kept.enter(world, self.budget.check)
+            return
         pairs = ((world.states.keep(number), item) for number, item in enumerate(running))
         if self.settings.planning:
             world.add_all_running(pairs, self.budget.check)
@@ -212,8 +224,9 @@ class Session:
         """
         if not self.advance():
             return
+        self.settled.append(self.cycle.record)
         while self.cycle.record.started and not self.budget.stopped():
-            self.cycle.run()
+            self.settled.append(self.cycle.run())
 
     def _happen(self, time: int) -> bool:
         """Everything up to `time`, each at its own time; whether anything happened."""

@@ -56,23 +56,23 @@ def slot_seconds(
 ) -> tuple[list[float], list[float]]:
     """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
 
-    The last stretch ends at `end`. A job counts while it holds its slots.
+    The last stretch ends at `end`.
     """
     count = max(1, -(-(end - begin) // block))
-    edges = np.minimum(begin + block * np.arange(count + 1, dtype=float), end)
-    total = sum(host.slots for host in result.instance.cluster.hosts)
-    held = [
-        (since, end if until is None else until, sum(where.values()))
-        for record in result.jobs
-        if record.status != FUTURE
-        for since, until, where in record.held
-    ]
-    since, until, slots = np.array(held, dtype=float).reshape(-1, 3).T
+    edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
+    spans = _Spans(begin)
+    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
+    for record in result.jobs:
+        if record.status != FUTURE:
+            spans.add(record, hosts)
+    spans.end_at(end)
+    since, until = (np.array(column, dtype=np.int64) for column in (spans.since, spans.until))
     used = [
-        float((np.clip(until, low, high) - np.clip(since, low, high)) @ slots)
+        float(spans.slot_seconds(np.clip(since, low, high), np.clip(until, low, high)))
         for low, high in pairwise(edges)
     ]
-    return used, [total * float(high - low) for low, high in pairwise(edges)]
+    total = sum(host.slots for host in result.instance.cluster.hosts)
+    return used, [float(total * (high - low)) for low, high in pairwise(edges)]
 
 
 #: The end of a span whose end is still to come.

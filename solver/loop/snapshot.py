@@ -116,6 +116,7 @@ def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) ->
     if not (after_cycle or hosts):
         return Snapshot(instance, order_policy(instance))
     session = Session(instance, settings_for(instance))
+    session.cycle.whole_walks = True
     session.begin()
     if after_cycle:
         session.settle()
@@ -151,6 +152,7 @@ def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None
         raise InputError(
             f"--at: second {time} is before the simulation, which begins at second {source.now}"
         )
+    session.cycle.whole_walks = True
     session.begin()
     while (due := session.next_time()) is not None and due <= time:
         session.advance()

@@ -33,6 +33,18 @@ def may_reserve(cycle: CycleState, state: JobState) -> bool:
     return True
 
 
+def runs_out(cycle: CycleState, state: JobState) -> bool:
+    """Whether :func:`may_reserve` would end or renew the time that the job may hold something."""
+    cycles = cycle.queues[state.job.queue].reserve_cycles
+    if cycles is None:
+        return False
+    now = cycle.world.now
+    if state.rest_until is not None:
+        return now >= state.rest_until
+    length = cycles * cycle.instance.params.mbd_sleep_time
+    return state.held_since is not None and now >= state.held_since + length
+
+
 def holds_memory(cycle: CycleState, state: JobState) -> bool:
     """Whether the job's queue reserves memory with the slots (MEM-01, MEM-05)."""
     queue = cycle.queues[state.job.queue]

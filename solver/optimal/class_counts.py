@@ -20,11 +20,8 @@ from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..placement.earliest import Start, hold_start, start_at
-from .counting import Blocks
+from .counting import Asked, Blocks
 from .cpsat import run
-
-#: A job at a start, with the blocks that it takes for certain.
-Asked = tuple[Demand, int, Sequence[Blocks]]
 
 
 @dataclass(frozen=True, slots=True)

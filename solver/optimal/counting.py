@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class Blocks:
     def covers(self, point: int) -> bool:
         """Whether the job runs at an instant."""
         return self.start <= point < self.end
+
+
+#: A job at a start (seconds), with the blocks that it takes for certain.
+Asked: TypeAlias = tuple[Demand, int, Sequence[Blocks]]
 
 
 def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ...]:

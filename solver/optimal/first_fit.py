@@ -11,15 +11,25 @@ from collections.abc import Sequence
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
-from ..availability.profile import Profile
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import earliest_start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem, not_looked_at
 
+#: Said of a plan with whole nodes.
+WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
 
-def plan_first_fit(problem: PlanningProblem, budget: Budget | None = None) -> Plan:
-    """The plan of the pending jobs, one after the other, as far as the budget and its grace go."""
+
+def plan_first_fit(
+    problem: PlanningProblem, budget: Budget | None = None, *, whole_nodes: bool = False
+) -> Plan:
+    """The plan of the pending jobs, one after the other, as far as the budget and its grace go.
+
+    whole_nodes: no planned job shares a host with one whose start lies in the future; what starts
+    now, and what runs, takes its slots alone.
+    """
     budget = budget or Budget()
     profile = problem.base.copy()
     reservations: list[PlannedJob] = []
@@ -29,13 +39,16 @@ def plan_first_fit(problem: PlanningProblem, budget: Budget | None = None) -> Pl
         if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
-        planned = _place(problem, demand, profile, reservations)
+        planned = _place(problem, demand, profile, reservations, whole_nodes=whole_nodes)
         if planned is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
         else:
             reservations.append(planned)
     now = problem.instance.now
     starts = [item.start for item in reservations if item.start is not None]
+    notes = [WHOLE_NODES] if whole_nodes else []
+    if unseen:
+        notes.append(f"cut short by the limit: {len(unseen)} jobs not looked at")
     return Plan(
         method="time-based",
         objective="lexicographic",
@@ -44,13 +57,18 @@ def plan_first_fit(problem: PlanningProblem, budget: Budget | None = None) -> Pl
         reservations=(*reservations, *unseen),
         unplaced=tuple(unplaced),
         value=float(sum(start - now for start in starts)),
-        notes=(f"cut short by the limit: {len(unseen)} jobs not looked at",) if unseen else (),
+        notes=tuple(notes),
         cut=bool(unseen),
     )
 
 
 def _place(
-    problem: PlanningProblem, demand: Demand, profile: Profile, before: Sequence[PlannedJob]
+    problem: PlanningProblem,
+    demand: Demand,
+    profile: Profile,
+    before: Sequence[PlannedJob],
+    *,
+    whole_nodes: bool,
 ) -> PlannedJob | None:
     """Place one job at its earliest instant and take the place; None if there is none."""
     lower = None
@@ -63,5 +81,21 @@ def _place(
     if start is None:
         return None
     reason = what_it_waits_for(problem, demand, start, profile, before, finishes_only=True)
-    hold_start(profile, demand, start)
+    if whole_nodes:
+        hold_whole_nodes(profile, demand, start)
+    else:
+        hold_start(profile, demand, start)
     return problem.planned(demand, start, "time-based", waits_for=reason)
+
+
+def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
+    """Enter a planned start, with all of its hosts where it lies in the future."""
+    hold_start(profile, demand, start)
+    if start.time <= profile.now:
+        return
+    finish = start.finish(demand)
+    capacity = profile.table.host_resources[SLOTS].capacity
+    for host, slots in start.allocation.items():
+        rest = float(capacity[host]) - slots
+        if rest > 0:
+            profile.block(host, rest, start.time, FOREVER if finish is None else finish)

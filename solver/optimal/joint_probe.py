@@ -18,7 +18,7 @@ from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
 from ..placement.earliest import Start, hold_start, start_at
-from .counting import Blocks, blocks_of, too_many
+from .counting import Asked, Blocks, blocks_of, too_many
 from .model_room import ModelRoom
 
 if TYPE_CHECKING:
@@ -73,13 +73,14 @@ class JointProbe:
         group = _overlapping(settled, demand, time)
         if not group:
             return "FEASIBLE", {demand.job.id: beside_base}
-        if self._counts_refute(group, demand, time):
+        asked = self._with_blocks(group, demand, time)
+        if self._counts_refute(asked):
             return "INFEASIBLE", {}
         for order in _orders(group, demand, time):
             placed = self._by_order(order)
             if placed is not None:
                 return "FEASIBLE", placed
-        status, placed = self._by_counts(group, demand, time, share)
+        status, placed = self._by_counts(asked, share)
         return (
             (status, placed) if placed is not None else self._by_model(group, demand, time, share)
         )
@@ -101,19 +102,24 @@ class JointProbe:
             self._slots[point] = float(self.base.free(SLOTS, point).clip(0).sum())
         return self._slots[point]
 
-    def _counts_refute(self, group: Sequence[Placed], demand: Demand, time: int) -> bool:
-        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
-        blocks = [found for job, at in asked for found in self._blocks_of(job, at)]
-        starts = {at for _, at in asked} | set(self.base.later_starts)
-        return too_many(
-            self.base, blocks, sorted(at for at in starts if _covers(time, demand.duration, at))
-        )
+    def _with_blocks(self, group: Sequence[Placed], demand: Demand, time: int) -> list[Asked]:
+        """The new job and the settled ones with their blocks; those of the settled are kept."""
+        for item in group:
+            key = item.demand.job.id, item.start.time
+            if key not in self._blocks:
+                self._blocks[key] = blocks_of(self.base, item.demand, item.start.time)
+        settled = ((item.demand, item.start.time) for item in group)
+        return [
+            (demand, time, blocks_of(self.base, demand, time)),
+            *((job, at, self._blocks[job.job.id, at]) for job, at in settled),
+        ]
 
-    def _blocks_of(self, demand: Demand, time: int) -> tuple[Blocks, ...]:
-        key = demand.job.id, time
-        if key not in self._blocks:
-            self._blocks[key] = blocks_of(self.base, demand, time)
-        return self._blocks[key]
+    def _counts_refute(self, asked: Sequence[Asked]) -> bool:
+        demand, time, _ = asked[0]
+        blocks = [block for _, _, several in asked for block in several]
+        starts = {at for _, at, _ in asked} | set(self.base.later_starts)
+        inside = sorted(at for at in starts if _covers(time, demand.duration, at))
+        return too_many(self.base, blocks, inside)
 
     def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
         """A quick try: the jobs placed one after another at their starts."""
@@ -128,23 +134,21 @@ class JointProbe:
         return placed
 
     def _by_counts(
-        self, group: Sequence[Placed], demand: Demand, time: int, share: float
+        self, asked: Sequence[Asked], share: float
     ) -> tuple[str, dict[str, Start] | None]:
         """Where blocks go, class by class of hosts, if that takes far fewer variables."""
-        asked = [(demand, time), *((item.demand, item.start.time) for item in group)]
-        if any(len(job.terms) != 1 for job, _ in asked):
+        if any(len(job.terms) != 1 for job, _, _ in asked):
             return "UNKNOWN", None
-        pairs = sum(self._pairs_of(job, at) for job, at in asked)
         from .class_counts import ClassCounts
 
-        several = [(job, at, self._blocks_of(job, at)) for job, at in asked]
-        if FEWER * ClassCounts.size(self.base.hosts, several) > pairs:
+        pairs = sum(self._pairs_of(job, at) for job, at, _ in asked)
+        if FEWER * ClassCounts.size(self.base.hosts, asked) > pairs:
             return "UNKNOWN", None
-        counts = ClassCounts(self.base, several)
+        counts = ClassCounts(self.base, asked)
         status, found = counts.solve(self.budget, **self._limits(share))
         if status == "INFEASIBLE":
             return status, {}
-        whole = status == "FEASIBLE" and all(blocks for _, _, blocks in several)
+        whole = status == "FEASIBLE" and all(blocks for _, _, blocks in asked)
         return "FEASIBLE", counts.placed(found) if whole else None
 
     # --- the model ----------------------------------------------------------------------------

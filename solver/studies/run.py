@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
+from sys import intern
 from typing import Protocol, cast
 
 import numpy as np
@@ -129,23 +132,29 @@ def outcome(
 
 
 def _columns(result: Simulation, begin: int, block: int) -> JobColumns:
-    records = list(submitted(result))
+    """One pass over the jobs, whose records need not all be there at once."""
     tolerance = tolerance_of(result)
-    errors = [record.error for record in records]
-
-    def column(values: list[bool]) -> Floats:
-        return np.array(values, dtype=float)
-
+    users: list[str] = []
+    queues: list[str] = []
+    rows = array("d")
+    for record in submitted(result):
+        error = record.error
+        users.append(intern(record.user))
+        queues.append(intern(record.queue))
+        rows.extend(
+            (
+                record.slots,
+                max(0, record.submit - begin) // block,
+                nan if record.wait is None else record.wait,
+                record.backfilled,
+                error is not None,
+                error is not None and error <= tolerance,
+                record.start is None and record.end is None,
+            )
+        )
+    slots, blocks, *others = np.array(rows, dtype=float).reshape(-1, 7).T
     return JobColumns(
-        user=tuple(record.user for record in records),
-        queue=tuple(record.queue for record in records),
-        slots=np.array([record.slots for record in records], dtype=np.int64),
-        block=np.array([max(0, r.submit - begin) // block for r in records], dtype=np.int64),
-        wait=np.array([np.nan if r.wait is None else r.wait for r in records], dtype=float),
-        backfilled=column([record.backfilled for record in records]),
-        told=column([error is not None for error in errors]),
-        met=column([error is not None and error <= tolerance for error in errors]),
-        pending=column([record.start is None and record.end is None for record in records]),
+        tuple(users), tuple(queues), slots.astype(np.int64), blocks.astype(np.int64), *others
     )
 
 

@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import __version__
 from ...model.changes import Change
 from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
@@ -133,7 +133,7 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
     cells: list[Cell] = []
     for case, (policy, fixed), point, seed in product(cases, policies, product(*axes), seeds):
         settings = (*fixed, *point)
-        asked = [contents[case], [str(s) for s in settings], seed, study.until, __version__]
+        asked = [contents[case], [str(s) for s in settings], seed, study.until, version("slotwise")]
         cell = Cell(
             number=len(cells) + 1,
             case=case,

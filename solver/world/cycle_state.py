@@ -18,7 +18,6 @@ from ..availability.arrays import BoolArray, FloatArray
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -223,28 +222,6 @@ class CycleState:
                     return Start(beside.now, (allocation,), number)
         return None
 
-    def may_any_start(self) -> bool:
-        """Whether some pending job fits now beside nothing but what runs."""
-        world = self.world
-        beside = Residual(world.free_now, world.now, HeldBack())
-        free = np.maximum(beside.free(SLOTS, world.now), 0)
-        most = int(free.sum())
-        shapes = {self.shape(state).number: self.shape(state) for state in world.pending.values()}
-        for shape in shapes.values():
-            if shape.never:
-                continue
-            if shape.dynamic or len(shape.demand.terms) > 1:
-                return True
-            term = shape.demand.terms[0]
-            if term.slots > most:
-                continue
-            there = free[term.candidates]
-            if term.ptile is not None:
-                there = np.minimum(there, term.ptile[term.candidates])
-            if there.sum() >= term.slots and self.try_start(shape, beside) is not None:
-                return True
-        return False
-
     def start(
         self,
         state: JobState,
@@ -364,6 +341,13 @@ class CycleState:
         for held in reservations:
             held.enter(total, beside)
         return total
+
+    def as_in(self, record: CycleRecord) -> None:
+        """Only these reservations are held: those of an earlier cycle that changed nothing else."""
+        self.reservations = list(record.reservations)
+        self.held = self._sum_held(self.reservations)
+        self.failed.clear()
+        self.drop_future()
 
     # --- the future -----------------------------------------------------------------------------
 

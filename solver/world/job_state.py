@@ -50,7 +50,7 @@ class JobState:
     estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
     expected: the last estimate.
     reason: why it did not start when it was first looked at. held_since, rest_until: of
-    MAX_RESERVE_TIME. held: hosts it held last, in order.
+    MAX_RESERVE_TIME. held: hosts it held last, in order. arrival: how many began to wait before it.
     """
 
     job: Job
@@ -83,6 +83,7 @@ class JobState:
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0
+    arrival: int = 0
 
     @property
     def allocation(self) -> Allocation:

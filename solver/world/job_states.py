@@ -42,7 +42,14 @@ class JobStates(OnDemand[JobState]):
         self._places: NamePlaces | None = None
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self._row)
+
+    def add(self, job: Job) -> JobState:
+        """A job that was not given, the last one from now on."""
+        number = len(self)
+        self._row.append(_NO_ROW)
+        self.modified[number] = job
+        return self.keep(number)
 
     def job(self, number: int) -> Job:
         """A job as it is now."""
@@ -67,15 +74,9 @@ class JobStates(OnDemand[JobState]):
                 self.here[number] = self._by_id[found.job.id] = found
         return found
 
-    def add(self, job: Job) -> JobState:
-        """One more job than the input had, with the next number; its id is in use nowhere."""
-        if not isinstance(self.given, list):
-            self.given = list(self.given)
-        state = JobState(job, len(self.given))
-        self.given.append(job)
-        self._row.append(_NO_ROW)
-        self.here[state.number] = self._by_id[job.id] = state
-        return state
+    def adopt(self, state: JobState) -> None:
+        """A job's state as another world has it counts here too."""
+        self.here[state.number] = self._by_id[state.job.id] = state
 
     def modify(self, state: JobState, job: Job) -> None:
         """A job is no longer as it was given."""

@@ -12,6 +12,8 @@ from ...model.resreq import HostTable
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
+from ..availability.resources import ResourceTable
+from ..availability.uses import Use
 from ..placement.earliest import can_start
 from ..resolve import Resolver
 
@@ -48,6 +50,8 @@ class Requests:
         self._durations: dict[tuple[object, ...], int | None] = {}
         self._kill: dict[tuple[object, ...], int | None] = {}
         self.follow_load = False
+        self._fitting: dict[tuple[object, ...], bool] = {}
+        self._kept: list[Demand] = []
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
         self._by_user = self._by_project = True
@@ -104,8 +108,16 @@ class Requests:
 
         Terms that are placed one after another may fit beside others and not on the empty cluster.
         """
-        alone = [replace(demand, terms=(term,)) for term in demand.terms]
-        return all(can_start(self.empty(), one, self.instance.now) for one in alone)
+        return all(self._fits_alone(demand, term) for term in demand.terms)
+
+    def _fits_alone(self, demand: Demand, term: TermDemand) -> bool:
+        """Whether a term fits on the empty cluster; asked once of those that ask for the same."""
+        key = _wants(term, demand, self.resolver.table)
+        if key not in self._fitting:
+            one = replace(demand, terms=(term,))
+            self._kept.append(one)  # so that nothing else gets the identities in the key
+            self._fitting[key] = can_start(self.empty(), one, self.instance.now)
+        return self._fitting[key]
 
     def empty(self) -> Profile:
         """The profile of the cluster with nothing running."""
@@ -163,6 +175,29 @@ class Requests:
             duration=None if runs is None else runs + self.margin,
             earliest=max(now, job.begin or now),
         )
+
+
+def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[object, ...]:
+    """What decides whether a term fits where nothing runs: pools by what they are, not by whose."""
+
+    def pool(use: Use) -> tuple[object, ...]:
+        found = table.pools[use.index]
+        return use.per, use.reservation.initial, found.capacity, found.mask.tobytes()
+
+    return (
+        *(term.slots, term.most, term.block, term.one_host, len(term.same)),
+        *map(id, (demand.calendar, *demand.floors)),
+        *map(id, (term.candidates, term.ptile, term.unit, term.first_hosts, *term.same)),
+        tuple(
+            (
+                item.missing,
+                None if item.hosts is None else item.hosts.tobytes(),
+                tuple((use.index, use.per, use.reservation.initial) for use in item.host_uses),
+                tuple(map(pool, item.pool_uses)),
+            )
+            for item in term.alternatives
+        ),
+    )
 
 
 def _by_configuration(term: TermDemand) -> TermDemand:

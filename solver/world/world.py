@@ -19,21 +19,12 @@ from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
-from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .entering import Entering
 from .events import EventQueue
-from .job_state import (
-    DONE,
-    KILLED,
-    PENDING,
-    PREEMPTED,
-    RUNNING,
-    SUSPENDED,
-    Event,
-    JobState,
-)
+from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
 from .requests import Requests, Shape
 
@@ -74,6 +65,7 @@ class World:
         self.index = instance.cluster.host_index()
         self.fresh: list[JobState] = []
         self.changed = True
+        self._arrivals = 0
         self.enter_reported()
 
     def enter_reported(self) -> None:
@@ -109,14 +101,14 @@ class World:
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
-        self._begun(state, running)
+        self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
         self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
-    def _begun(self, state: JobState, running: RunningJob) -> None:
+    def begun(self, state: JobState, running: RunningJob) -> None:
         """Since when and where a job runs, and how long it will."""
         job = running.job
         self.learn(state)
@@ -139,14 +131,14 @@ class World:
         entering = Entering(self.requests.resolver)
         for state, running in pairs:
             check()
-            if running.suspended or not self._enter(entering, state, running):
+            if running.suspended or not self.enters(entering, state, running):
                 self.add_running(state, running)
         entering.close(self.free_now, self.running_profile, self.last_accepted)
         self.changed = True
 
-    def _enter(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
+    def enters(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
         """Enter a job that runs on beyond now, if it is of the plain kind."""
-        self._begun(state, running)
+        self.begun(state, running)
         end = state.real_end()
         if end is not None and end <= self.now:
             return False
@@ -163,7 +155,7 @@ class World:
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
         state.status = PENDING
-        self.pending[state.number] = state
+        self._wait(state)
         self.fresh.append(state)
         self.enter(state)
 
@@ -176,19 +168,16 @@ class World:
 
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
-        if isinstance(self.order, FirstCome):
-            self.order.withdrawn(state.job)
+        self.order.withdrawn(state.job)
         self.fresh = [other for other in self.fresh if other is not state]
 
-    def _queue(self, state: JobState) -> None:
-        if isinstance(self.order, FirstCome):
-            self.order.submitted(state.job, state.number)
+    def _wait(self, state: JobState) -> None:
+        self.pending[state.number] = state
+        state.arrival = self._arrivals
+        self._arrivals += 1
 
-    def waiting(self) -> list[Job]:
-        """The pending jobs, for an order that does not know them."""
-        if isinstance(self.order, FirstCome):
-            return []
-        return [state.job for state in self.pending.values()]
+    def _queue(self, state: JobState) -> None:
+        self.order.submitted(state.job, state.number, state.arrival)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, and what it really does.
@@ -277,7 +266,7 @@ class World:
         state.requeues += 1
         state.start, state.ran, state.terms, state.borrowed = None, 0, (), {}
         state.status = PENDING
-        self.pending[state.number] = state
+        self._wait(state)
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
@@ -323,7 +312,7 @@ class World:
 
     def wait_again(self, state: JobState) -> None:
         """A job waits as the checkpoint has it."""
-        self.pending[state.number] = state
+        self._wait(state)
         self._queue(state)
 
     # --- suspending -----------------------------------------------------------------------------

@@ -155,7 +155,7 @@ def test_cpu_time_is_assumed_measured_and_decayed():
         return order.trees["default"].usage(account, now).cpu_time
 
     assert cpu(600) == pytest.approx(1200)
-    order.cpu_used("r", 900, 600)
+    order.ledger.cpu_used("r", 900, 600)
     assert cpu(600) == pytest.approx(900)
     order.ended("r", 700, cpu_time=1000)
     assert cpu(5000) == pytest.approx(1000)

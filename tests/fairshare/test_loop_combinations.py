@@ -310,3 +310,17 @@ def test_the_loop_feeds_the_series():
     engineers = first["big_servers/eng_users"]
     assert (engineers.slots, engineers.share, engineers.target) == (7, 0.7, 0.7)
     assert {point.slots for point in series.points if point.time == series.points[-1].time} == {0}
+
+
+@quick
+@given(fair_workloads(), st.sampled_from(METHODS))
+def test_turns_that_are_left_out_change_nothing(instance: Instance, method: str) -> None:
+    lean = simulate(instance, reservation=method, keep_log=True)
+    session = Session(instance, settings_for(instance, reservation=method), keep_log=True)
+    session.cycle.whole_walks = True
+    session.begin()
+    while session.advance():
+        pass
+    whole = session.result()
+    assert lean.jobs == whole.jobs
+    assert lean.log == whole.log

@@ -23,6 +23,7 @@ from slotwise.solver.loop.next_cycle import plan_next_cycle
 from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.world import guard, holding_back
+from slotwise.solver.world.requests import Requests
 
 
 def crowded(seed: int) -> Instance:
@@ -79,6 +80,17 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     together = plan_next_cycle(crowded(seed), "time-based")
     monkeypatch.setattr(earliest, "_worth_a_look", lambda profile, demand, times, parts: parts)
     assert plan_next_cycle(crowded(seed), "time-based") == together
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None:
+    instance = enumerated_instances.newer_instance(Random(seed)) if seed % 2 else crowded(seed)
+    requests = Requests(instance)
+    for job in instance.pending:
+        shape = requests.shape(job)
+        alone = [replace(shape.demand, terms=(term,)) for term in shape.demand.terms]
+        fits = all(earliest.can_start(requests.empty(), one, instance.now) for one in alone)
+        assert (not shape.never) == (fits and not shape.demand.impossible)
 
 
 def of_plan(item: PlannedJob) -> PlannedJob:

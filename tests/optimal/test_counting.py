@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +16,8 @@ from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.counting import Blocks, blocks_of, too_many
 from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.optimal.joint_probe import JointProbe
+from slotwise.solver.placement.earliest import start_at
 from slotwise.solver.problem import PlanningProblem
 
 few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -107,3 +111,22 @@ def test_what_a_job_may_choose_is_not_counted(res_req: str) -> None:
 def test_windows_are_half_open() -> None:
     block = Blocks(1, 1, np.ones(1, dtype=bool), 5, 10)
     assert [block.covers(time) for time in (4, 5, 9, 10)] == [False, True, True, False]
+
+
+def test_a_job_that_is_settled_anew_is_counted_where_it_is_now() -> None:
+    """Two jobs of all slots: at 0 the second has room only while the first is at 50."""
+    problem = problem_of([4], {}, job("a", 4), job("b", 4))
+    first, second = problem.demands
+    probe = JointProbe(problem.base, Budget())
+
+    def asked(time: int) -> str:
+        start = start_at(problem.base, first, time)
+        settled = SimpleNamespace(demand=first, start=start)
+        return probe.ask([settled], second, 0, share=0.5)[0]
+
+    assert [asked(time) for time in (0, 50, 0, 25)] == [
+        "INFEASIBLE",
+        "FEASIBLE",
+        "INFEASIBLE",
+        "INFEASIBLE",
+    ]

@@ -24,6 +24,7 @@ from slotwise.model.resreq import (
     select_mask,
 )
 from slotwise.model.resreq.extsched import topology
+from slotwise.model.resreq.scanner import SectionText
 from slotwise.model.resreq.syntax import Simple
 
 SEVEN = Options(dialect="7")
@@ -268,3 +269,18 @@ def test_the_queues_span_gives_way_to_rms() -> None:
     other = replace(job, extsched="RMS[RMS_MCONT]")
     assert topology(other.extsched).unheeded == ("RMS_MCONT",)
     assert "span[hosts=1]" in print_requirement(effective_requirement(instance, other).requirement)
+
+
+def test_seven_joins_selections_without_comparing_each_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = [0]
+
+    def counted(self: SectionText, other: object) -> bool:
+        compared[0] += 1
+        return self is other
+
+    monkeypatch.setattr(SectionText, "__eq__", counted)
+    with pytest.raises(ResreqError, match="second time"):
+        parse_with_notes("rusage[mem=1]||" * 400, SEVEN)
+    assert compared[0] < 1000

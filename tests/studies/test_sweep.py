@@ -130,7 +130,7 @@ SLOW = STUDY.replace(
 
 def slow_study(folder: Path) -> Path:
     """12 cells, six of which take a while: with fairshare no cycle is left out."""
-    return study_file(folder, SLOW.replace("[1]", "[4, 5]"), weeks=2, each=15)
+    return study_file(folder, SLOW.replace("[1]", "[120, 121]"), weeks=2, each=15)
 
 
 def _wait_for(folder: Path, cells: int, process: subprocess.Popen[str]) -> None:
@@ -419,10 +419,12 @@ def test_a_redrawn_log_has_whole_weeks_of_the_log() -> None:
 
 
 def test_page_table_and_frame(tmp_path: Path) -> None:
-    study = study_file(tmp_path, STUDY.replace("name: weeks", 'name: "<i>weeks"'))
+    varied = STUDY.replace("BACKFILL: [Y, N]", "DESCRIPTION: ['<i>words', other]")
+    study = study_file(tmp_path, varied)
     done = sweep(study, "-o", "page.html", "--table", "table.json", "--workers", 2)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text("utf-8")
-    assert "<i>weeks" not in page
-    assert page.count("<tr>") == 25
+    assert "<i>words" not in page
+    assert "&lt;i&gt;words" in page
+    assert page.partition('id="cells"')[2].partition("</table>")[0].count("<tr>") == 25
     assert len(json.loads((tmp_path / "table.json").read_text("utf-8"))) == 24

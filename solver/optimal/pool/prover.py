@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from .chronology import Chronology, Guide, State, plan_of
+from .crowding import CrowdTree
 from .domains import achievable_starts
 from .incumbent import Incumbent
 from .layers import LayeredSearch
@@ -26,7 +27,6 @@ from .splitting import split
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
-LARGE = Fineness(buckets=120, rounds=20, gain=1e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
@@ -48,9 +48,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
-        yield from best_of(
-            _posted(incumbent, refine(problem, None, incumbent.value, LARGE, horizon=horizon))
-        )
+        yield from CrowdTree(incumbent).search(latest)
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)

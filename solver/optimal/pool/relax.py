@@ -7,7 +7,7 @@ where they begin or end on the grid: few columns suffice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -42,13 +42,36 @@ class PoolBound:
         return -((-self.floor) // self.prices.scale)
 
 
-def certify(problem: PoolProblem, prices: Duals, candidates: list[Ints]) -> PoolBound:
-    """The exact value of the prices' bound over the candidate starts."""
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Of the jobs of these groups (by index), `least` to `most` start before an instant."""
+
+    groups: frozenset[int]
+    instant: int
+    least: int
+    most: int
+
+
+def certify(
+    problem: PoolProblem,
+    prices: Duals,
+    candidates: list[Ints],
+    counts: Sequence[tuple[Count, int]] = (),
+) -> PoolBound:
+    """The exact value of the prices' bound over the candidate starts.
+
+    counts: with the price of each, in the prices' scale: what a start before its instant is paid.
+    It is a bound of the plans that keep to all counts.
+    """
     floor = -prices.worth
+    floor += sum(price * (count.least if price > 0 else count.most) for count, price in counts)
     least, excess = [], []
-    for group, starts in zip(problem.groups, candidates, strict=True):
+    for index, (group, starts) in enumerate(zip(problem.groups, candidates, strict=True)):
         window = prices.window(group.size, group.duration, starts)
         total = prices.scale * cost(group, starts) + window
+        for count, price in counts:
+            if index in count.groups:
+                total -= price * (starts < count.instant)
         least.append(int(total.min()))
         floor += group.count * least[-1]
         excess.append(total - least[-1])
@@ -69,10 +92,16 @@ class Relaxation:
     """
 
     def __init__(
-        self, market: Market, domains: list[Ints] | None, ceiling: int, scale: int
+        self,
+        market: Market,
+        domains: list[Ints] | None,
+        ceiling: int,
+        scale: int,
+        counts: Sequence[Count] = (),
     ) -> None:
         """scale: of prices, how many make one of cost. failed: the LP solver gave up."""
         self.market = market
+        self._counts = counts
         self._scale = scale
         # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
@@ -96,7 +125,8 @@ class Relaxation:
             variables = variables[len(starts) :]
         constraints = self._lp.constraints()
         self._placed = constraints[: len(self.groups)]
-        self._caps = constraints[len(self.groups) :]
+        self._caps = constraints[len(self.groups) : len(self.groups) + len(self._rows)]
+        self._counted = constraints[len(self.groups) + len(self._rows) :]
 
     def _every_start(self, index: int) -> Ints:
         """Starts among which every price system on the grid has a cheapest one."""
@@ -145,6 +175,13 @@ class Relaxation:
             row = model.constraint.add(upper_bound=self._supply(self._rows[where_to]))
             row.var_index.extend(column[low:high].tolist())
             row.coefficient.extend(amount[low:high].tolist())
+        firsts = np.cumsum([0, *map(len, self._starts)]).tolist()
+        for count in self._counts:
+            row = model.constraint.add(lower_bound=count.least, upper_bound=count.most)
+            for index in sorted(count.groups):
+                early = np.flatnonzero(self._starts[index] < count.instant) + firsts[index]
+                row.var_index.extend(early.tolist())
+                row.coefficient.extend([1.0] * len(early))
         solver = pywraplp.Solver.CreateSolver("GLOP")
         solver.LoadModelFromProto(model)
         return solver
@@ -182,6 +219,10 @@ class Relaxation:
             self._lp.Objective().SetCoefficient(column, price)
             self._placed[index].SetCoefficient(column, 1.0)
             columns.append(column)
+        for count, row in zip(self._counts, self._counted, strict=True):
+            if index in count.groups:
+                for start, column in zip(fresh.tolist(), columns, strict=True):
+                    row.SetCoefficient(column, float(start < count.instant))
         by_bucket: dict[int, list[tuple[Any, float]]] = {}
         size = self.market.row(group.size)
         for (function, bucket), cap in zip(self._rows, self._caps, strict=True):
@@ -230,7 +271,9 @@ class Relaxation:
                     yield certify(self.market.problem, free, self.candidates)
                 return
             prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
-            bound = certify(self.market.problem, prices, self.candidates)
+            paid = [round(row.dual_value() * self._unit * self._scale) for row in self._counted]
+            counts = list(zip(self._counts, paid, strict=True))
+            bound = certify(self.market.problem, prices, self.candidates, counts)
             # Read before the model changes: the LP interface forgets its solution then.
             beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound
@@ -265,6 +308,15 @@ class Relaxation:
         peaks = np.flatnonzero((gain > rounding) & (gain >= padded[:-2]) & (gain >= padded[2:]))
         best = peaks[np.argsort(-gain[peaks], kind="stable")[:PEAKS]]
         return self._add_starts(index, bound.starts[index][np.sort(best)]) if len(best) else 0
+
+    def early(self, groups: Iterable[int], instants: Ints) -> Floats:
+        """How many jobs of these groups start before each instant, in the LP's solution."""
+        total = np.zeros(len(instants))
+        for index in groups:
+            amounts = [column.solution_value() for column in self._columns[index]]
+            before = self._starts[index][np.newaxis, :] < instants[:, np.newaxis]
+            total += before @ np.array(amounts)
+        return total
 
     # --- packing rows ----------------------------------------------------------------------------
 

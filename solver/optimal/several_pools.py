@@ -1,0 +1,370 @@
+"""A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
+
+Each host resource is counted in pieces of t, for several t: a host with f free has f // t pieces,
+and a job that takes blocks of b on each of its hosts takes b // t of them a block. However jobs are
+placed, the pieces of those that run are no more than there are. Prices for pieces, from a linear
+program over starts, make a bound that is evaluated in whole numbers (as in :mod:`.pool.duals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..availability.arrays import FloatArray, IntArray
+from ..availability.demand import Demand, TermDemand
+from ..availability.profile import Profile
+from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per
+from ..problem import PlanningProblem
+from .costs import Costs, UnitCost
+
+#: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
+BUCKETS = 96
+MOST_PIECES = 6
+SCALE = 1 << 30
+#: A pool that is never short of anything is left out: no row of it can bind.
+SPARE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """One pool: what is there of it, [times], and what jobs take, by position, while they run."""
+
+    there: FloatArray
+    taken: Mapping[int, float]
+
+    @property
+    def scarce(self) -> bool:
+        """Whether all jobs together want more than there ever is at the least."""
+        return sum(self.taken.values()) > float(self.there.min()) + SPARE
+
+
+def bound_of_pools(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    instants: Sequence[int],
+) -> int | None:
+    """No plan of `demands` costs less, in units; None where there is nothing to say.
+
+    alone: the earliest start of each job by itself (seconds). instants: starts and ends of a known
+    plan: where the grid is fine, and after the last of which all is free of charge.
+    """
+    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+        return None
+    jobs = [demand for demand in demands if demand.duration]
+    pools = pools_of(problem.base, jobs)
+    if not jobs or not pools:
+        return None
+    program = _Program(problem.base.changes(), pools, jobs, costs, alone, instants)
+    rest = sum(
+        costs.jobs[demand.job.id].at(alone[demand.job.id])
+        for demand in demands
+        if not demand.duration
+    )
+    found = program.bound()
+    return None if found is None else found + rest
+
+
+# --- pools ----------------------------------------------------------------------------------------
+
+
+def pools_of(base: Profile, jobs: Sequence[Demand]) -> list[Pieces]:
+    """The pools that may be short of something, over the instants at which the base changes."""
+    times = base.changes()
+    blocks: dict[int, dict[int, list[tuple[float, int]]]] = {}
+    limits: dict[int, dict[int, float]] = {}
+    for number, demand in enumerate(jobs):
+        for index, found in _blocks(demand).items():
+            blocks.setdefault(index, {})[number] = found
+        for index, amount in _limited(base, demand).items():
+            limits.setdefault(index, {})[number] = amount
+    pools = [
+        Pieces(np.array([base.free_in_pool(index, time) for time in times]).clip(0), taken)
+        for index, taken in limits.items()
+    ]
+    for index, by_job in blocks.items():
+        free = np.array([base.free(index, time) for time in times]).clip(0)
+        pools.append(Pieces(free.sum(axis=1), {j: _total(found) for j, found in by_job.items()}))
+        for piece in _piece_sizes(by_job):
+            taken = {
+                number: count
+                for number, found in by_job.items()
+                if (count := sum(n * float(size // piece) for size, n in found))
+            }
+            pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
+    pools += _on_able_hosts(base, times, jobs)
+    pools += _in_one_unit(base, times, jobs)
+    return [pool for pool in pools if pool.scarce]
+
+
+def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+    """Slots on hosts that have so much of another resource, for jobs that need as much there."""
+    slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
+    tiles = {
+        number: _tiles(job.terms[0])
+        for number, job in enumerate(jobs)
+        if SLOTS in _blocks(job) and len(job.terms[0].alternatives) == 1
+    }
+    pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
+    needs: dict[int, dict[int, list[float]]] = {}
+    for number in tiles:
+        for use in jobs[number].terms[0].alternatives[0].host_uses:
+            last = use.reservation.planned_at(max(0, (jobs[number].duration or 1) - 1))
+            if use.index != SLOTS and use.per in (Per.SLOT, Per.HOST) and last > 0:
+                needs.setdefault(use.index, {})[number] = [
+                    last * (size if use.per is Per.SLOT else 1) for size, _ in tiles[number]
+                ]
+    found = []
+    for index, by_job in needs.items():
+        free = np.array([base.free(index, time) for time in times]) + SLACK
+        amounts = sorted({amount for several in by_job.values() for amount in several})
+        for amount in amounts[:: -(-len(amounts) // MOST_PIECES)]:
+            able = free >= amount
+            for piece in dict.fromkeys(pieces):
+                taken = {
+                    number: float(count)
+                    for number, several in by_job.items()
+                    if (
+                        count := sum(
+                            n * (size // piece)
+                            for (size, n), need in zip(tiles[number], several, strict=True)
+                            if need >= amount
+                        )
+                    )
+                }
+                found.append(Pieces((able * np.floor(slots / piece)).sum(axis=1), taken))
+    return found
+
+
+def _in_one_unit(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+    """Slots of compute units in large pieces, for jobs that must have all of theirs in one."""
+    slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
+    groups: dict[int, tuple[IntArray, dict[int, int]]] = {}
+    for number, job in enumerate(jobs):
+        (term,) = job.terms
+        if term.unit is not None and term.unit.maxcus == 1 and SLOTS in _blocks(job):
+            unit_of = term.unit.unit_of
+            groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = term.slots
+    found = []
+    for unit_of, sizes in groups.values():
+        inside = unit_of >= 0
+        there = np.zeros((len(times), int(unit_of.max()) + 1))
+        np.add.at(there.T, unit_of[inside], slots[:, inside].T)
+        for piece in sorted(set(sizes.values())):
+            taken = {
+                number: float(size // piece) for number, size in sizes.items() if size >= piece
+            }
+            found.append(Pieces(np.floor(there / piece).sum(axis=1), taken))
+    return found
+
+
+def _total(blocks: Sequence[tuple[float, int]]) -> float:
+    return sum(size * count for size, count in blocks)
+
+
+def _piece_sizes(by_job: Mapping[int, Sequence[tuple[float, int]]]) -> list[float]:
+    """The block sizes that make up most of what is asked for."""
+    weight: dict[float, float] = {}
+    for found in by_job.values():
+        for size, count in found:
+            weight[size] = weight.get(size, 0.0) + size * count
+    least = min(weight, default=0.0)
+    sizes = [size for size in weight if size > least or size > 1]
+    return sorted(sizes, key=lambda size: -weight[size])[:MOST_PIECES]
+
+
+def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
+    """For each host resource, what the job holds on its hosts for certain: (size, count).
+
+    Of a resource that it gives back in phases, what it holds last.
+    """
+    (term,) = demand.terms
+    if len(term.alternatives) != 1:
+        return {}
+    tiles = _tiles(term)
+    found: dict[int, list[tuple[float, int]]] = {}
+    for use in term.alternatives[0].host_uses:
+        last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
+        if last <= 0:
+            continue
+        if use.per is Per.SLOT:
+            found[use.index] = [(last * size, count) for size, count in tiles]
+        elif use.per is Per.HOST:
+            # Tiles of ptile each have a host of their own; else one host may have everything.
+            hosts = sum(count for _, count in tiles) if term.ptile is not None else 1
+            found[use.index] = [(last, max(1, hosts))]
+    return found
+
+
+def _tiles(term: TermDemand) -> list[tuple[int, int]]:
+    """Slots that are certainly together on a host, and how often."""
+    known = term.largest == term.slots
+    if term.one_host:
+        return [(term.slots, 1)]
+    size = term.block
+    if term.ptile is not None:
+        tiles = np.unique(term.ptile[term.candidates])
+        size = int(tiles[0]) if len(tiles) == 1 else 1
+    whole = [(size, term.slots // size)]
+    if term.slots % size and known:
+        whole.append((term.slots % size, 1))
+    return [(size, count) for size, count in whole if count]
+
+
+def _limited(base: Profile, demand: Demand) -> dict[int, float]:
+    """What the job takes of each pool that has all its hosts."""
+    (term,) = demand.terms
+    if len(term.alternatives) != 1:
+        return {}
+    found: dict[int, float] = {}
+    for use in term.alternatives[0].pool_uses:
+        last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
+        if last > 0 and base.table.pools[use.index].mask[term.candidates].all():
+            found[use.index] = last * (term.slots if use.per is Per.SLOT else 1)
+    return found
+
+
+# --- the linear program ---------------------------------------------------------------------------
+
+
+class _Program:
+    """Starts on a grid: each job has one, and pools are not overdrawn on average in any bucket."""
+
+    def __init__(
+        self,
+        times: Sequence[int],
+        pools: Sequence[Pieces],
+        jobs: Sequence[Demand],
+        costs: Costs,
+        alone: Mapping[str, int],
+        instants: Sequence[int],
+    ) -> None:
+        self.jobs = [(costs.jobs[job.job.id], alone[job.job.id], job.duration or 0) for job in jobs]
+        self.pools = pools
+        self.times = np.array(times, dtype=np.int64)
+        end = max(*instants, 1 + max(first + length for _, first, length in self.jobs))
+        firsts = np.unique([first for _, first, _ in self.jobs])
+        points = (
+            _spread(np.unique(self.times[self.times < end]), BUCKETS // 3),
+            _spread(firsts, BUCKETS // 3),
+            _spread(np.unique(np.array(instants, dtype=np.int64)), BUCKETS // 3),
+            np.array([int(self.times[0]), end]),
+        )
+        self.grid = np.unique(np.concatenate(points))
+        self.starts = [self._candidates(*job) for job in self.jobs]
+        self.supply = [self._supply(pool.there) for pool in pools]
+
+    def _candidates(self, cost: UnitCost, first: int, length: int) -> IntArray:
+        """Starts among which any prices on the grid have a cheapest one: costs only rise."""
+        points = np.concatenate((self.grid, self.grid - length, [first, cost.due]))
+        return np.unique(points[points >= first])
+
+    def _supply(self, there: FloatArray) -> FloatArray:
+        """(B,) what there is over each bucket, piece-seconds."""
+        ends = np.append(self.times[1:], max(int(self.grid[-1]), int(self.times[-1])) + 1)
+        area = np.concatenate(([0.0], np.cumsum(there * (ends - self.times))))
+        step = np.searchsorted(self.times, self.grid, side="right") - 1
+        upto = area[step] + there[step] * (self.grid - self.times[step])
+        found: FloatArray = np.diff(upto)
+        return found
+
+    def _seconds(self, number: int) -> FloatArray:
+        """(starts, B) seconds of each window in each bucket."""
+        starts = self.starts[number][:, np.newaxis]
+        ends = starts + self.jobs[number][2]
+        inside = np.minimum(ends, self.grid[1:]) - np.maximum(starts, self.grid[:-1])
+        found: FloatArray = np.maximum(0, inside).astype(float)
+        return found
+
+    def bound(self) -> int | None:
+        """The bound that the duals certify; None where the solver gives up."""
+        prices = self._prices()
+        if prices is None:
+            return None
+        total = -sum(
+            int(price) * (int(amount) + 1)
+            for row, supply in zip(prices, self.supply, strict=True)
+            for price, amount in zip(row.tolist(), supply.tolist(), strict=True)
+        )
+        for number, (cost, _, _) in enumerate(self.jobs):
+            starts = self.starts[number].tolist()
+            seconds = self._seconds(number).astype(np.int64)
+            rate = np.zeros(len(self.grid) - 1, dtype=np.int64)
+            for row, pool in zip(prices, self.pools, strict=True):
+                rate += np.floor(row * pool.taken.get(number, 0.0)).astype(np.int64)
+            paid = (seconds.astype(object) @ rate.astype(object)).tolist()
+            total += min(
+                SCALE * cost.at(start) + price for start, price in zip(starts, paid, strict=True)
+            )
+        return -(-total // SCALE)
+
+    def _prices(self) -> list[IntArray] | None:
+        """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
+        from ortools.linear_solver import pywraplp
+
+        solver = pywraplp.Solver.CreateSolver("GLOP")
+        model, unit = self._model()
+        solver.LoadModelFromProto(model)
+        if solver.Solve() != solver.OPTIMAL:
+            return None
+        rows = solver.constraints()[len(self.jobs) :]
+        duals = np.array([-row.dual_value() for row in rows]).clip(0)
+        lengths = np.diff(self.grid)
+        table = duals.reshape(len(self.pools), -1) / lengths * (unit * SCALE)
+        return [np.minimum(np.rint(row), float(1 << 50)).astype(np.int64) for row in table]
+
+    def _model(self) -> tuple[object, float]:
+        """The program, with its costs in so many units that the largest is a million."""
+        from ortools.linear_solver import linear_solver_pb2
+
+        model = linear_solver_pb2.MPModelProto()
+        lengths = np.diff(self.grid).astype(float)
+        prices = [
+            [cost.at(start) - cost.at(first) for start in self.starts[number].tolist()]
+            for number, (cost, first, _) in enumerate(self.jobs)
+        ]
+        unit = max(1.0, max(max(row) for row in prices) / 1e6)
+        columns = 0
+        placed = []
+        entries: list[tuple[list[int], list[float]]] = [
+            ([], []) for _ in range(len(self.pools) * len(lengths))
+        ]
+        for number, row in enumerate(prices):
+            for price in row:
+                model.variable.add(lower_bound=0.0, objective_coefficient=price / unit)
+            placed.append(range(columns, columns + len(row)))
+            start, bucket = np.nonzero(seconds := self._seconds(number))
+            shares = seconds[start, bucket] / lengths[bucket]
+            for at, pool in enumerate(self.pools):
+                amount = pool.taken.get(number)
+                if amount:
+                    for column, where, share in zip(
+                        (start + columns).tolist(), bucket.tolist(), shares.tolist(), strict=True
+                    ):
+                        variables, weights = entries[at * len(lengths) + where]
+                        variables.append(column)
+                        weights.append(amount * share)
+            columns += len(row)
+        for positions in placed:
+            model.constraint.add(
+                lower_bound=1.0,
+                upper_bound=1.0,
+                var_index=positions,
+                coefficient=[1.0] * len(positions),
+            )
+        for at, supply in enumerate(self.supply):
+            for where, amount in enumerate((supply / lengths).tolist()):
+                variables, weights = entries[at * len(lengths) + where]
+                model.constraint.add(upper_bound=amount, var_index=variables, coefficient=weights)
+        return model, unit
+
+
+def _spread(values: IntArray, count: int) -> IntArray:
+    """So many of the values, evenly, or all."""
+    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]

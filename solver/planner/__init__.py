@@ -1,0 +1,1 @@
+"""A planner that lives on: events in, plans out, what runs entered once."""

@@ -1,0 +1,281 @@
+"""A planner that lives on: it is told what happens, and has the plan.
+
+After an event only what it touches is entered anew: the job that ended gives its rows back, one
+that starts brings its own. The cycle that decides about the pending jobs is run again, on copies,
+so that the answer is the one from nothing. Where nothing can be reused everything is made anew: the
+exact methods search from the beginning, fairshare counts its accounts from the instance, running
+jobs whose amounts change over time, that are suspended, own units or hold several terms are entered
+for every plan, and a host that changes leaves what is known of requirements as it is, since these
+know no status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, get_args
+
+from ...model.collection import no_collection
+from ...model.errors import InputError, Problem, UnknownNameError
+from ...model.formats.objects import require_sound
+from ...model.formats.submit import submitted_job
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...model.objective import ObjectiveName
+from ...model.plan import Method, Plan, PlanChange, PlannedJob
+from ..advice.what_if import Asker, Outlook, outlook_of_cycle
+from ..fairshare.queue_order import has_policy
+from ..loop.next_cycle import NextCycle, plan_of
+from ..planning import ESTIMATES, check_margin, plan
+from .living import LivingInstance
+from .stable import Grounds, grounds_of_cycle, grounds_of_search, nearest_plan, told_plan
+
+
+class Planner:
+    """The plan of an instance as it goes on; `instance` is what it has come to.
+
+    The plan is that of :func:`slotwise.plan` for `instance`, start by start. Of the plans with
+    these starts it is one near the last: a job stays on its hosts where it can. With a tolerance a
+    start that was told moves later by more than that only where it must.
+    Events raise InputError with everything that is wrong, and change nothing then.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        method: Method = "time-based",
+        *,
+        objective: ObjectiveName = "lexicographic",
+        jobs: int | None = None,
+        margin: int = 0,
+        tolerance: int | None = None,
+        time_limit: float | None = None,
+        effort: float | None = None,
+    ) -> None:
+        """tolerance: seconds, None for none; not with fairshare, whose order is its own.
+
+        The others as in :func:`slotwise.plan`; time_limit and effort are of the exact methods.
+        """
+        require_sound(instance)
+        if method not in get_args(Method):
+            raise UnknownNameError.among("method", method, get_args(Method))
+        check_margin(margin)
+        if tolerance is not None and (type(tolerance) is not int or tolerance < 0):
+            raise InputError(
+                f"tolerance is {tolerance!r}: give whole seconds of 0 or more, or None"
+            )
+        if tolerance is not None and has_policy(instance):
+            raise InputError("tolerance: fairshare, partitions and slot pools order jobs anew")
+        self.method: Method = method
+        self._options = {"objective": objective, "time_limit": time_limit, "effort": effort}
+        self._jobs, self._margin, self._tolerance = jobs, margin, tolerance
+        self._living = LivingInstance(instance, margin=margin)
+        self._changes: list[PlanChange] = []
+        self._told: dict[str, int] = {}
+        self._together: list[str] | None = None
+        self._plan: Plan | None = None
+        #: The time-based cycle behind the plan: it is asked about one more job.
+        self._asked: NextCycle | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is quickly made again, so that it can be sent to other processes."""
+        return {**self.__dict__, "_asked": None}
+
+    @property
+    def instance(self) -> Instance:
+        """What the events have made of the instance."""
+        return self._living.instance
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def submit(self, job: Job | str, *, user: str = "user") -> str:
+        """A job, or a bsub line, is submitted: now, or at its `submit` where that is later.
+
+        Returns its id. user: who submits a line.
+        """
+        if isinstance(job, str):
+            job = submitted_job(self.instance, job, user=user)
+        with self._event(f"job {getattr(job, 'id', '?')} submitted"):
+            self._living.submit(job)
+        return job.id
+
+    def end(self, job: str) -> None:
+        """A running job has ended."""
+        with self._event(f"job {job} ended"):
+            self._living.end(job)
+
+    def cancel(self, job: str) -> None:
+        """A job is killed: it runs, or waits, no more."""
+        with self._event(f"job {job} cancelled"):
+            self._living.cancel(job)
+
+    def host(self, name: str, status: str) -> None:
+        """A host goes "down" (its jobs wait again), comes "up", is "closed", "open" or "ok"."""
+        with self._event(f"host {name} {status}"):
+            self._living.host(name, status)
+
+    def advance(self, now: int) -> None:
+        """Time goes on to `now` (seconds from the origin), and everything went as planned.
+
+        Jobs whose start was before `now` have started, where the plan has them; jobs that were to
+        end by now have ended; jobs to come by now are pending. A job that starts at `now` itself
+        still waits: the plan says that it is its turn.
+        """
+        before = self.instance.now
+        if type(now) is not int or now < before:
+            text = f"must be a whole second from {before} on, not {now!r}"
+            raise InputError([Problem(text, path="now")])
+        with self._event(f"it is second {now}"):
+            found = self._current()
+            waiting = {job.id: job for job in self.instance.pending}
+            begun = [
+                RunningJob(waiting[item.job], item.start, item.allocation, None, item.alternative)
+                for item in found
+                if item.start is not None and item.start < now and item.job in waiting
+            ]
+            self._living.start(begun)
+            self._living.clock(now)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Events that are one: no plan is made between them, and changes are due to all of them."""
+        if self._together is not None:
+            yield
+            return
+        with self._lasting():
+            self._together = []
+            try:
+                yield
+            finally:
+                names, self._together = self._together, None
+                if names:
+                    self._replan("; ".join(names))
+
+    @contextmanager
+    def _event(self, what: str) -> Iterator[None]:
+        if self._together is not None:
+            yield
+            self._together.append(what)
+            return
+        with self._lasting():
+            yield
+            self._replan(what)
+
+    @contextmanager
+    def _lasting(self) -> Iterator[None]:
+        """The plan before is known, so that what changes is."""
+        self._current()
+        yield
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """The plan now; its `changes` are those since this was last asked."""
+        changes, self._changes = tuple(self._changes), []
+        return replace(self._current(), changes=changes)
+
+    def ask(self, request: Job | str, *, user: str = "user") -> Outlook:
+        """When a job, or a bsub line, would start, submitted now as the last one of its queue.
+
+        What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based.
+        """
+        instance = self.instance
+        if isinstance(request, str):
+            job = submitted_job(instance, request, user=user)
+        else:
+            trial = LivingInstance(replace(instance, running=()))
+            trial.submit(replace(request, submit=instance.now))
+            job = trial.instance.pending[-1]
+        if self.method not in ("greedy", "time-based"):
+            return Asker(
+                instance,
+                "optimal",
+                time_limit=self._options["time_limit"],  # type: ignore[arg-type]
+                effort=self._options["effort"],  # type: ignore[arg-type]
+                margin=self._margin,
+            ).outlook(job)
+        self._current()
+        if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
+            return outlook_of_cycle(job, self._asked, answer)
+        with no_collection():
+            asked = replace(instance, pending=(*instance.pending, job))
+            cycle = self._cycle(asked, "time-based", jobs=None)
+            return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+
+    # --- planning -------------------------------------------------------------------------------
+
+    def _current(self) -> Plan:
+        if self._plan is None:
+            self._plan = self._made({})
+        return self._plan
+
+    def _replan(self, because: str) -> None:
+        before = self._current()
+        waiting = {job.id for job in self.instance.pending}
+        last = {item.job: item for item in before if item.job in waiting}
+        self._plan = self._made(last)
+        for job, item in last.items():
+            now = self._plan.get(job)
+            start, on = (None, {}) if now is None else (now.start, now.allocation)
+            if (start, on) != (item.start, item.allocation):
+                self._changes.append(
+                    PlanChange(job, item.start, start, item.allocation, on, because)
+                )
+
+    def _cycle(self, instance: Instance, method: Method, jobs: int | None) -> NextCycle:
+        return NextCycle(instance, method, jobs=jobs, margin=self._margin, kept=self._living.kept)
+
+    def _made(self, last: Mapping[str, PlannedJob]) -> Plan:
+        """A plan from what is, near the last one."""
+        instance = self.instance
+        if self.method in ESTIMATES and self._options["objective"] == "lexicographic":
+            with no_collection():
+                cycle = self._cycle(instance, self.method, self._jobs)
+                self._asked = cycle if self.method == "time-based" else None
+                found = replace(plan_of(cycle), margin=self._margin, origin=instance.origin)
+                return self._stable(found, grounds_of_cycle(cycle), last)
+        found = plan(
+            instance,
+            self.method,
+            jobs=self._jobs,
+            margin=self._margin,
+            objective=self._options["objective"],  # type: ignore[arg-type]
+            time_limit=self._options["time_limit"],  # type: ignore[arg-type]
+            effort=self._options["effort"],  # type: ignore[arg-type]
+        )
+        return self._stable(found, grounds_of_search(instance, self._margin, found), last)
+
+    def _stable(self, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]) -> Plan:
+        found = nearest_plan(self.instance, found, grounds, last)
+        if self._tolerance is not None:
+            found = self._as_told(found, grounds, last)
+            self._tell(found)
+        return found
+
+    def _as_told(self, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]) -> Plan:
+        """The plan itself, or one that keeps what was told where this one moves a start too far."""
+        assert self._tolerance is not None
+        told = {job: self._told[job] for job in last if job in self._told}
+        late = [
+            job for job, start in told.items() if _later(found.get(job), start, self._tolerance)
+        ]
+        if not late:
+            return found
+        kept = told_plan(self.instance, found, grounds, last)
+        return found if kept is None else kept
+
+    def _tell(self, found: Plan) -> None:
+        """What each job has been told: the first start, until it has to be another."""
+        assert self._tolerance is not None
+        told: dict[str, int] = {}
+        for item in found:
+            if item.start is not None:
+                before = self._told.get(item.job, item.start)
+                within = before <= item.start <= before + self._tolerance
+                told[item.job] = before if within else item.start
+        self._told = told
+
+
+def _later(item: PlannedJob | None, told: int, tolerance: int) -> bool:
+    return item is None or item.start is None or item.start > told + tolerance

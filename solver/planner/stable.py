@@ -1,0 +1,247 @@
+"""A plan made to stay near the last one, if the judge agrees; else the plan as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ...model.instance import Instance
+from ...model.plan import Plan, PlannedJob
+from ..availability.demand import Demand
+from ..availability.profile import Profile
+from ..certify import holds
+from ..fairshare.priority_order import priority_order
+from ..loop.next_cycle import NextCycle
+from ..placement.earliest import Start
+from ..problem import PlanningProblem
+from .places import Standby, keeping_told, near_to
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Where the places of a plan are looked at; all is asked for only where it is needed.
+
+    base: what runs. held: enters what is held for jobs without a place. placed: the jobs that have
+    a place, in the order of planning. demands: of all jobs, in that order. as_lsf: as for the
+    judge.
+    """
+
+    base: Callable[[], Profile]
+    held: Callable[[Profile], None]
+    placed: Callable[[], list[Standby]]
+    demands: Callable[[], list[Demand]]
+    as_lsf: bool
+
+
+def grounds_of_cycle(cycle: NextCycle) -> Grounds:
+    """Of a plan that a cycle has said."""
+
+    def placed() -> list[Standby]:
+        found = []
+        free = not _each_start_counts(cycle.instance)
+        standings = {item.name: item for item in cycle.standings}
+        for job in priority_order(cycle.instance):
+            start = cycle.place_of(job.id)
+            if start is None:
+                continue
+            state = cycle.world.states.of(job.id)
+            shape = cycle.cycle.state.shape(state)
+            backfills = cycle.cycle.state.queues[job.queue].backfill
+            found.append(
+                Standby(
+                    job.id,
+                    cycle.demand_of(job.id),
+                    start,
+                    free and not shape.dynamic,
+                    standings[job.id].promise,
+                    backfills and state.limit is not None,
+                )
+            )
+        return found
+
+    def demands() -> list[Demand]:
+        return [cycle.demand_of(job.id) for job in priority_order(cycle.instance)]
+
+    return Grounds(cycle.before_its_starts, cycle.hold_promises, placed, demands, as_lsf=True)
+
+
+def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
+    """Of a plan of an exact method."""
+    known: list[PlanningProblem] = []
+
+    def problem() -> PlanningProblem:
+        if not known:
+            known.append(PlanningProblem.of(instance, as_lsf=False, margin=margin))
+        return known[0]
+
+    def placed() -> list[Standby]:
+        starts = {item.job: problem().start_of(item) for item in found}
+        free = not _each_start_counts(instance)
+        return [
+            Standby(demand.job.id, demand, start, free)
+            for demand in problem().demands
+            if (start := starts.get(demand.job.id)) is not None
+        ]
+
+    return Grounds(
+        lambda: problem().base.copy(),
+        lambda profile: None,
+        placed,
+        lambda: list(problem().demands),
+        as_lsf=False,
+    )
+
+
+def _each_start_counts(instance: Instance) -> bool:
+    """Whether where a job goes decides by more than what it takes whether another may follow."""
+    params, cluster = instance.params, instance.cluster
+    return (
+        bool(instance.partitions)
+        or bool(params.job_accept_interval)
+        or any(queue.job_accept_interval for queue in instance.queues)
+        or any(queue.thresholds.sched for queue in instance.queues)
+        or any(host.thresholds.sched for host in cluster.hosts)
+    )
+
+
+# --- near the last --------------------------------------------------------------------------------
+
+
+def nearest_plan(
+    instance: Instance, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]
+) -> Plan:
+    """The plan with the jobs on their last hosts where they can be, all starts as they are."""
+    before = {item.job: item for item in found}
+    stays = {
+        job
+        for job, item in last.items()
+        if (now := before.get(job)) is not None
+        and now.start is not None
+        and now.start == item.start
+    }
+    if all(before[job].allocation == last[job].allocation for job in stays):
+        return found
+    index = instance.cluster.host_index()
+    wishes = {job: start for job in stays if (start := _start_of(last[job], index)) is not None}
+    base = grounds.base()
+    grounds.held(base)
+    starts = near_to(base, grounds.placed(), wishes)
+    changed = {job: start for job, start in starts.items() if _moves(before[job], start, instance)}
+    return _judged(instance, found, _with(instance, found, changed), grounds.as_lsf)
+
+
+def told_plan(
+    instance: Instance, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]
+) -> Plan | None:
+    """A plan in which what the jobs were told last comes first; None where there is none."""
+    index = instance.cluster.host_index()
+    told = {job: start for job, item in last.items() if (start := _start_of(item, index))}
+    demands = [demand for demand in grounds.demands() if not demand.impossible]
+    starts = keeping_told(grounds.base(), demands, told)
+    known = {item.job: item for item in found}
+    entries = tuple(
+        _entry(instance, known.get(job) or PlannedJob(job, None), starts[job], demand, found.method)
+        if (job := demand.job.id) in starts
+        else PlannedJob(job, None, method=found.method, waits_for=NO_ROOM, fallback=NO_ROOM)
+        for demand in demands
+    )
+    there = {demand.job.id for demand in demands}
+    value = float(sum(start.time - found.now for start in starts.values()))
+    kept = replace(
+        found,
+        reservations=entries,
+        unplaced=tuple(item for item in found.unplaced if item.job not in there),
+        status="heuristic" if found.method in ("greedy", "time-based") else "feasible",
+        value=value if found.objective == "lexicographic" else None,
+        bound=None,
+        notes=(*found.notes, KEPT),
+    )
+    judged = _judged(instance, found, kept, grounds.as_lsf)
+    return None if judged is found else judged
+
+
+#: Said of a plan that keeps what jobs were told.
+NO_ROOM = "what other jobs were told leaves it no place"
+KEPT = "starts that were told come first: by the order alone some would move later than tolerated"
+
+
+def _entry(
+    instance: Instance, item: PlannedJob, start: Start, demand: Demand, method: str
+) -> PlannedJob:
+    entry = replace(_moved(instance, item, start), method=method, fallback="")
+    if start.time == item.start:
+        return replace(entry, bound=None, proved=False)
+    finish = None if demand.runs is None else start.time + demand.runs
+    why = "keeps the start that it was told, or makes way for one"
+    return replace(
+        entry,
+        start=start.time,
+        finish=finish,
+        estimate=None,
+        bound=None,
+        proved=False,
+        waits_for=why,
+        exact_fit="",
+    )
+
+
+def _start_of(item: PlannedJob, index: Mapping[str, int]) -> Start | None:
+    if item.start is None:
+        return None
+    parts = item.terms or (item.allocation,)
+    terms = tuple({index[name]: slots for name, slots in part.items()} for part in parts)
+    return Start(item.start, terms, item.alternative)
+
+
+def _moves(item: PlannedJob, start: Start, instance: Instance) -> bool:
+    return _named(instance, start.allocation) != dict(item.allocation)
+
+
+def _named(instance: Instance, allocation: Mapping[int, int]) -> dict[str, int]:
+    hosts = instance.cluster.hosts
+    return {hosts[index].name: slots for index, slots in allocation.items()}
+
+
+def _moved(instance: Instance, item: PlannedJob, start: Start) -> PlannedJob:
+    terms = tuple(_named(instance, term) for term in start.terms) if len(start.terms) > 1 else ()
+    return replace(
+        item,
+        allocation=_named(instance, start.allocation),
+        alternative=start.alternative,
+        terms=terms,
+    )
+
+
+def _with(instance: Instance, found: Plan, changed: Mapping[str, Start]) -> Plan:
+    entries = [
+        _moved(instance, item, changed[item.job]) if item.job in changed else item for item in found
+    ]
+    return replace(found, reservations=tuple(entries))
+
+
+def _judged(instance: Instance, found: Plan, other: Plan, as_lsf: bool) -> Plan:
+    """The other plan, with what it holds now, where the judge finds nothing in it."""
+    other = _holding(instance, other)
+    return other if holds(instance, other, as_lsf=as_lsf) else found
+
+
+def _holding(instance: Instance, plan: Plan) -> Plan:
+    """The plan with what each job that waits holds now of its place: what of it is free."""
+    left = {host.name: host.slots for host in instance.cluster.hosts}
+    for running in instance.running:
+        for host, slots in running.allocation.items():
+            left[host] -= slots
+    for item in plan:
+        if item.start == plan.now:
+            for host, slots in item.allocation.items():
+                left[host] -= slots
+    entries = []
+    for item in plan:
+        held: dict[str, int] = {}
+        for host, slots in (item.allocation or item.reserved).items() if item.reserved else ():
+            part = min(slots, left[host])
+            if part > 0:
+                held[host] = part
+                left[host] -= part
+        entries.append(replace(item, reserved=held) if item.reserved else item)
+    return replace(plan, reservations=tuple(entries))

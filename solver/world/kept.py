@@ -1,0 +1,96 @@
+"""Running jobs that stay entered from one plan to the next, and are changed one by one.
+
+Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of the
+columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
+:class:`.entering.Entering` takes; the others (amounts that change over time, several terms, whole
+units, suspended jobs) are entered anew for every plan, as from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from ...model.instance import Instance
+from ...model.job import RunningJob
+from ..availability.free_now import FreeNow
+from ..availability.running_profile import RunningProfile
+from ..fairshare.dispatch_policy import FirstCome
+from .entering import Entering
+from .job_state import JobState
+from .job_states import JobStates
+from .requests import Requests
+from .world import World
+
+
+class KeptRunning:
+    """The running jobs of an instance, by their place in it, and what they hold.
+
+    instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
+    that are kept.
+    """
+
+    def __init__(self, instance: Instance, *, cycle: int, margin: int = 0) -> None:
+        """cycle: seconds between two cycles, by which overdue jobs are put off."""
+        self.requests = Requests(instance, margin=margin)
+        self.cycle = cycle
+        table = self.requests.resolver.table
+        self.free_now = FreeNow(table)
+        self.profile = RunningProfile(table, instance.now)
+        for index, away in self.free_now.away.items():
+            self.profile.hold_reported(index, away)
+        self.states: list[JobState] = []
+        self.plain: set[int] = set()
+        self.started(instance, instance.running)
+
+    def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
+        """These jobs run too: they are the last of the instance."""
+        self.requests.instance = self.requests.resolver.instance = instance
+        entering = Entering(self.requests.resolver)
+        # A world of nothing that runs, which knows what a job is expected to do.
+        world = World(instance, self.requests, FirstCome(instance), self.cycle, JobStates(()))
+        for running in more:
+            state = JobState(running.job, len(self.states))
+            self.states.append(state)
+            world.begun(state, running)
+            # One that ends when its limit does not say so is expected anew as time goes by.
+            steady = not running.suspended and running.job.run_time is None
+            if steady and world.enters(entering, state, running):
+                self.plain.add(state.number)
+        accepted = np.zeros(len(instance.cluster.hosts), dtype=np.int64)
+        entering.close(self.free_now, self.profile, accepted)
+
+    def ended(self, number: int) -> None:
+        """A job is gone; the last one of the instance takes its place."""
+        if number in self.plain:
+            self.profile.give_back(number, self.free_now)
+            self.plain.discard(number)
+        last = self.states.pop()
+        if last.number == number:
+            return
+        if last.number in self.plain:
+            self.plain.discard(last.number)
+            self.plain.add(number)
+            self.profile.renumber(last.number, number)
+        last.number = number
+        self.states[number] = last
+
+    # --- a plan ---------------------------------------------------------------------------------
+
+    def enter(self, world: World, check: Callable[[], None]) -> None:
+        """All running jobs, for a world that only looks at those kept."""
+        world.free_now = self.free_now.copy()
+        world.running_profile = self.profile.twin(world.now)
+        self.profile.last_begins(world.last_accepted)
+        for number, running in enumerate(world.instance.running):
+            if number in self.plain:
+                state = self.states[number]
+                world.states.adopt(state)
+                world.running[number] = state
+                if state.job.resizable:
+                    world.growing[number] = state
+            else:
+                check()
+                world.add_running(world.states.keep(number), running)
+        world.changed = True

@@ -1,0 +1,123 @@
+"""The bound from several pools is one: never above the best plan, and as high as it should be."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from enumerated_instances import instance as draw
+from enumerated_plans import Table
+from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.objective import objective_named
+from slotwise.model.queue import Queue
+from slotwise.solver.optimal.costs import Costs
+from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.weighted import earliest_alone
+from slotwise.solver.problem import PlanningProblem
+
+MOST = 300
+KNOWN = range(0, 4001, 100)
+
+
+def bound(instance: Instance, objective: str = "total-start") -> tuple[float | None, int]:
+    """The bound in the objective's own unit, and what jobs would cost alone, in units."""
+    problem = PlanningProblem.of(instance)
+    costs = Costs.of(objective_named(objective), problem.demands, instance.now)
+    alone = earliest_alone(problem)
+    demands = [demand for demand in problem.demands if demand.job.id in alone]
+    found = bound_of_pools(problem, demands, costs, alone, KNOWN)
+    return None if found is None else costs.value(found, len(demands)), costs.total(alone)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_no_plan_costs_less_than_the_bound(block: int) -> None:
+    seen = 0
+    for seed in range(block * 12, block * 12 + 12):
+        table = Table(draw(Random(seed)))
+        if table.size() > MOST or PlanningProblem.of(table.instance).left_out:
+            continue
+        best = table.least("total-start")
+        found, _ = bound(table.instance)
+        if best is not None and found is not None:
+            assert found <= best + 1e-6
+            seen += 1
+    assert seen
+
+
+def crowd(*hosts: Host, jobs: list[Job], units: tuple[ComputeUnit, ...] = ()) -> Instance:
+    cluster = Cluster(
+        hosts,
+        unit_types=("rack",) if units else (),
+        default_unit_type="rack" if units else "",
+        units=units,
+    )
+    return Instance(cluster, queues=(Queue("default"),), pending=tuple(jobs))
+
+
+def many(count: int, slots: int, *res_req: str, length: int = 1000) -> list[Job]:
+    return [
+        Job(f"p{number}", slots=slots, res_req=res_req, run_limit=length) for number in range(count)
+    ]
+
+
+#: Four jobs one after another: 0 + 1000 + 2000 + 3000; what a grid may lose of it.
+IN_TURN, LOSS = 6000, 0.8
+
+
+@pytest.mark.parametrize(
+    ("instance", "why"),
+    [
+        (crowd(Host("a", 4), Host("b", 4), jobs=many(4, 8)), "slots"),
+        (crowd(Host("a", 5), Host("b", 5), jobs=many(4, 6, "span[ptile=3]")), "blocks"),
+        (
+            crowd(
+                Host("a", 8, amounts={"mem": 10.0}),
+                Host("b", 8, amounts={"mem": 1.0}),
+                jobs=many(4, 1, "rusage[mem=9]"),
+            ),
+            "memory in pieces",
+        ),
+        (
+            crowd(
+                Host("a", 4, amounts={"mem": 90.0}),
+                Host("b", 8, amounts={"mem": 1.0}),
+                jobs=many(4, 4, "rusage[mem=2]"),
+            ),
+            "slots of hosts with memory",
+        ),
+        (
+            crowd(
+                *(Host(name, 4) for name in "abcd"),
+                jobs=many(4, 6, "cu[type=rack:maxcus=1]"),
+                units=(
+                    ComputeUnit("r1", "rack", ("a", "b")),
+                    ComputeUnit("r2", "rack", ("c",)),
+                    ComputeUnit("r3", "rack", ("d",)),
+                ),
+            ),
+            "units in large pieces",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_runs_one_at_a_time_is_known_to(instance: Instance, why: str) -> None:
+    found, alone = bound(instance)
+    assert alone == 0, why
+    assert found is not None
+    assert LOSS * IN_TURN < found <= IN_TURN
+
+
+def test_where_nothing_is_short_there_is_nothing_to_say() -> None:
+    assert bound(crowd(Host("a", 9), jobs=many(2, 4))) == (None, 0)
+    compound = Job("c", slots=2, res_req=("1*{} + 1*{}",), run_limit=5)
+    assert bound(crowd(Host("a", 1), Host("b", 1), jobs=[compound, *many(3, 2)]))[0] is None
+    assert bound(crowd(Host("a", 2), jobs=many(3, 2)), "makespan")[0] is None
+
+
+def test_blocks_of_span_block_may_share_a_host() -> None:
+    """Four blocks on one host take the memory of a host once: all four jobs may run at once."""
+    host = Host("a", 32, amounts={"mem": 8.0})
+    found, _ = bound(crowd(host, jobs=many(4, 8, "span[block=2] rusage[mem=2]")))
+    assert found in (None, 0)
