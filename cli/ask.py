@@ -95,12 +95,11 @@ def ask(
     if line is None:
         raise InputError(_USAGE)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
-    choices = _choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
             line,
-            choices=choices,
+            choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
             user=user,
             from_host=from_host,

@@ -32,7 +32,6 @@ from .options import (
 )
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
 
-
 Really = Annotated[
     bool,
     typer.Option(
