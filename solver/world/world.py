@@ -95,16 +95,9 @@ class World:
         """A job may begin later than it was said."""
         self.events.push(self.comes(state.job), Event.SUBMIT, state.number)
 
-    def come(self, job: Job) -> JobState:
+    def come(self, job: Job) -> None:
         """A job that nobody knew of before is submitted now or later."""
-        state = self.states.add(job)
-        self.expect(state)
-        return state
-
-    def runs_for(self, state: JobState, work: int | None) -> None:
-        """A running job will really have run so many seconds at its end, None for ever."""
-        state.work = work
-        self._expect_end(state)
+        self.expect(self.states.add(job))
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
@@ -156,7 +149,7 @@ class World:
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
-        self._expect_end(state)
+        self.expect_end(state)
         return True
 
     def submit(self, state: JobState) -> None:
@@ -230,10 +223,11 @@ class World:
         self.running_profile.started(
             state.number, holds, state.start, state.expected_end(self.now, self.cycle)
         )
-        self._expect_end(state)
+        self.expect_end(state)
         self.changed = True
 
-    def _expect_end(self, state: JobState) -> None:
+    def expect_end(self, state: JobState) -> None:
+        """A running job ends when its work or its limit does, whatever was expected before."""
         end = state.real_end()
         if end is not None:
             self.events.push(max(end, self.now), Event.END, state.number)
@@ -354,7 +348,7 @@ class World:
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.suspended[state.number]
         self._relive(state)
-        self._expect_end(state)
+        self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
@@ -370,7 +364,7 @@ class World:
         if state.status == RUNNING:
             self.running_profile.ended(state.number)
             self._relive(state)
-            self._expect_end(state)
+            self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState) -> None:
