@@ -177,7 +177,9 @@ class Facts:
             for holding in self.planned
         ]
         by_host = _by_host([*self.running, *planned])
-        return replace(self, planned=planned, by_host=by_host, _alike={}, _columns=[], _reserving=None)
+        return replace(
+            self, planned=planned, by_host=by_host, _alike={}, _columns=[], _reserving=None
+        )
 
     def _resolved(
         self,
