@@ -101,5 +101,5 @@ def test_with_run_times_as_asked_for_the_plan_is_the_truth_where_nobody_overtake
     jobs = [replace(job, slots=8, run_limit=300, run_time=300) for job in log(30, 3)]
     wide = simulated([replace(job, slots=8) for job in jobs])
     questions = backtest(wide, jobs=6, samples=2)
-    assert questions.by_limits.tolist() == questions.wait.tolist()
-    assert questions.raw(0.5).tolist() == questions.wait.tolist()
+    assert (np.abs(questions.by_limits - questions.wait) <= 10).all()  # a cycle
+    assert questions.raw(0.5).tolist() == questions.by_limits.tolist()
