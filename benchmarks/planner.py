@@ -28,6 +28,7 @@ def main() -> None:
         hosts=options.hosts, running=options.running, pending=options.pending, seed=options.seed
     )
     draw = random.Random(options.seed)
+    queues = sorted(instance.queues, key=lambda queue: queue.priority)
     planner = sw.Planner(instance, "time-based")
     planner.plan()
     spent: dict[str, list[float]] = {}
@@ -49,7 +50,10 @@ def main() -> None:
             user=model.user,
         )
         timed("submit and plan", lambda come=come: (planner.submit(come), planner.plan()))
-        timed("ask", lambda come=come: planner.ask(sw.Job("asked", come.slots, queue=come.queue)))
+        last, *_, first = (queue.name for queue in queues)
+        for name, queue in (("ask, behind all others", last), ("ask, before others", first)):
+            asked = sw.Job("asked", come.slots, queue=queue, run_limit=1800)
+            timed(name, lambda asked=asked: planner.ask(asked))
         gone = draw.choice(planner.instance.running).job.id
         timed("end and plan", lambda gone=gone: (planner.end(gone), planner.plan()))
         now = planner.instance.now + 30
@@ -61,7 +65,7 @@ def main() -> None:
     print(f"{options.hosts} hosts, {options.running} running, {options.pending} pending jobs")
     for name, seconds in spent.items():
         middle, most = statistics.median(seconds), max(seconds)
-        print(f"{name:22} {1000 * middle:7.1f} ms   at most {1000 * most:7.1f} ms")
+        print(f"{name:23} {1000 * middle:7.1f} ms   at most {1000 * most:7.1f} ms")
 
 
 if __name__ == "__main__":

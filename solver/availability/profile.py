@@ -373,3 +373,25 @@ def close_reserved_slots(instance: Instance, profile: Profile) -> None:
     for reservation in instance.advance_reservations:
         for name, slots in reservation.slots.items():
             profile.block(index[name], slots, reservation.start, reservation.end)
+
+
+def most_set_aside(instance: Instance, now: int, duration: int | None) -> FloatArray:
+    """Slots that advance reservations need at most on each host over a run from now on, [H].
+
+    duration: of the run, None for one whose end is unknown.
+    """
+    ours = [
+        item
+        for item in instance.advance_reservations
+        if item.end > now and (duration is None or item.start < now + duration)
+    ]
+    index = instance.cluster.host_index()
+    total = np.zeros(len(index))
+    for at in {max(item.start, now) for item in ours}:
+        there = np.zeros(len(index))
+        for item in ours:
+            if item.start <= at < item.end:
+                for name, slots in item.slots.items():
+                    there[index[name]] += slots
+        total = np.maximum(total, there)
+    return total

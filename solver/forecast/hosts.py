@@ -84,7 +84,8 @@ class HostsWorld:
             if state.start is None:
                 world.states.modify(state, replace(state.job, run_time=work))
             else:
-                world.runs_for(state, work)
+                state.work = work
+                world.expect_end(state)
 
     def _run(
         self, session: Session, arriving: _Arriving, stop: Callable[[], bool]

@@ -277,9 +277,11 @@ class NextCycle:
             return None
         cycle = self.cycle.state
         if others:
-            cycle.as_in(first)
+            cycle.failed.clear()
+            cycle.hold_only(first.reservations)
             found = self._turn_of(job)
-            cycle.as_in(others[-1])
+            cycle.failed.clear()
+            cycle.hold_only(others[-1].reservations)
             if found is not None:
                 return found
         answer = self.would_say_of(job)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
-from ..availability.arrays import BoolArray, FloatArray
+from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import FOREVER, Profile
+from ..availability.profile import FOREVER, Profile, most_set_aside
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -175,7 +175,8 @@ class CycleState:
         view = Residual(self.world.free_now, self.world.now, self.held)
         view.closed = closed
         if self.instance.advance_reservations:
-            view.blocked = self._set_aside(state)
+            duration = state.duration if state is not None else None
+            view.blocked = most_set_aside(self.instance, self.world.now, duration)
         return view
 
     def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
@@ -184,25 +185,6 @@ class CycleState:
         if self.holds(state):
             view.held = self._sum_held(self.others(state))
         return view
-
-    def _set_aside(self, state: JobState | None) -> FloatArray:
-        """Slots that advance reservations need on each host while the job would run."""
-        now = self.world.now
-        duration = state.duration if state is not None else None
-        ours = [
-            item
-            for item in self.instance.advance_reservations
-            if item.end > now and (duration is None or item.start < now + duration)
-        ]
-        total = np.zeros(len(self.world.names))
-        for at in {max(item.start, now) for item in ours}:
-            there = np.zeros(len(self.world.names))
-            for item in ours:
-                if item.start <= at < item.end:
-                    for name, slots in item.slots.items():
-                        there[self.world.index[name]] += slots
-            total = np.maximum(total, there)
-        return total
 
     def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
         """A start of such a job now, with as many slots of its range as it can get."""
@@ -287,9 +269,7 @@ class CycleState:
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
-        self._reserve_anew(self.others(state))
-        self.held = self._sum_held(self.reservations)
-        self.drop_future()
+        self.hold_only(self.others(state))
 
     def let_go(self, state: JobState) -> None:
         """Between cycles: a job that waits no more, or for something else, holds nothing."""
@@ -342,11 +322,10 @@ class CycleState:
             held.enter(total, beside)
         return total
 
-    def as_in(self, record: CycleRecord) -> None:
-        """Only these reservations are held: those of an earlier cycle that changed nothing else."""
-        self.reservations = list(record.reservations)
+    def hold_only(self, reservations: list[Held]) -> None:
+        """These are all that is held: those of this cycle, or of one that was like it."""
+        self._reserve_anew(reservations)
         self.held = self._sum_held(self.reservations)
-        self.failed.clear()
         self.drop_future()
 
     # --- the future -----------------------------------------------------------------------------

@@ -95,16 +95,9 @@ class World:
         """A job may begin later than it was said."""
         self.events.push(self.comes(state.job), Event.SUBMIT, state.number)
 
-    def come(self, job: Job) -> JobState:
+    def come(self, job: Job) -> None:
         """A job that nobody knew of before is submitted now or later."""
-        state = self.states.add(job)
-        self.expect(state)
-        return state
-
-    def runs_for(self, state: JobState, work: int | None) -> None:
-        """A running job will really have run so many seconds at its end, None for ever."""
-        state.work = work
-        self._expect_end(state)
+        self.expect(self.states.add(job))
 
     def add_running(self, state: JobState, running: RunningJob) -> None:
         """A job runs already."""
@@ -156,7 +149,7 @@ class World:
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
-        self._expect_end(state)
+        self.expect_end(state)
         return True
 
     def submit(self, state: JobState) -> None:
@@ -187,10 +180,7 @@ class World:
         self.order.submitted(state.job, state.number, state.arrival)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
-        """What the job is expected to do, and what it really does.
-
-        margin: seconds that it is taken to need for longer, so that its end keeps a distance.
-        """
+        """What the job is expected to do, `margin` seconds longer, and what it really does."""
         job = state.job
         state.duration, state.limit = (
             None if seconds is None else seconds + margin
@@ -233,10 +223,11 @@ class World:
         self.running_profile.started(
             state.number, holds, state.start, state.expected_end(self.now, self.cycle)
         )
-        self._expect_end(state)
+        self.expect_end(state)
         self.changed = True
 
-    def _expect_end(self, state: JobState) -> None:
+    def expect_end(self, state: JobState) -> None:
+        """A running job ends when its work or its limit does, whatever was expected before."""
         end = state.real_end()
         if end is not None:
             self.events.push(max(end, self.now), Event.END, state.number)
@@ -357,7 +348,7 @@ class World:
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.suspended[state.number]
         self._relive(state)
-        self._expect_end(state)
+        self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
@@ -373,7 +364,7 @@ class World:
         if state.status == RUNNING:
             self.running_profile.ended(state.number)
             self._relive(state)
-            self._expect_end(state)
+            self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState) -> None:
