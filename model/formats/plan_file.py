@@ -11,7 +11,7 @@ from ..errors import InputError, Problem, nearest
 from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
-from ..plan import MOST_MARGIN, Method, Plan, PlannedJob, Status, Unplaced
+from ..plan import MOST_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 
 _STATUSES = get_args(Status)
 _OBJECTIVES = get_args(ObjectiveName)
@@ -116,6 +116,10 @@ class _PlanReader:
         margin = self._number(data, "margin", "") or 0
         if not 0 <= margin <= MOST_MARGIN:
             self._wrong(f"must be seconds, 0 to {MOST_MARGIN}, not {margin}", "margin")
+        told = [
+            self._change(entry, f"changes[{n}]")
+            for n, entry in enumerate(self._entries(data, "changes"))
+        ]
         if self.problems:
             raise InputError(self.problems)
         return Plan(
@@ -132,6 +136,7 @@ class _PlanReader:
             origin=origin,
             cut=cut,
             margin=margin,
+            changes=tuple(told),
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
@@ -160,6 +165,17 @@ class _PlanReader:
                 for n, term in enumerate(terms if isinstance(terms, list) else [])
             ),
             exact_fit=self._text(entry, "exact_fit", place),
+        )
+
+    def _change(self, entry: Mapping[str, Any], place: str) -> PlanChange:
+        """What moved, as a planner wrote it; how far follows from the two starts."""
+        return PlanChange(
+            job=self._job(entry, place),
+            was=self._number(entry, "was", place),
+            start=self._number(entry, "start", place),
+            was_on=self._allocation(entry.get("was_on", {}), f"{place}.was_on"),
+            on=self._allocation(entry.get("on", {}), f"{place}.on"),
+            because=self._text(entry, "because", place),
         )
 
     def _job(self, entry: Mapping[str, Any], place: str) -> str:

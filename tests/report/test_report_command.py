@@ -20,7 +20,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.model.plan import Plan, PlanChange, PlannedJob, Unplaced
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))
@@ -238,12 +238,14 @@ def test_every_key_of_a_written_plan_is_read() -> None:
         **{"reserved": {"hostB": 1}, "alternative": 1, "needs_backfill": "q"},
         terms=({"hostA": 4}, {"hostA": 2}),
     )
+    change = PlanChange("job5", 9000, None, {"hostA": 6}, {}, "job 7 submitted")
     for entry in (item, replace(item, start=None, finish=None, estimate=7200)):
         for unplaced, kept in (((), (entry,)), ((Unplaced("job5", "why"),), ())):
             plan = Plan(
                 *("optimal", "weighted", "feasible", instance.now),
                 **{"reservations": kept, "unplaced": unplaced, "value": 1.5, "bound": 0.5},
                 **{"notes": ("note",), "rounded": True, "origin": instance.origin, "cut": True},
+                **{"margin": 60, "changes": (change,)},
             )
             assert {"cut", "rounded"} <= set(plan.to_dict())
             again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
