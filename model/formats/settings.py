@@ -27,9 +27,11 @@ from .names import expand_range
 from .source_text import plain_data
 
 #: Keys that an entry of a section goes by.
-_NAMES = ("name", "id", "queue", "policy")
+_NAMES = ("name", "queue", "policy")
 #: Keys whose value is shares by name.
 _SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
+#: Sections that are no configuration: what is compared is the same jobs at the same time.
+_WORKLOAD = frozenset({"format", "origin", "now", "running", "pending", "future"})
 _OPENING, _CLOSING = "[({", "])}"
 
 
@@ -136,7 +138,12 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
     """The places in the document; a key that nobody knows is left to the reader to complain of."""
     first, dot, rest = key.partition(".")
-    sections = keys_of(Document)
+    if first in _WORKLOAD:
+        raise SettingError(
+            f"{first} is no part of the configuration: jobs and times stay the same, "
+            "change them in the instance file"
+        )
+    sections = [name for name in keys_of(Document) if name not in _WORKLOAD]
     if not dot:
         return [_alone(first, sections, others)]
     if first not in sections:
@@ -237,8 +244,6 @@ def _name_of(entry: Mapping[str, Any]) -> str:
 
 
 def _word(section: str) -> str:
-    if section in ("running", "pending", "future"):
-        return "job"
     return section.replace("_", " ").removesuffix("s")
 
 
