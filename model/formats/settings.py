@@ -129,6 +129,17 @@ def keys_of(model: type[Section]) -> list[str]:
     return [info.alias or name for name, info in model.model_fields.items()]
 
 
+def workload_key(key: str) -> str:
+    """What is wrong with a key of the jobs or times, "" for any other key."""
+    first = key.partition(".")[0]
+    if first not in _WORKLOAD:
+        return ""
+    return (
+        f"{first} is no part of the configuration: jobs and times stay the same, "
+        "change them in the instance file"
+    )
+
+
 def _canonical(model: type[BaseModel], key: str) -> str:
     """The key by the name that the document has for it."""
     names: dict[str, str] = getattr(model, "lsf_names", {})
@@ -138,11 +149,8 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
     """The places in the document; a key that nobody knows is left to the reader to complain of."""
     first, dot, rest = key.partition(".")
-    if first in _WORKLOAD:
-        raise SettingError(
-            f"{first} is no part of the configuration: jobs and times stay the same, "
-            "change them in the instance file"
-        )
+    if said := workload_key(key):
+        raise SettingError(said)
     sections = [name for name in keys_of(Document) if name not in _WORKLOAD]
     if not dot:
         return [_alone(first, sections, others)]

@@ -12,9 +12,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from ..errors import InputError
 from . import fields as f
 from .document import Section
-from .finding import Finding, problems
+from .finding import Finding, Location, problems
 from .messages import explain
-from .settings import Setting
+from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
 from .units import parse_duration
 
@@ -146,6 +146,9 @@ def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
             for n, name in enumerate(names)
             if name in names[:n]
         ]
+    places: list[Location] = [("parameters", key) for key in study.parameters]
+    places += [("policies", n, "set", key) for n, p in enumerate(study.policies) for key in p.set]
+    found += [Finding(at, said) for at in places if (said := workload_key(str(at[-1])))]
     for key, values in study.parameters.items():
         if len(set(map(value_text, values))) < len(values):
             found.append(Finding(("parameters", key), "gives a value twice"))

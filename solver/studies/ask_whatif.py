@@ -48,7 +48,8 @@ def whatif(
     require_arguments(
         texts={"sets": sets, "vary": vary},
         paths={} if log is None else {"log": log},
-        numbers={"seed": (seed, 0), "workers": (workers, 1)},
+        numbers={"seed": (seed, 0), "workers": (workers, 1)}
+        | ({} if cycle is None else {"cycle": (cycle, 0)}),
     )
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)

@@ -352,6 +352,12 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: []", "must have at least one entry"),
         ("queues.*.BACKFILL: [Y, N]", "top: [0]", "must be a whole number, 1 or more"),
         ("seeds: [1, 2]", "seeds: [1, 1]", "gives a seed twice"),
+        (
+            "queues.*.BACKFILL: [Y, N]",
+            "now: [0, 5]",
+            "study.yaml:9: parameters.now: now is no part",
+        ),
+        ("[none, greedy", "[{name: x, set: {pending: []}}, greedy", "pending is no part of the"),
         ("seeds: [1, 2]", "seeds: many", "seeds"),
         ("name: backfilling", "until: foo", "study.yaml:3: until: must be a duration such as 2h"),
         ("name: backfilling", "until: -5", "study.yaml:3: until: must be no earlier than now"),

@@ -210,6 +210,11 @@ def test_chunks_and_futures_do_not_go_together() -> None:
         ({"workers": True}, "workers: must be a whole number, 1 or more, not True"),
         ({"seed": -1}, "seed: must be a whole number, 0 or more, not -1"),
         ({"seed": 1.5}, "seed: must be a whole number, 0 or more, not 1.5"),
+        ({"cycle": "x"}, "cycle: must be a whole number, 0 or more, not 'x'"),
+        ({"until": 1.5}, "until: must be a second or a time like 7d, not 1.5"),
+        ({"until": True}, "until: must be a second or a time like 7d, not True"),
+        ({"until": [7]}, "until: must be a second or a time like 7d, not [7]"),
+        ({"until": "foo"}, "until: must be a duration"),
         ({"log": 5}, "log: must be the path of a file, not of type int"),
     ],
 )
