@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .exits import Exit
-from .options import FormatOption, JobsFile, KeepGoing, tell
-from .replay import Log, Policy, Procs
+from .options import FormatOption, JobsFile, KeepGoing
+from .replay import Policy
 from .replay_progress import progress_bar
+from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..solver.forecast.accuracy import GroupAccuracy
-    from ..solver.forecast.backtest import Questions, Replayed
+    from ..solver.forecast.backtest import PastLog, Questions
 
 _TITLES = (
     *("OF", "ESTIMATOR", "JOBS", "MEAN_WAIT", "ABS_ERROR", "MEDIAN"),
@@ -26,10 +28,35 @@ _TITLES = (
 #: Characters of a full line of the diagram.
 _WIDTH = 50
 
+Log = Annotated[
+    Path,
+    typer.Argument(
+        help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard "
+        "input.",
+        callback=from_stdin,
+        show_default=False,
+    ),
+]
 Jobs = Annotated[int, typer.Option("--sample", min=1, help="Past jobs that are asked about.")]
 Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures drawn for each of them.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
-PolicyOption = Annotated[Policy, typer.Option(help="Policy of the pool (docs/replay.md).")]
+PolicyOption = Annotated[
+    Policy | None, typer.Option(help="Policy of the pool (docs/replay.md). Default: easy.")
+]
+PoolSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use."
+    ),
+]
+ClusterFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Instance whose hosts and queues run the log (SWF, lsb.acct) in the scheduler loop, "
+        "instead of a pool.",
+        show_default=False,
+    ),
+]
 Processes = Annotated[
     int, typer.Option("--workers", min=1, help="Processes; the answer is the same.")
 ]
@@ -41,8 +68,9 @@ Picture = Annotated[
 
 def backtest(
     log: Log,
-    policy: PolicyOption = "easy",
-    procs: Procs = None,
+    policy: PolicyOption = None,
+    procs: PoolSize = None,
+    cluster: ClusterFile = None,
     sample: Jobs = 300,
     samples: Samples = 100,
     seed: Seed = 0,
@@ -57,42 +85,54 @@ def backtest(
     Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
     each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
-    from ..solver.forecast.backtest import Replayed
-    from ..solver.replay import replay
     from .atomic import check_apart, check_output
+    from .backtest_input import past_of_pool, past_over_hosts
     from .job_records import check_path, write_records
-    from .replay import only_swf, read_log, tell_left_out
     from .stopping import stop_on_signal
 
-    only_swf(log, "backtest")
+    _one_world(cluster, policy, procs)
     if jobs is not None:
         check_path(jobs)
     if picture is not None:
         _check_picture(picture)
         check_output(picture)
-    check_apart({"--jobs": jobs, "--picture": picture}, [log])
+    inputs = [log] if cluster is None else [log, cluster]
+    check_apart({"--jobs": jobs, "--picture": picture}, inputs)
     with stop_on_signal() as stopped:
-        workload = read_log(log, keep_going)
-        result = replay(workload, policy=policy, procs=procs, stop=stopped)
-        if not result.complete:
-            tell("stopped in the replay, before anything was asked")
-            raise typer.Exit(Exit.STOPPED)
-        tell_left_out(result.workload)
-        replayed = Replayed.of(result)
-        questions = _ask(replayed, stopped, sample, samples, seed, workers)
+        if cluster is None:
+            past, head = past_of_pool(log, policy or "easy", procs, keep_going, stopped)
+        else:
+            past, head = past_over_hosts(log, cluster, keep_going, stopped)
+        questions = _ask(past, stopped, sample, samples, seed, workers)
     if jobs is not None:
-        write_records(_records(replayed, questions), jobs)
+        write_records(_records(past, questions), jobs)
     if picture is not None:
-        _write_picture(picture, replayed, questions)
-    head = {"log": replayed.log.source, "policy": policy, "procs": replayed.procs}
+        _write_picture(picture, past, questions)
     head |= {"jobs": len(questions), "samples": samples, "seed": seed}
-    typer.echo(backtest_output(replayed, questions, head, format), nl=False)
+    typer.echo(backtest_output(past, questions, head, format), nl=False)
     if stopped():
         raise typer.Exit(Exit.STOPPED)
 
 
+def _one_world(cluster: Path | None, policy: str | None, procs: int | None) -> None:
+    """InputError where a pool and hosts are asked for at once."""
+    from ..model.errors import InputError, Problem
+
+    given = {"--policy": policy, "--procs": procs}
+    wrong = [
+        Problem(
+            f"{name} {value} is of a pool: it does not go with --cluster, over whose hosts "
+            "the loop runs as the file configures it"
+        )
+        for name, value in given.items()
+        if cluster is not None and value is not None
+    ]
+    if wrong:
+        raise InputError(wrong)
+
+
 def _ask(
-    replayed: Replayed, stop: Callable[[], bool], jobs: int, samples: int, seed: int, workers: int
+    replayed: PastLog, stop: Callable[[], bool], jobs: int, samples: int, seed: int, workers: int
 ) -> Questions:
     """The backtest itself, with a progress bar."""
     from ..solver.forecast.backtest import backtest
@@ -109,7 +149,7 @@ def _ask(
 
 
 def backtest_output(
-    replayed: Replayed, questions: Questions, head: dict[str, Any], format: str
+    replayed: PastLog, questions: Questions, head: dict[str, Any], format: str
 ) -> str:
     """A backtest in one of the output formats, with a final newline."""
     from ..solver.forecast.accuracy import accuracies, reliability
@@ -142,9 +182,14 @@ def _said(head: dict[str, Any]) -> str:
 
     return paragraph(
         f"{head['jobs']} jobs of {head['log']} that waited, each asked about at its submission "
-        f"({head['policy']} on {head['procs']} processors, {head['samples']} futures, seed "
-        f"{head['seed']}); times in seconds:"
+        f"({_where(head)}, {head['samples']} futures, seed {head['seed']}); times in seconds:"
     )
+
+
+def _where(head: dict[str, Any]) -> str:
+    if "cluster" in head:
+        return f"the loop over {head['hosts']} hosts of {head['cluster']}"
+    return f"{head['policy']} on {head['procs']} processors"
 
 
 def _table(groups: tuple[GroupAccuracy, ...]) -> str:
@@ -155,11 +200,12 @@ def _table(groups: tuple[GroupAccuracy, ...]) -> str:
         name = "all jobs" if group.by == "all" else f"{group.by} {group.group}"
         for item in group.estimators:
             shares = [item.by_early, item.by_likely, item.by_late]
+            errors = [item.mean_error, item.median_error]
             losses = [item.loss_likely, item.loss_late]
             rows.append(
                 [
                     *(name, item.estimator, item.jobs, f"{group.mean_wait:.0f}"),
-                    *(f"{item.mean_error:.0f}", f"{item.median_error:.0f}"),
+                    *(None if error is None else f"{error:.0f}" for error in errors),
                     *(None if share is None else f"{share:.3f}" for share in shares),
                     *(None if loss is None else f"{loss:.0f}" for loss in losses),
                 ]
@@ -181,11 +227,11 @@ def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
     return "".join(lines)
 
 
-def _records(replayed: Replayed, questions: Questions) -> list[dict[str, Any]]:
-    """One record a job that was asked about; waits in seconds."""
+def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
+    """One record a job that was asked about; waits in seconds, None where no start is foreseen."""
     log = replayed.log
+    names = [replayed.names.job(number) for number in log.job[questions.row].tolist()]
     columns = {
-        "job": log.job[questions.row],
         "submit": log.submit[questions.row],
         "procs": log.procs[questions.row],
         "wait": questions.wait,
@@ -197,8 +243,13 @@ def _records(replayed: Replayed, questions: Questions) -> list[dict[str, Any]]:
         "not_before": questions.early.round(),
         "nine_in_ten_by": questions.late.round(),
     }
-    rows = zip(*(column.astype(int).tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    rows = zip(names, *(map(_whole, column.tolist()) for column in columns.values()), strict=True)
+    return [dict(zip(("job", *columns), row, strict=True)) for row in rows]
+
+
+def _whole(seconds: float) -> int | None:
+    """Whole seconds, None for no start."""
+    return int(seconds) if isfinite(seconds) else None
 
 
 def _check_picture(path: Path) -> None:
@@ -210,7 +261,7 @@ def _check_picture(path: Path) -> None:
     check_library()
 
 
-def _write_picture(path: Path, replayed: Replayed, questions: Questions) -> None:
+def _write_picture(path: Path, replayed: PastLog, questions: Questions) -> None:
     from ..solver.forecast.accuracy import reliability
     from .atomic import whole_file
     from .reliability import diagram_bytes

@@ -79,7 +79,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     check_apart(options.outputs, [source, *([options.cluster] if options.cluster else [])])
     with stop_on_signal() as stopped:
         given = workload(source, options)
-        fit = _fit(given, options)
+        fit = cycle_of(given, options)
         session = new_session(given, options, fit)
         if series is not None:
             _only_with_policies(given.instance)
@@ -118,7 +118,7 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
     return read(sources)
 
 
-def _fit(given: Simulated, options: LoopOptions) -> CycleFit | None:
+def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
     """The cycle length of a log, where nobody says it; it is told."""
     from ..solver.loop.cycle_fit import fit_cycle
 

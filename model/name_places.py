@@ -1,11 +1,13 @@
-"""Where names stand in a long list, found over their hashes alone: 12 bytes a name."""
+"""Where names stand in a long list, found over their hashes alone: 8 bytes a name."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+
+#: What of a hash is kept.
+_PART = (1 << 32) - 1
 
 
 class NamePlaces:
@@ -14,7 +16,7 @@ class NamePlaces:
     __slots__ = ("_hashes", "_name_at", "_places")
 
     def __init__(self, names: Iterable[str], name_at: Callable[[int], str]) -> None:
-        values = np.array(array("q", map(hash, names)), dtype=np.int64)
+        values = np.fromiter((hash(name) & _PART for name in names), dtype=np.uint32)
         self._places = np.argsort(values, kind="stable").astype(np.int32)
         self._hashes = values[self._places]
         self._name_at = name_at
@@ -32,7 +34,7 @@ class NamePlaces:
         return None
 
     def _all(self, name: str) -> Iterator[int]:
-        value = hash(name)
+        value = np.uint32(hash(name) & _PART)  # of the same type, or all are copied to compare
         for at in range(int(np.searchsorted(self._hashes, value)), len(self._hashes)):
             if self._hashes[at] != value:
                 return

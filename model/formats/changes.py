@@ -279,8 +279,9 @@ class _ChangeReader:
 
     def _in_wall_clock(self, job: Job, place: Location) -> Job:
         """The job, its limits on a host settled; a running job counts by its first host."""
-        hosts = self._first_host.get(job.id) or self._scale.hosts_of(job)
-        settled, wrong = self._scale.settled(job, hosts)
+        settled, wrong = self._scale.settled(
+            job, lambda: self._first_host.get(job.id) or self._scale.hosts_of(job)
+        )
         for name, message in wrong:
             self._say((*place, name), message)
         return settled

@@ -7,8 +7,9 @@ have one factor; a running job counts by its first execution host.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from ..cluster import Cluster
@@ -29,7 +30,7 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
     """The instance with all limits in wall-clock time; those that cannot be go to `findings`."""
     scale = LimitScale(instance.cluster, instance.queues)
 
-    def settled(place: Location, item: Limited, hosts: Iterable[str]) -> Limited:
+    def settled(place: Location, item: Limited, hosts: Callable[[], Iterable[str]]) -> Limited:
         found, wrong = scale.settled(item, hosts)
         job = isinstance(item, Job)
         findings.extend(
@@ -38,17 +39,21 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
         return found
 
     def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
-        return tuple(settled((section, n), job, scale.hosts_of(job)) for n, job in enumerate(jobs))
+        return tuple(
+            settled((section, n), job, partial(scale.hosts_of, job)) for n, job in enumerate(jobs)
+        )
 
     def running(number: int, item: RunningJob) -> RunningJob:
-        first = list(item.allocation)[:1]
-        return replace(item, job=settled(("running", number), item.job, first))
+        job = settled(("running", number), item.job, lambda: list(item.allocation)[:1])
+        return item if job is item.job else replace(item, job=job)
 
-    everywhere = [host.name for host in instance.cluster.hosts]
+    def everywhere() -> list[str]:
+        return [host.name for host in instance.cluster.hosts]
+
     return replace(
         instance,
         queues=tuple(
-            settled(("queues", n), queue, scale.hosts_of_queue(queue))
+            settled(("queues", n), queue, partial(scale.hosts_of_queue, queue))
             for n, queue in enumerate(instance.queues)
         ),
         applications=tuple(
@@ -73,20 +78,22 @@ class LimitScale:
         for host in cluster.hosts:
             self._models.setdefault(host.model, set()).add(host.cpu_factor)
 
-    def settled(self, item: Limited, hosts: Iterable[str]) -> tuple[Limited, list[tuple[str, str]]]:
+    def settled(
+        self, item: Limited, hosts: Callable[[], Iterable[str]]
+    ) -> tuple[Limited, list[tuple[str, str]]]:
         """A job, queue or application with its limits in wall-clock time, and what is wrong.
 
-        hosts: those that it may use. What is wrong: the field and why.
+        hosts: gives those that it may use, asked only for a limit on a host. What is wrong: the
+        field and why.
         """
         changed: dict[str, int] = {}
         wrong: list[tuple[str, str]] = []
-        hosts = tuple(hosts)
         for name in _LIMITS:
             limit = getattr(item, name, None)
             if isinstance(limit, LimitOnHost):
                 changed[name] = int(limit)
                 try:
-                    changed[name] = self._seconds(limit, hosts)
+                    changed[name] = self._seconds(limit, hosts())
                 except ValueError as error:
                     wrong.append((name.removesuffix("_max"), str(error)))
         return (replace(item, **changed) if changed else item), wrong  # type: ignore[arg-type]

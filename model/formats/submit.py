@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from ..errors import InputError, Problem
 from ..instance import Instance
@@ -35,7 +36,7 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user", from_hos
     fields.setdefault("priority", instance.params.default_priority)
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
-    job, unscaled = scale.settled(job, scale.hosts_of(job))
+    job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
     wrong += [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
     if "slots" not in fields:
         with suppress(InputError, KeyError):  # what is wrong is said below

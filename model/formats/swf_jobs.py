@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..int_table import narrow
 from ..job import Job
 from ..on_demand import OnDemand
 from ..workload import Ints, Workload
@@ -23,7 +23,7 @@ class SwfJobs(OnDemand[Job]):
 
     def __init__(self, log: Workload, queue: str) -> None:
         columns = (log.job, log.procs, log.user, log.req_time, log.run_time, log.submit)
-        self._columns = tuple(map(_narrow, columns))
+        self._columns = tuple(map(narrow, columns))
         self._queue = queue
 
     def __len__(self) -> int:
@@ -52,11 +52,11 @@ class RecordedStarts(Mapping[str, int]):
 
     def __init__(self, numbers: Ints, starts: Ints) -> None:
         order = np.argsort(numbers)
-        self._numbers, self._starts = _narrow(numbers[order]), _narrow(starts[order])
+        self._numbers, self._starts = narrow(numbers[order]), narrow(starts[order])
 
     def __getitem__(self, job: str) -> int:
         if job.isdecimal() and len(job) < _DIGITS:
-            place = int(np.searchsorted(self._numbers, int(job)))
+            place = bisect_left(self._numbers, int(job))
             if place < len(self._numbers) and str(self._numbers[place]) == job:
                 return int(self._starts[place])
         raise KeyError(job)
@@ -66,9 +66,3 @@ class RecordedStarts(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._numbers)
-
-
-def _narrow(column: Ints) -> NDArray[Any]:
-    """The same numbers in as few bytes as they need."""
-    half = column.astype(np.int32)
-    return half if np.array_equal(half, column) else column

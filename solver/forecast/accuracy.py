@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...model.workload import Ints
-from .backtest import LEVELS, Questions, Replayed
+from .backtest import LEVELS, PastLog, Questions
 from .calibration import EARLY, LATE, LIKELY
 from .draws import Floats
 
@@ -22,13 +22,15 @@ class Accuracy:
     estimator: "by limits", "last two", "history", "forecast" (as it was drawn) or "calibrated".
     mean_error, median_error: absolute, of the one number that it says, of a distribution its P50.
     by_early, by_likely, by_late: which share had started by its P10, P50, P90. loss_likely,
-    loss_late: mean pinball loss at P50 and P90. None where it says no such number.
+    loss_late: mean pinball loss at P50 and P90. None where it says no such number. jobs: of which
+    it says a time at all, the others count nowhere: a plan by limits has none where a job before
+    has no limit.
     """
 
     estimator: str
     jobs: int
-    mean_error: float
-    median_error: float
+    mean_error: float | None
+    median_error: float | None
     by_early: float | None = None
     by_likely: float | None = None
     by_late: float | None = None
@@ -64,16 +66,16 @@ def pinball(truth: ArrayLike, quantile: ArrayLike, level: float) -> float:
     return float(np.maximum(level * late, (level - 1) * late).mean())
 
 
-def accuracies(replayed: Replayed, questions: Questions) -> tuple[GroupAccuracy, ...]:
+def accuracies(replayed: PastLog, questions: Questions) -> tuple[GroupAccuracy, ...]:
     """All jobs, then those of each size class and of each queue, where there is more than one."""
-    rows = questions.row
+    rows, queue = questions.row, replayed.names.queue
     sizes = np.ceil(np.log2(replayed.log.procs[rows])).astype(np.int64)
     found = [_of_group("all", "", questions)]
     for by, column in (("size", sizes), ("queue", replayed.log.queue[rows])):
         groups = np.unique(column).tolist()
         if len(groups) > 1:
             found += [
-                _of_group(by, _size_text(group) if by == "size" else str(group), part)
+                _of_group(by, _size_text(group) if by == "size" else queue(group), part)
                 for group in groups
                 if (part := questions.pick(column == group))
             ]
@@ -108,6 +110,11 @@ def _accuracy(
     early: Floats | None = None,
     late: Floats | None = None,
 ) -> Accuracy:
+    said = np.isfinite(likely) & (True if late is None else np.isfinite(late))
+    if not said.any():
+        return Accuracy(estimator, 0, None, None)
+    truth, likely = truth[said], likely[said]
+    early, late = (None if bound is None else bound[said] for bound in (early, late))
     errors = np.abs(likely - truth)
     found = Accuracy(estimator, len(truth), float(errors.mean()), float(np.median(errors)))
     if early is None or late is None:

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import Protocol
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from .arrivals import NOBODY, PastBlocks
 from .calibration import EARLY, LATE, LIKELY, Calibration, Calibrator
 from .draws import Floats, keys_of, uniforms
 from .forecast import forecast_world
-from .forward import PoolWorld
-from .jobs import AskedJobs, Columns, PastJobs
+from .forward import ForwardWorld, PoolWorld
+from .jobs import NEVER, AskedJobs, Columns, PastJobs
+from .recorded import Names
 from .runtimes import LastTwo, Ratios
 
 #: Jobs that wait no longer than this are not asked about: nobody wants to know.
@@ -28,6 +30,8 @@ LEARNT = 0.25
 LAST_WAITS = 300
 #: Jobs that are asked about, and samples of each forecast.
 JOBS, SAMPLES = 300, 100
+#: Start of a job that never does (seconds): after every other.
+UNSTARTED = 2**62
 #: Levels at which a backtest counts how many jobs had started.
 LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
 
@@ -58,9 +62,35 @@ class Questions(Columns):
         return np.asarray(self.quantiles[:, LEVELS.index(level)])
 
 
+class PastLog(Protocol):
+    """A log that has been run to its end, as forecasts look at it: no further than to the moment.
+
+    log: jobs by submission; names: of its jobs and queues. start: of each (seconds), UNSTARTED
+    where it never did. past: its ended jobs, by end. ratios: their run times.
+    """
+
+    @property
+    def log(self) -> Workload: ...
+
+    @property
+    def names(self) -> Names: ...
+
+    @property
+    def start(self) -> Ints: ...
+
+    @property
+    def past(self) -> PastJobs: ...
+
+    @property
+    def ratios(self) -> Ratios: ...
+
+    def world(self, row: int) -> ForwardWorld:
+        """The cluster as a job is submitted, which alone is asked about."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A replayed log as forecasts look at it: never beyond the moment of asking.
+    """A log replayed on a pool.
 
     start: of each job of `log` (canonical, seconds). procs, policy: of the replay.
     """
@@ -69,6 +99,7 @@ class Replayed:
     start: Ints
     procs: int
     policy: str
+    names: Names = Names()
     past: PastJobs = field(init=False)
     ratios: Ratios = field(init=False)
 
@@ -81,12 +112,12 @@ class Replayed:
         object.__setattr__(self, "ratios", Ratios(past))
 
     @classmethod
-    def of(cls, result: ReplayResult) -> Replayed:
-        """Of a complete replay."""
-        return cls(result.workload, result.start, result.procs, result.policy)
+    def of(cls, result: ReplayResult, names: Names | None = None) -> Replayed:
+        """Of a complete replay. names: what its numbers stand for."""
+        return cls(result.workload, result.start, result.procs, result.policy, names or Names())
 
     def world(self, row: int) -> PoolWorld:
-        """The pool as a job is submitted, which is the one asked about."""
+        """As :class:`PastLog` says."""
         log, now = self.log, int(self.log.submit[row])
         start = self.start[: row + 1]
         running = np.flatnonzero((start < now) & (start + log.run_time[: row + 1] >= now))
@@ -102,17 +133,18 @@ class Replayed:
         )
         return PoolWorld(now, self.procs, jobs, np.array([len(rows) - 1]), self.policy)
 
-    def past_waits(self, row: int) -> Floats:
-        """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
-        log, now = self.log, int(self.log.submit[row])
-        start, size = self.start[:row], _size_class(log.procs[:row])
-        like = np.flatnonzero((start < now) & (size == _size_class(log.procs[row : row + 1])))
-        last = like[np.argsort(start[like], kind="stable")][-LAST_WAITS:]
-        if not len(last):
-            return np.zeros(3)
-        waits = start[last] - log.submit[last]
-        levels = (EARLY, LIKELY, LATE)
-        return np.asarray(np.quantile(waits, levels, method="inverted_cdf"), dtype=np.float64)
+
+def past_waits(replayed: PastLog, row: int) -> Floats:
+    """P10, P50 and P90 of the last waits of jobs of about the size, 0 where there are none."""
+    log, now = replayed.log, int(replayed.log.submit[row])
+    start, size = replayed.start[:row], _size_class(log.procs[:row])
+    like = np.flatnonzero((start < now) & (size == _size_class(log.procs[row : row + 1])))
+    last = like[np.argsort(start[like], kind="stable")][-LAST_WAITS:]
+    if not len(last):
+        return np.zeros(3)
+    waits = start[last] - log.submit[last]
+    levels = (EARLY, LIKELY, LATE)
+    return np.asarray(np.quantile(waits, levels, method="inverted_cdf"), dtype=np.float64)
 
 
 def _size_class(procs: Ints) -> Ints:
@@ -120,13 +152,14 @@ def _size_class(procs: Ints) -> Ints:
     return np.ceil(np.log2(procs)).astype(np.int64)
 
 
-def sampled_rows(replayed: Replayed, jobs: int, seed: int) -> Ints:
+def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
     """Rows of so many jobs that waited, of the log behind its LEARNT part, ascending.
 
     A job is in a larger sample if it is in a smaller one.
     Raises InputError where none waited.
     """
-    waited = np.flatnonzero(replayed.start - replayed.log.submit > SHORT_WAIT)
+    waits = replayed.start - replayed.log.submit
+    waited = np.flatnonzero((waits > SHORT_WAIT) & (replayed.start < UNSTARTED))
     waited = waited[waited >= LEARNT * len(replayed.log)]
     if not len(waited):
         raise InputError(
@@ -138,7 +171,7 @@ def sampled_rows(replayed: Replayed, jobs: int, seed: int) -> Ints:
     return np.sort(waited[order[:jobs]])
 
 
-def answer(replayed: Replayed, row: int, samples: int, seed: int) -> list[float]:
+def answer(replayed: PastLog, row: int, samples: int, seed: int) -> list[float]:
     """Seconds of waiting: by limits, by the last two, past waits, quantiles at LEVELS.
 
     Nothing is looked at that was not known when the job was submitted: what ended at that very
@@ -152,16 +185,21 @@ def answer(replayed: Replayed, row: int, samples: int, seed: int) -> list[float]
     )
     last_two = LastTwo(replayed.past).draw(world.jobs, known, 1, seed)[:, 0]
     starts = [
-        float(found.by_limits[0]),
-        float(world.starts(last_two, NOBODY)[0]),
+        _known(found.by_limits[0]),
+        _known(world.starts(last_two, NOBODY)[0]),
         *(float(found.quantile(level)[0]) for level in LEVELS),
     ]
     waits = [start - world.now for start in starts]
-    return [*waits[:2], *replayed.past_waits(row).tolist(), *waits[2:]]
+    return [*waits[:2], *past_waits(replayed, row).tolist(), *waits[2:]]
+
+
+def _known(start: np.int64) -> float:
+    """A start, infinite where there is none."""
+    return np.inf if start == NEVER else float(start)
 
 
 def backtest(
-    replayed: Replayed,
+    replayed: PastLog,
     *,
     jobs: int = JOBS,
     samples: int = SAMPLES,
@@ -189,7 +227,7 @@ def backtest(
 
 
 def _answers(
-    replayed: Replayed, rows: list[int], samples: int, seed: int, workers: int
+    replayed: PastLog, rows: list[int], samples: int, seed: int, workers: int
 ) -> Iterator[list[float]]:
     """The answers in the order of the rows, as they come."""
     if workers == 1:
@@ -207,10 +245,10 @@ def _answers(
 
 
 #: In a worker process the log that it answers about.
-_HERE: list[Replayed] = []
+_HERE: list[PastLog] = []
 
 
-def _remember(replayed: Replayed) -> None:
+def _remember(replayed: PastLog) -> None:
     """Begin as a worker process; Ctrl-C is for the one that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _HERE[:] = [replayed]
@@ -220,7 +258,7 @@ def _answer_here(row: int, samples: int, seed: int) -> list[float]:
     return answer(_HERE[0], row, samples, seed)
 
 
-def calibrated(replayed: Replayed, rows: Ints, answers: Floats) -> Questions:
+def calibrated(replayed: PastLog, rows: Ints, answers: Floats) -> Questions:
     """The answers as columns, each calibrated by those whose truth was known when it was asked."""
     asked = replayed.log.submit[rows]
     start = replayed.start[rows]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 
@@ -75,7 +76,12 @@ class Calibrator:
         self._late = deque(maxlen=self.window)
 
     def add(self, truth: float, early: float, late: float) -> None:
-        """A start that has come, and its raw P10 and P90; seconds from the moment of asking."""
+        """A start that has come, and its raw P10 and P90; seconds from the moment of asking.
+
+        One whose bounds say no time (infinite) says nothing about others.
+        """
+        if not (isfinite(early) and isfinite(late)):
+            return
         self._early.append(score(truth, early))
         self._late.append(score(truth, late))
 

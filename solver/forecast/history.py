@@ -52,11 +52,19 @@ class History:
         return [self.users.get(user, -1) for user in users]
 
 
-def history_of(ended: Sequence[Ended], shift: int = 0, remarks: tuple[str, ...] = ()) -> History:
-    """A history of jobs in any order. shift: seconds to add to the log's clock."""
+def history_of(
+    ended: Sequence[Ended],
+    shift: int = 0,
+    remarks: tuple[str, ...] = (),
+    users: Mapping[str, int] | None = None,
+) -> History:
+    """A history of jobs in any order.
+
+    shift: seconds to add to the log's clock. users: numbers that some users have already.
+    """
     order = sorted(range(len(ended)), key=lambda place: ended[place].end)
     jobs = [ended[place].job for place in order]
-    users: dict[str, int] = {}
+    users = dict(users or {})
     numbers = [users.setdefault(job.user, len(users)) for job in jobs]
     limits = [NO_LIMIT if job.run_limit is None else job.run_limit for job in jobs]
     past = PastJobs(
@@ -121,6 +129,12 @@ def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
     if min(item.end for item in ended) > now:
         return 0 if same_clock else (now - last) // WEEK
     return (now - last) // WEEK if last < now - OLD else 0
+
+
+def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple[str, ...]]:
+    """Ended jobs of a log on its own clock, and remarks. Raises InputError as a history does."""
+    ended, _, remarks = _read(path, keep_going)
+    return ended, remarks
 
 
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:

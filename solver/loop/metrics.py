@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...model.int_table import IntTable
 from ..world.job_state import FUTURE
 from .records import JobRecord, Simulation
 from .slot_use import slot_use
@@ -93,15 +94,17 @@ class LoopMetrics:
 
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
+    use = slot_use(result)
     found = _Columns(tolerance_of(result), result.instance.now)
     for record in submitted(result):
         found.add(record)
-    waits, slowdown = np.array(found.waits, dtype=float), np.array(found.slowdowns)
-    big_slots, big, small = _by_size(np.array(found.slots, dtype=np.int64), waits)
-    errors = [error for column in found.errors.values() for error in column]
-    p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
+    slowdown = np.array(found.slowdowns)
     s50, s95 = _percentiles(slowdown, (50, 95))
-    use = slot_use(result)
+    told = sum(map(len, found.errors.values()))
+    met = sum(int((e.column(0) <= found.step).sum()) for e in found.errors.values())
+    waits = found.started.column(0).astype(float)
+    p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
+    big_slots, big, small = _by_size(found.started.column(1), waits)
     return LoopMetrics(
         jobs=found.jobs,
         started=len(waits),
@@ -130,10 +133,8 @@ def measure(result: Simulation) -> LoopMetrics:
         big_p95_wait=_percentiles(big, (95,))[0],
         big_max_wait=float(big.max()) if big.size else None,
         starvation=_ratio(_mean(big), _mean(small)),
-        estimates=len(errors),
-        estimates_met=sum(error <= found.step for error in errors) / len(errors)
-        if errors
-        else None,
+        estimates=told,
+        estimates_met=met / told if told else None,
         predictions=_of_errors(found.errors, found.step),
         predictions_at_submission=_of_errors(found.errors_at_once, found.step),
     )
@@ -143,7 +144,7 @@ def measure(result: Simulation) -> LoopMetrics:
 class _Columns:
     """What metrics ask of the jobs, job by job in columns. step: seconds between two cycles.
 
-    waits and slots: of those that started. errors: start less first estimate, by method;
+    started: waits and slots of those that did. errors: start less first estimate, by method;
     errors_at_once: of estimates made by the first cycle that saw the job.
     """
 
@@ -153,11 +154,10 @@ class _Columns:
     pending: int = 0
     backfilled: int = 0
     status: Counter[str] = field(default_factory=Counter)
-    waits: array[int] = field(default_factory=lambda: array("q"))
-    slots: array[int] = field(default_factory=lambda: array("q"))
+    started: IntTable = field(default_factory=IntTable)
     slowdowns: array[float] = field(default_factory=lambda: array("d"))
-    errors: dict[str, array[int]] = field(default_factory=dict)
-    errors_at_once: dict[str, array[int]] = field(default_factory=dict)
+    errors: dict[str, IntTable] = field(default_factory=dict)
+    errors_at_once: dict[str, IntTable] = field(default_factory=dict)
 
     def add(self, record: JobRecord) -> None:
         """A job that was submitted."""
@@ -166,14 +166,14 @@ class _Columns:
         self.pending += record.start is None and record.end is None
         self.backfilled += record.backfilled
         if record.wait is not None:
-            self.waits.append(record.wait)
-            self.slots.append(record.slots)
+            self.started.append(record.wait, record.slots)
         if record.run_time is not None:
             self.slowdowns.append(_slowdown(record))
         if record.error is not None:
-            self.errors.setdefault(record.estimate_by, array("q")).append(record.error)
+            self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
             if self._told_at_once(record):
-                self.errors_at_once.setdefault(record.estimate_by, array("q")).append(record.error)
+                at_once = self.errors_at_once.setdefault(record.estimate_by, IntTable())
+                at_once.append(record.error)
 
     def _told_at_once(self, record: JobRecord) -> bool:
         """Whether it had an estimate after the first cycle that saw it."""
@@ -196,17 +196,17 @@ def tolerance_of(result: Simulation) -> int:
 
 def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
     """Estimates of each method that made any; tolerance: seconds that still count as exact."""
-    errors: dict[str, array[int]] = {}
+    errors: dict[str, IntTable] = {}
     for record in records:
         if record.error is not None:
-            errors.setdefault(record.estimate_by, array("q")).append(record.error)
+            errors.setdefault(record.estimate_by, IntTable()).append(record.error)
     return _of_errors(errors, tolerance)
 
 
-def _of_errors(errors: Mapping[str, array[int]], tolerance: int) -> dict[str, Prediction]:
+def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Prediction]:
     found = {}
     for method in sorted(errors):
-        error = np.array(errors[method], dtype=float)
+        error = errors[method].column(0).astype(float)
         size = np.abs(error)
         found[method] = Prediction(
             jobs=len(error),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ..availability.arrays import IntArray
+from ...model.int_table import IntTable
+from ..availability.arrays import FloatArray, IntArray
 from .records import JobRecord
 
 #: In a column of times: none.
 _NEVER = -(1 << 63)
+#: Columns of the jobs that are compared.
+_SUBMIT, _START, _REAL, _ESTIMATE = range(4)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
 CLOSE = 5
 
@@ -60,31 +62,31 @@ def compare_waits(
 
     recorded: real start by job id, in seconds from the origin.
     """
-    columns = [array("q") for _ in range(5)]
-    queues: dict[str, int] = {}
+    queues: dict[str, IntTable] = {}
     for record in records:
         real = recorded.get(record.job)
         if real is not None:
-            queue = queues.setdefault(record.queue, len(queues))
-            row = (queue, record.submit, record.start, real, record.estimate)
-            for column, value in zip(columns, row, strict=True):
-                column.append(_NEVER if value is None else value)
-    table = np.array(columns, dtype=np.int64)
-    groups = {"": table, **{name: table[:, table[0] == queues[name]] for name in sorted(queues)}}
+            table = queues.setdefault(record.queue, IntTable())
+            table.append(record.submit, record.start, real, record.estimate)
+    groups = {"": list(queues.values()), **{name: [queues[name]] for name in sorted(queues)}}
     return tuple(_of(name, group) for name, group in groups.items())
 
 
-def _of(queue: str, jobs: IntArray) -> WaitComparison:
-    """jobs: number of the queue, submission, start, recorded start and estimate, [5, n]."""
-    _, submits, starts, real, _ = (row.astype(float) for row in jobs[:, jobs[2] != _NEVER])
-    waits, real_waits, errors = starts - submits, real - submits, starts - real
-    told = jobs[:, jobs[4] != _NEVER]
-    guess_errors = np.abs(told[4] - told[3]).astype(float)
+def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
+    """jobs: submission, start, recorded start and estimate, a row a job."""
+    starts = _column(jobs, _START)
+    there = starts != _NEVER
+    starts = starts[there]
+    submits, real = _column(jobs, _SUBMIT)[there], _column(jobs, _REAL)[there]
+    waits, real_waits = (starts - submits).astype(float), (real - submits).astype(float)
+    errors = (starts - real).astype(float)
+    del starts, submits, real
+    guess_errors = _guess_errors(jobs)
     p5, p25, p50, p75, p95 = (_percentile(errors, q) for q in (5, 25, 50, 75, 95))
     return WaitComparison(
         queue=queue,
-        jobs=len(starts),
-        not_started=jobs.shape[1] - len(starts),
+        jobs=len(waits),
+        not_started=len(there) - len(waits),
         recorded_mean_wait=_mean(real_waits),
         simulated_mean_wait=_mean(waits),
         recorded_median_wait=_percentile(real_waits, 50),
@@ -101,6 +103,18 @@ def _of(queue: str, jobs: IntArray) -> WaitComparison:
         estimates=len(guess_errors),
         estimate_mean_absolute_error=_mean(guess_errors),
     )
+
+
+def _column(jobs: Sequence[IntTable], number: int) -> IntArray:
+    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NEVER) for t in jobs)])
+
+
+def _guess_errors(jobs: Sequence[IntTable]) -> FloatArray:
+    """How far the first estimates were from the recorded starts."""
+    estimates = _column(jobs, _ESTIMATE)
+    told = estimates != _NEVER
+    errors: IntArray = np.abs(estimates[told] - _column(jobs, _REAL)[told])
+    return errors.astype(float)
 
 
 def _mean(values: np.ndarray) -> float | None:

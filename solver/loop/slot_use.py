@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
+from operator import mul
 
 import numpy as np
 
+from ...model.int_table import IntTable
 from ..availability.arrays import IntArray
 from ..world.job_state import FUTURE
 from .records import JobRecord, Simulation
@@ -30,21 +33,17 @@ class SlotUse:
 
 def slot_use(result: Simulation) -> SlotUse:
     """Of all jobs that came."""
-    begin = min((record.submit for record in result.jobs), default=0)
-    begin = max(begin, result.instance.now)
-    spans = _Spans(begin)
-    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
-    end = result.time
+    first, end = None, result.time
     for record in result.jobs:
+        first = record.submit if first is None else min(first, record.submit)
         end = max(end, record.end or end)
-        if record.status != FUTURE:
-            spans.add(record, hosts)
-    spans.end_at(end)
+    begin = max(first or 0, result.instance.now)
+    spans = _spans(result, begin, end)
     capacity = [host.slots for host in result.instance.cluster.hosts]
-    waiting = _Union(spans.wait_since, spans.wait_until)
-    busy = spans.slot_seconds(spans.since, spans.until)
+    waiting = _Union(spans.waits.column(0), spans.waits.column(1))
+    busy = spans.slot_seconds(lambda times: times)
     free = sum(capacity) * (end - begin) - busy
-    busy_then = spans.slot_seconds(waiting.before(spans.since), waiting.before(spans.until))
+    busy_then = spans.slot_seconds(waiting.before)
     idle_then = sum(capacity) * waiting.length - busy_then
     partly = spans.capacity_seconds(capacity) - busy
     whole = max(1, sum(capacity) * max(1, end - begin))
@@ -60,84 +59,71 @@ def slot_seconds(
     """
     count = max(1, -(-(end - begin) // block))
     edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
-    spans = _Spans(begin)
-    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
-    for record in result.jobs:
-        if record.status != FUTURE:
-            spans.add(record, hosts)
-    spans.end_at(end)
-    since, until = (np.array(column, dtype=np.int64) for column in (spans.since, spans.until))
+    spans = _spans(result, begin, end)
     used = [
-        float(spans.slot_seconds(np.clip(since, low, high), np.clip(until, low, high)))
+        float(spans.slot_seconds(partial(np.clip, a_min=low, a_max=high)))
         for low, high in pairwise(edges)
     ]
     total = sum(host.slots for host in result.instance.cluster.hosts)
     return used, [float(total * (high - low)) for low, high in pairwise(edges)]
 
 
-#: The end of a span whose end is still to come.
-_OPEN = -1 << 62
-
-
-def _column() -> array[int]:
-    return array("q")
+def _spans(result: Simulation, begin: int, end: int) -> _Spans:
+    """Of all jobs that came."""
+    spans = _Spans(begin, end)
+    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
+    for record in result.jobs:
+        if record.status != FUTURE:
+            spans.add(record, hosts)
+    return spans
 
 
 @dataclass(slots=True)
 class _Spans:
-    """In columns: from when to when jobs waited, and held slots; nothing before `begin` counts.
+    """From when to when jobs waited, and held slots; what is still open ends at `end`.
 
-    last: after the places (host and slots) of each span in `hosts` and `slots`.
+    Nothing before `begin` counts. waits: since, until. held: since, until, slots, first row in
+    `hosts` and how many. hosts: number.
     """
 
     begin: int
-    wait_since: array[int] = field(default_factory=_column)
-    wait_until: array[int] = field(default_factory=_column)
-    since: array[int] = field(default_factory=_column)
-    until: array[int] = field(default_factory=_column)
-    last: array[int] = field(default_factory=_column)
-    hosts: array[int] = field(default_factory=lambda: array("i"))
-    slots: array[int] = field(default_factory=_column)
+    end: int
+    waits: IntTable = field(default_factory=IntTable)
+    held: IntTable = field(default_factory=IntTable)
+    hosts: IntTable = field(default_factory=IntTable)
 
     def add(self, record: JobRecord, hosts: dict[str, int]) -> None:
         """A job that came; hosts: numbers by name."""
         # One that is killed before it starts waits until then.
         waits_until = record.end if record.start is None else record.start
         if waits_until is None or record.submit < waits_until:
-            self.wait_since.append(max(self.begin, record.submit))
-            self.wait_until.append(self._end(waits_until))
+            self.waits.append(max(self.begin, record.submit), self._until(waits_until))
         for since, until, where in record.held:
-            self.since.append(max(self.begin, since))
-            self.until.append(self._end(until))
-            for name, slots in where.items():
+            span = max(self.begin, since), self._until(until)
+            self.held.append(*span, sum(where.values()), len(self.hosts), len(where))
+            for name in where:
                 self.hosts.append(hosts[name])
-                self.slots.append(slots)
-            self.last.append(len(self.hosts))
 
-    def _end(self, until: int | None) -> int:
-        return _OPEN if until is None else max(self.begin, until)
+    def _until(self, until: int | None) -> int:
+        return max(self.begin, self.end if until is None else until)
 
-    def end_at(self, end: int) -> None:
-        """What is still open ends at `end`."""
-        for column in (self.wait_until, self.until):
-            ends = np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, np.int64)
-            ends[ends == _OPEN] = max(self.begin, end)
-
-    def slot_seconds(self, since: array[int] | IntArray, until: array[int] | IntArray) -> int:
-        """Slots times seconds, if the spans were from since to until."""
-        first = total = 0
-        for begin, end, last in zip(since, until, self.last, strict=True):
-            total += sum(self.slots[first:last]) * (int(end) - int(begin))
-            first = last
+    def slot_seconds(self, clock: Callable[[IntArray], IntArray]) -> int:
+        """Slots times seconds by a clock that shows `clock(t)` at t."""
+        total = 0
+        for rows in self.held.blocks():
+            since, until, slots, *_ = zip(*rows, strict=True)
+            seconds = clock(np.array(until, np.int64)) - clock(np.array(since, np.int64))
+            total += sum(map(mul, slots, seconds.tolist()))
         return total
 
     def capacity_seconds(self, capacity: list[int]) -> int:
         """Slots of hosts times the seconds in which some job held one there."""
         done = [self.begin] * len(capacity)
         total = 0
-        for span in np.argsort(np.array(self.since, dtype=np.int64), kind="stable"):
-            since, until = self.since[span], self.until[span]
-            for host in self.hosts[self.last[span - 1] if span else 0 : self.last[span]]:
+        for span in np.argsort(self.held.column(0), kind="stable"):
+            since, until, _, first, count = (number or 0 for number in self.held[int(span)])
+            for place in range(first, first + count):
+                host = self.hosts[place][0] or 0
                 if until > done[host]:
                     total += capacity[host] * (until - max(since, done[host]))
                     done[host] = until
@@ -147,10 +133,11 @@ class _Spans:
 class _Union:
     """All instants that lie in some span. length: how many seconds."""
 
-    def __init__(self, since: array[int], until: array[int]) -> None:
-        begins, ends = (np.array(column, dtype=np.int64) for column in (since, until))
+    def __init__(self, begins: IntArray, ends: IntArray) -> None:
         order = np.argsort(begins, kind="stable")
-        begins, ends = begins[order], np.maximum.accumulate(ends[order])
+        ends = ends[order]
+        begins = begins[order]
+        np.maximum.accumulate(ends, out=ends)
         apart = np.flatnonzero(begins[1:] > ends[:-1]) + 1
         some = min(1, len(begins))
         self._begins = begins[np.concatenate([[0][:some], apart]).astype(np.int64)]
@@ -158,9 +145,8 @@ class _Union:
         self._sum = np.concatenate([[0], np.cumsum(np.maximum(self._ends - self._begins, 0))])
         self.length = int(self._sum[-1])
 
-    def before(self, times: array[int]) -> IntArray:
+    def before(self, at: IntArray) -> IntArray:
         """Seconds in it before each instant."""
-        at = np.array(times, dtype=np.int64)
         place = np.searchsorted(self._begins, at, side="right")
         inside = np.zeros(len(at), dtype=np.int64)
         some = place > 0

@@ -20,6 +20,7 @@ from ...model.collection import no_collection
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.objects import require_sound
 from ...model.formats.submit import submitted_job
+from ...model.formats.units import LONGEST
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.objective import ObjectiveName
@@ -123,8 +124,8 @@ class Planner:
         still waits: the plan says that it is its turn.
         """
         before = self.instance.now
-        if type(now) is not int or now < before:
-            text = f"must be a whole second from {before} on, not {now!r}"
+        if type(now) is not int or not before <= now <= LONGEST:
+            text = f"must be a whole second from {before} to {LONGEST}, not {now!r}"
             raise InputError([Problem(text, path="now")])
         with self._event(f"it is second {now}"):
             found = self._current()

@@ -67,12 +67,14 @@ def shared(facts: Facts) -> Iterator[Violation]:
     for time, jobs in facts.starts().items():
         facts.poll()
         blamed = [job for job in jobs if job.active(time)]
-        active = [item for item in facts.holdings() if item.active(time)]
         for resource in _reserved_names(blamed):
+            active: list[Holding] | None = None
             for location in facts.instance.cluster.shared:
                 if location.name != resource or facts.hosts_have(resource):
                     continue
                 guilty = [job for job in blamed if of_shared(facts, job, location, time) > 0]
+                if active is None:
+                    active = [item for item in facts.reserving(resource) if item.active(time)]
                 used = sum(of_shared(facts, item, location, time) for item in active)
                 if guilty and used > location.amount + SLACK:
                     text = f"{shown(used)} {resource} in use at {time} s"

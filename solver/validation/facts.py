@@ -17,6 +17,7 @@ from ...model.queue import Queue
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Compound, Requirement, Simple
+from .columns import SlotColumns, UnitsOfType
 from .select import Names
 
 #: Amounts are compared with this slack (they are exact to 1e-6).
@@ -102,6 +103,10 @@ class Facts:
     _alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
     _reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
+    _units: dict[str, UnitsOfType] = field(default_factory=dict)
+    _columns: list[SlotColumns] = field(default_factory=list)
+    _own_slots: dict[int, frozenset[str]] | None = None
+    _reserving: dict[str, list[Holding]] | None = None
 
     @classmethod
     def of(
@@ -172,7 +177,9 @@ class Facts:
             for holding in self.planned
         ]
         by_host = _by_host([*self.running, *planned])
-        return replace(self, planned=planned, by_host=by_host, _alike={})
+        return replace(
+            self, planned=planned, by_host=by_host, _alike={}, _columns=[], _reserving=None
+        )
 
     def _resolved(
         self,
@@ -283,6 +290,40 @@ class Facts:
                 job = holding.job
                 self._alike.setdefault((job.user, job.queue, job.project), []).append(holding)
         return self._alike
+
+    def reserving(self, resource: str) -> list[Holding]:
+        """All jobs whose requirement reserves the resource."""
+        if self._reserving is None:
+            self._reserving = {}
+            for holding in self.holdings():
+                named = {item.resource for part in holding.parts for item in part.reservations}
+                for name in named:
+                    self._reserving.setdefault(name, []).append(holding)
+        return self._reserving.get(resource, [])
+
+    def units(self, type_: str) -> UnitsOfType:
+        """The compute units of a type."""
+        if type_ not in self._units:
+            cluster = self.instance.cluster
+            self._units[type_] = UnitsOfType.of(cluster.units, type_, self.hosts)
+        return self._units[type_]
+
+    def columns(self) -> SlotColumns:
+        """The slots that all jobs hold, as columns."""
+        if not self._columns:
+            held = ((h.job.id, h.start, h.finish, h.allocation) for h in self.holdings())
+            self._columns.append(SlotColumns(self.hosts, held))
+        return self._columns[0]
+
+    def own_limits(self) -> dict[int, frozenset[str]]:
+        """The hosts by the slots that each user may have of them (JL/U), where that is set."""
+        if self._own_slots is None:
+            found: dict[int, set[str]] = {}
+            for host in self.hosts.values():
+                if host.user_slots is not None:
+                    found.setdefault(host.user_slots, set()).add(host.name)
+            self._own_slots = {most: frozenset(hosts) for most, hosts in found.items()}
+        return self._own_slots
 
     def hosts_have(self, resource: str) -> bool:
         """Whether the resource is host-based: some host carries an amount of it."""

@@ -131,13 +131,9 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
 def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
     """JL/U of lsb.hosts."""
     user = frozenset({job.user})
-    by_most: dict[int, set[str]] = {}
-    for host in facts.hosts.values():
-        if host.user_slots is not None:
-            by_most.setdefault(host.user_slots, set()).add(host.name)
-    for most, hosts in by_most.items():
+    for most, hosts in facts.own_limits().items():
         name = f"JL/U for user {job.user}"
-        yield Rule(name, most, users=user, hosts=frozenset(hosts), each_host=True)
+        yield Rule(name, most, users=user, hosts=hosts, each_host=True)
 
 
 def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:

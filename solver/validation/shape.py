@@ -154,15 +154,16 @@ def unit_type(facts: Facts, cu: Cu) -> str:
     return cu.type or cluster.default_unit_type or finest
 
 
-def units_used(facts: Facts, cu: Cu, allocation: Mapping[str, int]) -> dict[ComputeUnit, list[str]]:
+def units_used(
+    facts: Facts, cu: Cu, allocation: Mapping[str, int]
+) -> list[tuple[ComputeUnit, list[str]]]:
     """The compute units that an allocation uses, with its hosts there, in allocation order."""
-    units = [unit for unit in facts.instance.cluster.units if unit.type == unit_type(facts, cu)]
-    used: dict[ComputeUnit, list[str]] = {}
+    known = facts.units(unit_type(facts, cu))
+    used: dict[int, list[str]] = {}
     for host in allocation:
-        for unit in units:
-            if host in unit.hosts:
-                used.setdefault(unit, []).append(host)
-    return used
+        for number in known.of_host.get(host, ()):
+            used.setdefault(number, []).append(host)
+    return [(known.units[number], hosts) for number, hosts in used.items()]
 
 
 def _cu_parts(
@@ -172,7 +173,7 @@ def _cu_parts(
         cu = part.requirement.cu
         if cu is not None:
             used = units_used(facts, cu, part.allocation)
-            names = {unit.name: hosts for unit, hosts in used.items()}
+            names = {unit.name: hosts for unit, hosts in used}
             yield holding, cu, names, part.allocation
 
 
@@ -273,7 +274,7 @@ def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
     requirement = holding.requirement
     if isinstance(requirement, Simple) and requirement.cu is not None and requirement.cu.excl:
         units = units_used(facts, requirement.cu, holding.allocation)
-        return frozenset(host for unit in units for host in unit.hosts), "cu[excl]"
+        return frozenset(host for unit, _ in units for host in unit.hosts), "cu[excl]"
     if holding.job.exclusive:
         return frozenset(holding.allocation), "-x"
     return frozenset(), ""

@@ -124,7 +124,7 @@ def _after(
         short = True
     units = state.units
     if term.cu is not None:
-        units = units | {unit.name for unit in units_used(facts, term.cu, {host: share})}
+        units = units | {unit.name for unit, _ in units_used(facts, term.cu, {host: share})}
         if not units or (term.cu.maxcus is not None and len(units) > term.cu.maxcus):
             return None
     agreed = state.agreed

@@ -13,8 +13,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations, islice
 
+import numpy as np
+
 from ...model.resreq.syntax import Cu, Simple
 from . import capacity, hosts, limits, shape
+from .columns import IntArray
 from .facts import SLACK, Facts, Holding, TermShare
 from .usage import method, on_host
 from .violation import Violation
@@ -78,15 +81,18 @@ def _in_fewer(
     facts: Facts, holding: Holding, part: TermShare, cu: Cu, most: int, before: set[str]
 ) -> dict[str, int] | None:
     """A place in at most `most` units, or None. before: the faults of the plan as it is."""
-    type_ = shape.unit_type(facts, cu)
-    units = [unit.hosts for unit in facts.instance.cluster.units if unit.type == type_]
+    known = facts.units(shape.unit_type(facts, cu))
     wanted = sum(part.allocation.values())
-    raw = sorted((sum(facts.hosts[h].slots for h in unit) for unit in units), reverse=True)
-    if sum(raw[:most]) < wanted:
+    free = facts.columns().free_beside(holding.job.id, holding.start)
+    within = known.sums(free)
+    if int(np.sort(within)[::-1][:most].sum()) < wanted:
         return None
-    room = {host: slots for host, slots in _room(facts, holding, part, cu).items() if slots > 0}
+    # One unit alone needs room for all of it.
+    worth = known.hosts_of(within >= (wanted if most == 1 else 1), len(free))
+    room = _room(facts, holding, part, np.flatnonzero(worth & (free > 0)))
     for group in _agreeing(facts, part, room):
-        kept = [{h: group[h] for h in unit if h in group} for unit in units]
+        here = sorted({number for host in group for number in known.of_host[host]})
+        kept = [{h: group[h] for h in known.units[at].hosts if h in group} for at in here]
         kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))
         sets = chain.from_iterable(combinations(kept, count) for count in range(1, most + 1))
         for chosen in islice(sets, MOST_SETS):
@@ -118,34 +124,34 @@ def _agreeing(
 # --- room beside the others -------------------------------------------------------------------
 
 
-def _room(facts: Facts, holding: Holding, part: TermShare, cu: Cu) -> dict[str, int]:
-    """Slots that the job could hold on each host of a unit over its whole life."""
-    begun = {other.start for other in facts.holdings() if other.start > holding.start}
-    if not facts.as_lsf:
-        begun |= {window.start for window in facts.instance.advance_reservations}
-    instants = [holding.start, *sorted(time for time in begun if holding.active(time))]
-    inside = {
-        host
-        for unit in facts.instance.cluster.units
-        if unit.type == shape.unit_type(facts, cu)
-        for host in unit.hosts
-    }
+def _room(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
+    """Slots that the job could hold over its whole life on those hosts that have room for it."""
+    names = list(facts.hosts)
     rules = [
         rule
         for rule in limits.rules_of(facts, holding.job)
         if rule.each_host and rule.what == "slots"
     ]
     found: dict[str, int] = {}
-    for host in facts.hosts:
+    for host in (names[at] for at in where):
         facts.poll()
-        if host in inside:
-            slots = min(_free(facts, holding, part, host, time, rules) for time in instants)
-            if slots > 0 and not [
-                *hosts.host_faults(facts, holding.job, part.requirement, host),
-                *hosts.missing_resources(facts, part, host),
-            ]:
-                found[host] = slots
+        times = _instants(facts, holding, host)
+        slots = min(_free(facts, holding, part, host, time, rules) for time in times)
+        if slots > 0 and not [
+            *hosts.host_faults(facts, holding.job, part.requirement, host),
+            *hosts.missing_resources(facts, part, host),
+        ]:
+            found[host] = slots
     return found
+
+
+def _instants(facts: Facts, holding: Holding, host: str) -> set[int]:
+    """Instants of the job's life at which there may be less room on the host than before."""
+    begun = {other.start for other in facts.by_host.get(host, ())}
+    if not facts.as_lsf:
+        windows = facts.instance.advance_reservations
+        begun |= {window.start for window in windows if host in window.slots}
+    return {holding.start, *(time for time in begun if holding.active(time))}
 
 
 def _free(

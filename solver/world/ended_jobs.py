@@ -1,22 +1,28 @@
-"""Jobs that have ended, in columns: some 80 bytes a job instead of an object with its parts."""
+"""Jobs that have ended, as rows: some 30 bytes a job instead of an object with its parts."""
 
 from __future__ import annotations
 
-import sys
-from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from ...model.int_table import IntTable
 from ...model.job import Job
-from ..availability.arrays import Allocation
+from ..availability.arrays import Allocation, IntArray
 from .job_state import JobState
 
 _TIMES = ("start", "end", "duration", "estimate", "estimated_at")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 #: What only jobs have that were suspended, resized, sent back or placed term by term.
 _ODD = ("placed", "since", "ran", "suspended_by", "suspensions", "requeues")
+#: What a checkpoint has where there is no time.
 _NONE = -(1 << 63)
+#: Columns of a row (number, times, codes of kind and reason, pieces up to its last) and of a piece
+#: (host, slots) as a checkpoint has them, and what their letters mean.
+_ROW, _PIECE = ("i", *("q" for _ in _TIMES), "i", "i", "I"), ("i", "i")
+_BYTES = {"i": "<i4", "I": "<u4", "q": "<i8"}
 #: Slots on one host that a column takes.
 _MOST = (1 << 31) - 1
 
@@ -29,45 +35,44 @@ class EndedJobs:
     """
 
     def __init__(self) -> None:
-        self.numbers = array("i")
-        self._times = {name: array("q") for name in _TIMES}
+        self._rows, self._pieces = IntTable(), IntTable()
         self._kinds, self._reasons = _Coded(), _Coded()
-        self._after, self._hosts, self._slots = array("I"), array("i"), array("i")
         self._odd: dict[int, list[Any]] = {}
 
     def __len__(self) -> int:
         """How many have ended."""
-        return len(self.numbers)
+        return len(self._rows)
+
+    def numbers(self) -> Iterator[int]:
+        """Numbers of the jobs, row by row."""
+        return (row[0] or 0 for row in self._rows)
 
     def add(self, state: JobState) -> int:
         """Enter a job that will not change any more; its row."""
         row = len(self)
-        self.numbers.append(state.number)
-        for name, column in self._times.items():
-            value = getattr(state, name)
-            column.append(_NONE if value is None else value)
-        self._kinds.append(tuple(getattr(state, name) for name in _KIND))
-        self._reasons.append(state.reason)
         if _is_plain(state):
             for term in state.terms:
-                self._hosts.extend(term)
-                self._slots.extend(term.values())
+                for host, slots in term.items():
+                    self._pieces.append(host, slots)
         else:
             terms = [list(term.items()) for term in state.terms]
             stretches = [[begin, end, list(w.items())] for begin, end, w in state.stretches]
             self._odd[row] = [[getattr(state, name) for name in _ODD], terms, stretches]
-        self._after.append(len(self._hosts))
+        times = (getattr(state, name) for name in _TIMES)
+        kind = self._kinds.code(tuple(getattr(state, name) for name in _KIND))
+        reason = self._reasons.code(state.reason)
+        self._rows.append(state.number, *times, kind, reason, len(self._pieces))
         return row
 
     def state(self, row: int, job: Job) -> JobState:
         """The job of a row as it ended."""
-        state = JobState(job, self.numbers[row])
-        for name, column in self._times.items():
-            value = column[row]
-            setattr(state, name, None if value == _NONE else value)
-        for name, value in zip(_KIND, self._kinds[row], strict=True):
+        number, *times, kind, reason, after = self._rows[row]
+        state = JobState(job, number or 0)
+        for name, time in zip(_TIMES, times, strict=True):
+            setattr(state, name, time)
+        for name, value in zip(_KIND, self._kinds.values[kind or 0], strict=True):
             setattr(state, name, value)
-        state.reason = self._reasons[row]
+        state.reason = self._reasons.values[reason or 0]
         odd = self._odd.get(row)
         if odd is not None:
             for name, value in zip(_ODD, odd[0], strict=True):
@@ -76,16 +81,22 @@ class EndedJobs:
             state.stretches = [(begin, end, _allocation(where)) for begin, end, where in odd[2]]
         elif state.start is not None:
             state.placed = state.since = state.start
-            places = slice(self._after[row - 1] if row else 0, self._after[row])
-            state.terms = (dict(zip(self._hosts[places], self._slots[places], strict=True)),)
+            first = self._rows[row - 1][-1] if row else 0
+            pieces = (self._pieces[place] for place in range(first or 0, after or 0))
+            state.terms = ({host or 0: slots or 0 for host, slots in pieces},)
         return state
 
     # --- checkpoints ----------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """Plain data; columns as Base64 of their little-endian bytes."""
+        tables = ((self._rows, _ROW), (self._pieces, _PIECE))
         return {
-            "columns": [[column.typecode, _packed(column)] for column in self._columns()],
+            "columns": [
+                [kind, _packed(table.column(number, _NONE), kind)]
+                for table, kinds in tables
+                for number, kind in enumerate(kinds)
+            ],
             "kinds": self._kinds.values,
             "reasons": self._reasons.values,
             "odd": [[row, odd] for row, odd in self._odd.items()],
@@ -93,37 +104,33 @@ class EndedJobs:
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
-        for column, (kind, text) in zip(self._columns(), saved["columns"], strict=True):
-            assert kind == column.typecode
-            column.frombytes(b64decode(text))
-            if sys.byteorder == "big":
-                column.byteswap()
+        kinds = [kind for kind, _ in saved["columns"]]
+        assert kinds == [*_ROW, *_PIECE]
+        columns = [_unpacked(text, kind) for kind, text in saved["columns"]]
+        for table, own in (
+            (self._rows, columns[: len(_ROW)]),
+            (self._pieces, columns[len(_ROW) :]),
+        ):
+            for row in zip(*(map(int, column) for column in own), strict=True):
+                table.append(*(None if value == _NONE else value for value in row))
         self._kinds.take_over([tuple(kind) for kind in saved["kinds"]])
         self._reasons.take_over(saved["reasons"])
         self._odd = dict(saved["odd"])
-        assert len({len(self), len(self._after), *map(len, self._times.values())}) == 1
-
-    def _columns(self) -> list[array[int]]:
-        of_jobs = (self.numbers, *self._times.values(), self._kinds.codes, self._reasons.codes)
-        return [*of_jobs, self._after, self._hosts, self._slots]
 
 
 class _Coded:
-    """A column of few values: each is kept once."""
+    """Few values, each of which many rows have."""
 
     def __init__(self) -> None:
-        self.codes = array("i")
         self.values: list[Any] = []
         self._code: dict[Hashable, int] = {}
 
-    def append(self, value: Hashable) -> None:
+    def code(self, value: Hashable) -> int:
+        """The number of a value in `values`."""
         code = self._code.setdefault(value, len(self.values))
         if code == len(self.values):
             self.values.append(value)
-        self.codes.append(code)
-
-    def __getitem__(self, row: int) -> Any:
-        return self.values[self.codes[row]]
+        return code
 
     def take_over(self, values: list[Any]) -> None:
         self.values = values
@@ -149,8 +156,9 @@ def _allocation(pairs: list[list[int]]) -> Allocation:
     return {int(host): int(slots) for host, slots in pairs}
 
 
-def _packed(column: array[int]) -> str:
-    if sys.byteorder == "big":
-        column = array(column.typecode, column)
-        column.byteswap()
-    return b64encode(column.tobytes()).decode()
+def _packed(column: IntArray, kind: str) -> str:
+    return b64encode(column.astype(_BYTES[kind]).tobytes()).decode()
+
+
+def _unpacked(text: str, kind: str) -> IntArray:
+    return np.frombuffer(b64decode(text), dtype=_BYTES[kind])

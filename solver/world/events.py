@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 import numpy as np
 
+from ...model.int_table import narrow
 from ..availability.arrays import IntArray
 
 Event = tuple[int, int, int, int]
@@ -82,7 +83,9 @@ class EventQueue:
 
 
 class Announced:
-    """Events known long before, in columns: 12 bytes each; in the order of time, then of number.
+    """Events known long before, in columns: 4 bytes each where they are given in the order of time.
+
+    They come in the order of time, then of number.
 
     head: the first that is left. popped: how many are gone.
     """
@@ -93,8 +96,11 @@ class Announced:
         self, times: IntArray | None = None, kind: int = 0, sequence: int = 0, first: int = 0
     ) -> None:
         given = np.zeros(0, dtype=np.int64) if times is None else times
-        order = np.argsort(given, kind="stable")
-        self._order, self._times = order.astype(np.int32), given[order]
+        self._order: Sequence[int] | IntArray = range(len(given))
+        if np.any(given[1:] < given[:-1]):
+            self._order = narrow(np.argsort(given, kind="stable"))
+            given = given[self._order]
+        self._times = narrow(given)
         self._kind, self._sequence, self._first = kind, sequence, first
         self.head: Event = (0, 0, 0, 0)
         self.go_to(0)

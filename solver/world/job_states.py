@@ -120,7 +120,7 @@ class JobStates(OnDemand[JobState]):
         self._places = NamePlaces(names(), lambda number: self.given[number].id)
         if (name := self._places.twice()) is not None:
             raise InputError(f"job {name} is there twice")
-        return np.array(found, dtype=np.int64)
+        return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
     # --- copies ---------------------------------------------------------------------------------
 
@@ -137,5 +137,5 @@ class JobStates(OnDemand[JobState]):
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave, before any job is kept."""
         self.ended.load_state(saved)
-        for row, number in enumerate(self.ended.numbers):
+        for row, number in enumerate(self.ended.numbers()):
             self._row[number] = row

@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
+from slotwise.model.formats.acct import split
 from slotwise.solver.replay.synthetic import synthetic
 from typer.testing import CliRunner
 
 PROCS = 16
+ACCT = Path(__file__).parents[1] / "data" / "acct"
 RUNNER = CliRunner()
 
 
@@ -172,8 +176,69 @@ def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
     assert picture.read_bytes() == first
 
 
-def test_a_backtest_takes_an_swf_log_and_pictures_have_names(moment, log, tmp_path):
-    assert "backtest takes an SWF log" in str(_run("backtest", moment).exception)
+def test_a_backtest_over_hosts(log, tmp_path):
+    records = log.read_text().splitlines()
+    short, cluster = tmp_path / "short.swf", tmp_path / "cluster.yaml"
+    short.write_text("\n".join([*records[:61], ""]))
+    cluster.write_text(
+        "format: slotwise/1\nhosts:\n  - {name: a, slots: 8}\n  - {name: b, slots: 8}\n"
+    )
+    options = ("--cluster", cluster, "--sample", 3, "--samples", 2)
+    found = _run("backtest", short, *options, "--format", "json")
+    assert found.exit_code == 0, found.output
+    record = json.loads(found.stdout)
+    assert (record["hosts"], record["jobs"]) == (2, 3)
+    assert record["groups"][0]["jobs"] == 3
+    wrong = str(_run("backtest", log, *options, "--policy", "fcfs", "--procs", 3).exception)
+    assert "--policy fcfs is of a pool" in wrong
+    assert "--procs 3 is of a pool" in wrong
+
+
+def test_a_backtest_of_accounting_records_is_that_of_the_same_log(log, tmp_path, capfd):
+    """An lsb.acct with the waits of a replay: the same plans, and jobs and queues by name."""
+    jobs = tmp_path / "replay.csv"
+    assert _run("replay", log, "--jobs", jobs).exit_code == 0
+    good = (ACCT / "lsb.acct.small-cluster").read_text().splitlines()[0]
+    begin, lines = 1_600_000_000, []
+    for row in csv.DictReader(jobs.open()):
+        submit, start, end = (begin + int(row[name]) for name in ("submit", "start", "end"))
+        record = split(good)
+        record[2], record[3], record[6] = str(end), row["job"], row["procs"]
+        record[7], record[10], record[12] = str(submit), str(start), "q" + str(int(row["job"]) % 2)
+        asked = int(record[22])
+        assert (asked, record[23]) == (0, "1")
+        record[24] = f"{row['procs']}*{record[24]}"
+        limit = len(record) - 1 - record[::-1].index("4194304") - 1
+        record[limit] = row["req_time"]
+        lines.append(" ".join(_field(word) for word in record))
+    acct = tmp_path / "lsb.acct"
+    acct.write_text("\n".join([*lines, ""]))
+    options = ("--sample", 12, "--samples", 4)
+    out, again = tmp_path / "acct.csv", tmp_path / "swf.csv"
+    found = _run("backtest", acct, *options, "--jobs", out, "--procs", PROCS)
+    assert found.exit_code == 0, found.output
+    assert "queue q0" in found.stdout
+    assert _run("backtest", log, *options, "--jobs", again).exit_code == 0
+    rows, expected = (list(csv.DictReader(path.open())) for path in (out, again))
+    for name in ("job", "submit", "procs", "wait", "by_limits"):
+        shift = begin if name == "submit" else 0
+        assert [int(row[name]) - shift for row in rows] == [int(row[name]) for row in expected]
+    found = _run("backtest", acct, *options, "--format", "json")
+    assert json.loads(found.stdout)["procs"] == PROCS  # the log is so busy that all were in use
+    none = str(_run("backtest", ACCT / "lsb.acct.small-cluster").exception)
+    assert "has a run limit" in none
+
+
+def _field(word):
+    return (
+        word
+        if re.fullmatch(r"-?\d+(\.\d{2,})?", word) and word != "10.108"
+        else chr(34) + word + chr(34)
+    )
+
+
+def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
+    assert "is an instance file, not a log" in str(_run("backtest", moment).exception)
     found = _run("backtest", log, "--picture", tmp_path / "r.gif")
     assert ".png or .svg" in str(found.exception)
     empty = tmp_path / "empty.swf"

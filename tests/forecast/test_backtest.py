@@ -20,6 +20,7 @@ from slotwise.solver.forecast.backtest import (
     backtest,
     calibrated,
     calibration_of,
+    past_waits,
     sampled_rows,
 )
 from slotwise.solver.replay import POLICIES, replay
@@ -139,9 +140,9 @@ def test_past_waits_are_order_statistics_of_the_size_class():
     log = Workload.of([0, 10, 20, 30, 40, 50], [1] * 6, [1] * 6, [3, 4, 2, 3, 5, 4], job=range(6))
     start = np.array([0, 14, 99, 39, 40, 60])
     replayed = Replayed(log, start, 8, "easy")
-    assert replayed.past_waits(5).tolist() == [0, 4, 9]  # of 3 to 4 slots: 0, 4, 9
-    assert replayed.past_waits(3).tolist() == [0, 0, 4]  # what starts later is not known
-    assert replayed.past_waits(2).tolist() == [0, 0, 0]
+    assert past_waits(replayed, 5).tolist() == [0, 4, 9]  # of 3 to 4 slots: 0, 4, 9
+    assert past_waits(replayed, 3).tolist() == [0, 0, 4]  # what starts later is not known
+    assert past_waits(replayed, 2).tolist() == [0, 0, 0]
 
 
 def test_pinball_loss_by_hand_and_its_least():

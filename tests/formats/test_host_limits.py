@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from slotwise.model.formats import dump, loads
+from slotwise.model.formats.hostlimits import LimitScale
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job
 from slotwise.solver.loop.simulation import simulate
 
 HOUR, MINUTE = 3600, 60
@@ -140,3 +142,18 @@ def test_a_line_that_is_asked_about_is_scaled() -> None:
         submitted_job(found, "bsub -c 1:00/lost")
     told = sw.ask(found, "bsub -n 2 -W 1:00/last -q quick").to_dict()
     assert told["line"]["finish"] - told["line"]["start"] == 20 * MINUTE
+
+
+def test_which_hosts_a_job_may_use_is_asked_for_limits_on_a_host_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    known = LimitScale.hosts_of
+
+    def noted(scale: LimitScale, job: Job) -> set[str]:
+        asked.append(job.id)
+        return known(scale, job)
+
+    monkeypatch.setattr(LimitScale, "hosts_of", noted)
+    of("pending: [{id: 1, bsub: '-W 8:00'}, {id: 2, bsub: '-W 8:00/fast1 -m fast2'}]\n")
+    assert asked == ["2"]

@@ -366,8 +366,9 @@ def test_what_means_nothing_is_refused_and_changes_nothing() -> None:
         (lambda: planner.cancel("x"), "unknown job 'x'"),
         (lambda: planner.host("h7", "down"), "h7"),
         (lambda: planner.host("h0", "dwon"), "must be one of"),
-        (lambda: planner.advance(-1), "must be a whole second from 0 on"),
-        (lambda: planner.advance(1.5), "must be a whole second from 0 on"),  # type: ignore[arg-type]
+        (lambda: planner.advance(-1), "must be a whole second from 0 to"),
+        (lambda: planner.advance(1.5), "must be a whole second from 0 to"),  # type: ignore[arg-type]
+        (lambda: planner.advance(10**18), "must be a whole second from 0 to 1000000000000"),
         (lambda: planner.submit(job("a", 1, 60)), "there is a job a already"),
         (lambda: planner.submit(job("n", 0, 60, queue="nix")), "must be 1 slot or more"),
         (lambda: planner.submit(job("n", 1, 60, queue="nix")), "unknown queue 'nix'"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import struct
 import tracemalloc
+from base64 import b64encode
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,18 +17,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_workloads import METHODS, workloads
 from slotwise.cli.job_records import write_records
+from slotwise.model import int_table
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import ReadOptions
 from slotwise.model.formats.swf_jobs import RecordedStarts, SwfJobs
 from slotwise.model.formats.trace import SwfLogFile
 from slotwise.model.instance import Instance
+from slotwise.model.int_table import IntTable, narrow
 from slotwise.model.job import Job
 from slotwise.model.name_places import NamePlaces
 from slotwise.model.on_demand import Joined
 from slotwise.model.workload import Workload
 from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.records import Simulation
+from slotwise.solver.loop.recorded import compare_waits
+from slotwise.solver.loop.records import JobRecord, Simulation
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.slot_use import slot_use
 from slotwise.solver.methods.registry import settings_for
@@ -37,7 +42,7 @@ from slotwise.solver.world.job_state import JobState
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 #: Bytes that one more job of a log may take at most, over reading, simulating and writing.
-MOST_A_JOB = 400
+MOST_A_JOB = 130
 
 
 def write_log(path: Path, count: int) -> None:
@@ -139,8 +144,61 @@ def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
     return begin, end, busy / whole, idle_waiting / whole, share
 
 
+@pytest.fixture(params=[2, int_table.BLOCK])
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables whose rows are packed at once, and tables whose rows are not yet."""
+    monkeypatch.setattr(int_table, "BLOCK", request.param)
+
+
+wide = st.none() | st.integers(-9, 300) | st.integers(-(1 << 66), 1 << 66)
+
+
+@quick
+@given(st.lists(st.tuples(wide, wide, st.integers(-(1 << 63), (1 << 63) - 1)), max_size=9))
+@pytest.mark.usefixtures("blocks")
+def test_a_table_has_the_rows_it_was_given(rows: list[tuple[int | None, ...]]) -> None:
+    table = IntTable()
+    for row in rows:
+        table.append(*row)
+    assert list(table) == rows == [table[place] for place in range(len(table))]
+    assert [row for part in table.blocks() for row in part] == rows
+    assert table.column(2).tolist() == [row[2] for row in rows]
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("values", [[5, None, 7], [None, None], [(1 << 63) - 1, -(1 << 63), 0], []])
+def test_where_a_table_has_no_number(values: list[int | None]) -> None:
+    table = IntTable()
+    for value in values:
+        table.append(value)
+    assert table.column(0, -1).tolist() == [-1 if value is None else value for value in values]
+
+
+def test_full_blocks_take_as_few_bytes_as_they_need() -> None:
+    def bytes_a_row(step: int, base: int) -> float:
+        tracemalloc.start()
+        table = IntTable()
+        for number in range(8 * int_table.BLOCK):
+            table.append(base + number % int_table.BLOCK * step)
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return kept / len(table)
+
+    assert bytes_a_row(0, 1 << 60) < 1.5
+    assert bytes_a_row(60, 1 << 60) < 2.5
+    assert bytes_a_row(1 << 20, -(1 << 60)) < 4.5
+
+
+def test_numbers_are_halved_where_they_fit() -> None:
+    for most, kind in ((1 << 31) - 1, np.int32), (1 << 31, np.int64):
+        column = np.array([0, most], dtype=np.int64)
+        assert narrow(column).dtype == kind
+        assert narrow(column).tolist() == [0, most]
+
+
 @quick
 @given(workloads(), st.sampled_from(METHODS), st.sampled_from([None, 100, 700]))
+@pytest.mark.usefixtures("blocks")
 def test_the_use_of_slots_is_that_of_a_look_at_every_moment(
     instance: Instance, method: str, until: int | None
 ) -> None:
@@ -186,6 +244,7 @@ def ended(draw: st.DrawFn, number: int) -> JobState:
 
 @quick
 @given(st.data(), st.integers(1, 6))
+@pytest.mark.usefixtures("blocks")
 def test_an_ended_job_is_what_it_was(data: st.DataObject, count: int) -> None:
     states = [data.draw(ended(number)) for number in range(count)]
     columns = EndedJobs()
@@ -198,6 +257,25 @@ def test_an_ended_job_is_what_it_was(data: st.DataObject, count: int) -> None:
             back = found.state(row, state.job)
             assert {n: getattr(back, n) for n in KEPT} == {n: getattr(state, n) for n in KEPT}
             assert list(back.allocation) == list(state.allocation)
+
+
+def test_a_checkpoint_has_ended_jobs_as_little_endian_columns() -> None:
+    first = JobState(Job("a"), 3, status="done", start=5, end=9, placed=5, since=5)
+    first.terms = ({1: 2, 0: 70_000},)
+    second = JobState(Job("b"), 1, status="killed", end=1 << 40, estimate=7, reason="r")
+    columns = EndedJobs()
+    for state in (first, second):
+        columns.add(state)
+    never = -(1 << 63)
+    pairs = [
+        ("i", (3, 1)),
+        *(("q", pair) for pair in ((5, never), (9, 1 << 40), (never,) * 2, (never, 7))),
+        ("q", (never,) * 2),
+        *(("i", (0, 1)), ("i", (0, 1)), ("I", (2, 2)), ("i", (1, 0)), ("i", (2, 70_000))),
+    ]
+    assert columns.to_state()["columns"] == [
+        [kind, b64encode(struct.pack(f"<2{kind}", *pair)).decode()] for kind, pair in pairs
+    ]
 
 
 KEPT = (
@@ -255,6 +333,39 @@ def test_names_are_found_where_they_stand(kind: type[str]) -> None:
     del names[3]
     assert NamePlaces(names, names.__getitem__).twice() is None
     assert NamePlaces([], names.__getitem__).first(kind("a")) is None
+
+
+def waits_by_hand(records: list[JobRecord], recorded: dict[str, int]) -> tuple[float, ...]:
+    """Some of what is compared, of records that all have a recorded start."""
+    errors = [r.start - recorded[r.job] for r in records if r.start is not None]
+    told = [abs(r.estimate - recorded[r.job]) for r in records if r.estimate is not None]
+    return (
+        len(errors),
+        len(records) - len(errors),
+        np.mean(np.abs(errors)) if errors else None,
+        np.percentile(errors, 25) if errors else None,
+        len(told),
+        np.mean(told) if told else None,
+    )
+
+
+@quick
+@given(workloads(), st.sampled_from(METHODS), st.sampled_from([None, 100, 700]), st.integers(0, 9))
+@pytest.mark.usefixtures("blocks")
+def test_waits_are_compared_queue_by_queue(
+    instance: Instance, method: str, until: int | None, seed: int
+) -> None:
+    result = simulate(instance, reservation=method, until=until)
+    draw = random.Random(seed)
+    recorded = {r.job: r.submit + draw.randrange(500) for r in result.jobs if draw.random() < 0.8}
+    there = [record for record in result.jobs if record.job in recorded]
+    found = compare_waits(result.jobs, recorded)
+    assert [item.queue for item in found] == ["", *sorted({record.queue for record in there})]
+    for item in found:
+        own = [record for record in there if item.queue in ("", record.queue)]
+        numbers = (item.jobs, item.not_started, item.mean_absolute_error, item.p25_error)
+        numbers += (item.estimates, item.estimate_mean_absolute_error)
+        assert numbers == waits_by_hand(own, recorded)
 
 
 def test_a_job_that_is_there_twice_is_refused() -> None:
