@@ -26,8 +26,10 @@ def render(result: Sweep, format: str) -> str:
         return json.dumps(plain, indent=2) + "\n"
     if format == "csv":
         return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
-    titles = [*naming(result), "jobs", *(title for title, _ in NUMBERS)]
-    columns = [Column(title.upper(), whole=title != "error") for title in titles]
+    columns = [
+        *(Column(name.upper(), label=name, whole=True) for name in naming(result)),
+        *(Column(title, whole=True) for title in ("JOBS", *(title for title, _ in NUMBERS))),
+    ]
     rows = [ListingRow((*names(result, row), *numbers(row))) for row in result]
     failed: dict[str, list[str]] = {}
     for row in result:

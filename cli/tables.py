@@ -43,7 +43,9 @@ _BLANK = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title; in a card the line where it stands, and its label (None: the title).
+    """A column: its title; in a card the line where it stands, and its label.
+
+    label: None for the title, in small letters unless it is an option.
 
     marked: shown in the colour of the row's state. whole: its texts are not broken.
     """
@@ -175,7 +177,8 @@ def _cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[Render
 def _card(columns: Sequence[Column], row: ListingRow) -> list[str]:
     lines: dict[int, list[str]] = {}
     for column, cell in zip(columns, row.cells, strict=True):
-        label = column.title.lower() if column.label is None else column.label
+        own = column.title if column.title.startswith("-") else column.title.lower()
+        label = own if column.label is None else column.label
         if cell:
             held = printable(cell)
             short = not column.line

@@ -86,6 +86,8 @@ def cells(variant: ComparedVariant) -> tuple[str, ...]:
         shown = value_text(name, value)
         if change is not None and change.change:
             shown += f"\n{change_text(name, change.change)}{'*' if change.clear else ''}"
+        elif change is None and variant.differences and value is not None:
+            shown += "\n-"  # nothing to tell it from
         numbers.append(shown)
     name = variant.name.replace(" ", "\n") if variant.settings else variant.name
     return (name, *numbers, *(names_text(variant, way) for way in (1, -1)))
@@ -166,9 +168,9 @@ def remarks(found: WhatIf) -> list[str]:
     ]
     if len(found) > 1 and any(variant.differences for variant in found):
         lines.append(
-            "Below each number its change to today; * where its 95 % interval leaves out 0, from "
-            f"{DRAWS} resamplings of blocks of {duration_text(found.block)} by submission (seed "
-            f"{found.seed}). What has no star may be noise."
+            "With each number stands its change to today; * where its 95 % interval leaves out "
+            f"0, from {DRAWS} resamplings of blocks of {duration_text(found.block)} by submission "
+            f"(seed {found.seed}). What has no star may be noise."
         )
     if found.caution:
         lines.append(f"{found.caution[:1].upper()}{found.caution[1:]}.")

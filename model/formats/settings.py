@@ -27,9 +27,11 @@ from .names import expand_range
 from .source_text import plain_data
 
 #: Keys that an entry of a section goes by.
-_NAMES = ("name", "id", "queue", "policy")
+_NAMES = ("name", "queue", "policy")
 #: Keys whose value is shares by name.
 _SHARES = frozenset({"FAIRSHARE", "USER_SHARES"})
+#: Sections that are no configuration: what is compared is the same jobs at the same time.
+_WORKLOAD = frozenset({"format", "origin", "now", "running", "pending", "future"})
 _OPENING, _CLOSING = "[({", "])}"
 
 
@@ -127,6 +129,17 @@ def keys_of(model: type[Section]) -> list[str]:
     return [info.alias or name for name, info in model.model_fields.items()]
 
 
+def workload_key(key: str) -> str:
+    """What is wrong with a key of the jobs or times, "" for any other key."""
+    first = key.partition(".")[0]
+    if first not in _WORKLOAD:
+        return ""
+    return (
+        f"{first} is no part of the configuration: jobs and times stay the same, "
+        "change them in the instance file"
+    )
+
+
 def _canonical(model: type[BaseModel], key: str) -> str:
     """The key by the name that the document has for it."""
     names: dict[str, str] = getattr(model, "lsf_names", {})
@@ -136,7 +149,9 @@ def _canonical(model: type[BaseModel], key: str) -> str:
 def _places(document: dict[str, Any], key: str, others: Iterable[str]) -> list[Location]:
     """The places in the document; a key that nobody knows is left to the reader to complain of."""
     first, dot, rest = key.partition(".")
-    sections = keys_of(Document)
+    if said := workload_key(key):
+        raise SettingError(said)
+    sections = [name for name in keys_of(Document) if name not in _WORKLOAD]
     if not dot:
         return [_alone(first, sections, others)]
     if first not in sections:
@@ -237,8 +252,6 @@ def _name_of(entry: Mapping[str, Any]) -> str:
 
 
 def _word(section: str) -> str:
-    if section in ("running", "pending", "future"):
-        return "job"
     return section.replace("_", " ").removesuffix("s")
 
 

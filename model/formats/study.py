@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from ..errors import InputError
 from . import fields as f
 from .document import Section
-from .finding import Finding, problems
+from .finding import Finding, Location, problems
 from .messages import explain
-from .settings import Setting
+from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
+from .units import parse_duration
 
 FORMAT = "slotwise-study/1"
 
@@ -75,13 +76,25 @@ class PolicyEntry(Section):
         return {"name": data, "set": {"reservation": data}} if isinstance(data, str) else data
 
 
+def _until(value: Any) -> Any:
+    """A second, or a time like 7d from now on. Raises ValueError for anything else."""
+    if value is None:
+        return None
+    second = type(value) is int or (isinstance(value, str) and value.strip().isdecimal())
+    if not second and not isinstance(value, str):
+        raise ValueError(f"must be a second or a time like 7d, not {value!r}")
+    if (int(value) if second else parse_duration(value)) < 0:
+        raise ValueError(f"must be no earlier than now, not {value!r}")
+    return value
+
+
 class StudyDocument(Section):
     """A study: every case under every policy, every point of the grid of parameters, every seed."""
 
     format: Literal["slotwise-study/1"]
     name: f.Line = ""
     description: f.Text = ""
-    until: str | int | None = None
+    until: Annotated[str | int | None, BeforeValidator(_until)] = None
     keep_going: f.YesNo = False
     cases: Annotated[list[CaseEntry], Field(min_length=1)]
     policies: Annotated[list[PolicyEntry], Field(min_length=1)] = Field(
@@ -133,6 +146,9 @@ def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
             for n, name in enumerate(names)
             if name in names[:n]
         ]
+    places: list[Location] = [("parameters", key) for key in study.parameters]
+    places += [("policies", n, "set", key) for n, p in enumerate(study.policies) for key in p.set]
+    found += [Finding(at, said) for at in places if (said := workload_key(str(at[-1])))]
     for key, values in study.parameters.items():
         if len(set(map(value_text, values))) < len(values):
             found.append(Finding(("parameters", key), "gives a value twice"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Integral
 from time import monotonic
 from typing import Any
 
@@ -372,8 +373,10 @@ def _hosts_of(change: Change) -> list[str]:
 def horizon(instance: Instance, until: int | str | None) -> int | None:
     """The last second of a simulation: `until` as it is, or a text: a second, or "7d" from now on.
 
-    Raises InputError for a text that is neither, and for a second before the instance's now.
+    Raises InputError for what is neither, and for a second before the instance's now.
     """
+    if isinstance(until, bool) or not isinstance(until, (str, Integral, type(None))):
+        raise InputError(f"until: must be a second or a time like 7d, not {until!r}")
     if isinstance(until, str) and until.strip().isdecimal():
         until = int(until)
     elif isinstance(until, str):

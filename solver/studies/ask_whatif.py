@@ -12,6 +12,7 @@ from ...model.formats.registry import format_of
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ..loop.simulation import horizon
+from .arguments import require_arguments
 from .run import Run, RunOptions, perform
 from .variants import combinations, read_wishes, variants
 from .whatif import WhatIf, compare_outcomes
@@ -41,9 +42,15 @@ def whatif(
     calibrate: keep the log's recorded waits beside today's. workers: processes; with more than one
     a program needs the guard that multiprocessing asks for. cancel: set it to stop; what is
     finished is returned, not `complete`.
-    Raises InputError with everything that is wrong with the settings, and where nothing was
-    finished SlotwiseError.
+    Raises InputError with everything that is wrong with the arguments or settings, and where
+    nothing was finished SlotwiseError.
     """
+    require_arguments(
+        texts={"sets": sets, "vary": vary},
+        paths={} if log is None else {"log": log},
+        numbers={"seed": (seed, 0), "workers": (workers, 1)}
+        | ({} if cycle is None else {"cycle": (cycle, 0)}),
+    )
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)

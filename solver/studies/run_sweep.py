@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from .arguments import require_arguments
 from .dask_cluster import on_dask
 from .sweep import Sweep, cells_of, columns_of, row_of, run_cell
 from .workers import Lost, in_turn, on_processes
@@ -23,8 +24,9 @@ def sweep(
     workers: processes; with more than one a program needs the guard that multiprocessing asks for.
     client: a distributed.Client, whose cluster takes their place. cancel: set it to stop; the rows
     that are done are returned.
-    Raises InputError for a study that is malformed.
+    Raises InputError for arguments that are none and for a study that is malformed.
     """
+    require_arguments(paths={"study": study}, numbers={"workers": (workers, 1)})
     read, cells = cells_of(Path(study))
     stop = cancel or threading.Event()
     if client is not None:

@@ -224,9 +224,26 @@ def _refuse_hopeless(cells: Sequence[Cell], path: Path) -> None:
     for setting in dict.fromkeys(setting for cell in cells for setting in cell.settings):
         found = [_wrong(setting, site) for site in sites.values()]
         if all(found):
-            wrong += found[0]
+            wrong += [replace(p, source=f"{path}: {p.source}") for p in found[0]]
+    wrong += _too_early(sites, cells[0].until, path)
     if wrong:
-        raise InputError(replace(p, source=f"{path}: {p.source}") for p in dict.fromkeys(wrong))
+        raise InputError(dict.fromkeys(wrong))
+
+
+def _too_early(
+    sites: Mapping[Case, Instance], until: int | str | None, path: Path
+) -> list[Problem]:
+    """That `until` comes before every case begins; when a log begins is not known."""
+    wrong: list[Problem] = []
+    for case, site in sites.items():
+        try:
+            if case.log is not None or horizon(site, until) is None:
+                return []
+        except InputError as error:
+            wrong += error.problems
+        else:
+            return []
+    return [replace(problem, source=str(path)) for problem in wrong[:1]]
 
 
 def _site(case: Case) -> Instance | None:

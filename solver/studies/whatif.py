@@ -274,7 +274,8 @@ def _differences(
         else:
             weights, blocks = of_jobs, len(np.unique(today.jobs.block))
         before, after = (statistic(name, item, weights) for item in (today, then))
-        found[name] = difference(before, after, blocks)
+        if np.isfinite(before[0]) and np.isfinite(after[0]):  # no time has no utilisation
+            found[name] = difference(before, after, blocks)
     return found
 
 

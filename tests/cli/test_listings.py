@@ -91,6 +91,13 @@ def test_headers_break_between_words_only(width) -> None:  # type: ignore[no-unt
     assert sorted(head) == sorted(["JOB", "START", "NOW", "SLOTS", "WHY", "NOT", "WHERE"])
 
 
+def test_options_keep_their_case_in_cards(width) -> None:  # type: ignore[no-untyped-def]
+    width(40)
+    columns = [Column(title) for title in ("START", "-n", "-W", "QUEUE", "HOSTS")]
+    text = listing_text(columns, [ListingRow(("now", "8", "2:00", "normal", "h1 " * 20))])
+    assert text.startswith("now  -n 8  -W 2:00  queue normal")
+
+
 def test_long_allocations_are_short_and_whole_when_asked() -> None:
     allocation = {f"n{number:03}": 2 for number in range(32)}
     assert hosts_text(allocation) == "64 slots on 32 hosts: 2*n000 … 2*n031"

@@ -108,9 +108,21 @@ def test_shares_whole_and_one_of_them() -> None:
     assert dict(group.groups[0].user_shares)["alice"] == 8
 
 
-def test_mappings_and_jobs() -> None:
+def test_mappings() -> None:
     assert after("host_groups.few=n03 n04").cluster.groups[0].members == ("n03", "n04")
-    assert after("pending.7.slots=3").pending[0].slots == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("now=5", "origin=2024-01-01", "format=slotwise/1", "pending=[]", "running=", "future=-"),
+        *("pending.7.slots=3", "pending.*.slots=3", "now.x=1"),
+    ],
+)
+def test_the_workload_stays_as_it_is(text: str) -> None:
+    (line,) = complaints(text)
+    section = text.partition("=")[0].partition(".")[0]
+    assert line.startswith(f"--set {text}: {section} is no part of the configuration")
 
 
 def test_the_queue_that_every_instance_has() -> None:

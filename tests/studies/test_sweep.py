@@ -352,7 +352,19 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         ("queues.*.BACKFILL: [Y, N]", "queues.*.BACKFILL: []", "must have at least one entry"),
         ("queues.*.BACKFILL: [Y, N]", "top: [0]", "must be a whole number, 1 or more"),
         ("seeds: [1, 2]", "seeds: [1, 1]", "gives a seed twice"),
+        (
+            "queues.*.BACKFILL: [Y, N]",
+            "now: [0, 5]",
+            "study.yaml:9: parameters.now: now is no part",
+        ),
+        ("[none, greedy", "[{name: x, set: {pending: []}}, greedy", "pending is no part of the"),
         ("seeds: [1, 2]", "seeds: many", "seeds"),
+        ("name: backfilling", "until: foo", "study.yaml:3: until: must be a duration such as 2h"),
+        ("name: backfilling", "until: -5", "study.yaml:3: until: must be no earlier than now"),
+        ("name: backfilling", "until: -2d", "study.yaml:3: until: must be no earlier than now"),
+        ("name: backfilling", "until: {a: 1}", "study.yaml:3: until: must be a second or a time"),
+        ("name: backfilling", "until: 1.5", "study.yaml:3: until: must be a second or a time"),
+        ("name: backfilling", "until: [7d]", "study.yaml:3: until: must be a second or a time"),
         ("site: site.yaml", "sites: site.yaml", "did you mean 'site'?"),
         ("{name: weeks, site: site.yaml}", "{name: weeks}", "says no workload"),
         ("name: made", "name: weeks", "there is a 'weeks' already"),
@@ -364,6 +376,34 @@ def test_a_bad_study_is_refused(tmp_path: Path, old: str, new: str, said: str) -
     with pytest.raises(sw.InputError) as caught:
         cells_of(study_file(tmp_path, STUDY.replace(old, new)))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("until", ["100", '"100"'])
+def test_until_before_every_case_begins(tmp_path: Path, until: str) -> None:
+    study = study_file(tmp_path, STUDY.replace("name: backfilling", f"until: {until}"))
+    late = sw.to_document(sw.load(tmp_path / "site.yaml"))
+    late["now"] = 500
+    late["future"] = [job for job in late["future"] if job["submit"] >= 500]
+    (tmp_path / "site.yaml").write_text(sw.dump(sw.from_document(late)), encoding="utf-8")
+    assert len(cells_of(study)[1]) == 24  # the generated case begins at 0
+    alone = study.read_text("utf-8").replace("  - {name: made", "#")
+    study.write_text(alone, encoding="utf-8")
+    with pytest.raises(
+        sw.InputError, match=r"study\.yaml: until second 100: the simulation begins"
+    ):
+        cells_of(study)
+
+
+@pytest.mark.parametrize("study", [None, {"cases": []}, 5])
+def test_a_study_that_is_no_path(study: Any) -> None:
+    with pytest.raises(sw.InputError, match=r"^study: must be the path of a file, not"):
+        sw.sweep(study)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 1.5])
+def test_a_number_of_workers_that_is_none(tmp_path: Path, workers: Any) -> None:
+    with pytest.raises(sw.InputError, match=r"^workers: must be a whole number, 1 or more"):
+        sw.sweep(study_file(tmp_path), workers=workers)
 
 
 def test_a_bad_study_leaves_nothing_behind(tmp_path: Path) -> None:

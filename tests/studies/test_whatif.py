@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import slotwise as sw
@@ -194,3 +195,36 @@ def test_all_that_is_wrong_in_one_report() -> None:
 def test_chunks_and_futures_do_not_go_together() -> None:
     with pytest.raises(sw.InputError, match="CHUNK_JOB_SIZE"):
         sw.whatif(weeks_of_jobs(), ["queues.short.CHUNK_JOB_SIZE=4; reservation=time-based"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sets": "top=2"}, "sets: must be a list of texts: ['top=2']"),
+        ({"vary": "top=2,4"}, "vary: must be a list of texts: ['top=2,4']"),
+        ({"sets": None}, "sets: must be a list of texts KEY=VALUE, not None"),
+        ({"sets": {"top": 2}}, "sets: must be a list of texts KEY=VALUE, not of type dict"),
+        ({"sets": ["top=2", 5]}, "sets[1]: must be a text KEY=VALUE, not of type int"),
+        ({"workers": 0}, "workers: must be a whole number, 1 or more, not 0"),
+        ({"workers": -1}, "workers: must be a whole number, 1 or more, not -1"),
+        ({"workers": True}, "workers: must be a whole number, 1 or more, not True"),
+        ({"seed": -1}, "seed: must be a whole number, 0 or more, not -1"),
+        ({"seed": 1.5}, "seed: must be a whole number, 0 or more, not 1.5"),
+        ({"cycle": "x"}, "cycle: must be a whole number, 0 or more, not 'x'"),
+        ({"until": 1.5}, "until: must be a second or a time like 7d, not 1.5"),
+        ({"until": True}, "until: must be a second or a time like 7d, not True"),
+        ({"until": [7]}, "until: must be a second or a time like 7d, not [7]"),
+        ({"until": "foo"}, "until: must be a duration"),
+        ({"log": 5}, "log: must be the path of a file, not of type int"),
+    ],
+)
+def test_arguments_that_are_none(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.whatif(weeks_of_jobs(weeks=1, each=2), **given)
+    assert [str(problem).startswith(said) for problem in caught.value.problems] == [True]
+
+
+def test_all_that_is_wrong_with_arguments_at_once() -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.whatif(weeks_of_jobs(weeks=1, each=2), "top=2", workers=0, seed=-1)  # type: ignore[arg-type]
+    assert [problem.source for problem in caught.value.problems] == ["sets", "seed", "workers"]

@@ -139,6 +139,29 @@ def test_page_and_table_are_written(site: Path, tmp_path: Path) -> None:
     assert table.read_text("utf-8").startswith("variant,kind,group,jobs,measure,")
 
 
+def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
+    """Use of no slot-seconds has no change: a dash on the terminal, no number elsewhere."""
+    site = tmp_path / "cluster.yaml"
+    made = run(
+        *("generate", "--hosts", 4, "--running", 6, "--pending", 6, "--load", 0.9, "-o", site)
+    )
+    assert made.returncode == 0, made.stderr
+    asked = ("whatif", site, "--set", "top=2", "--until", 0)
+    page, table = tmp_path / "page.html", tmp_path / "table.json"
+    text = run(*asked, "-o", page, "--table", table).stdout
+    body, *_ = page.read_text("utf-8").rpartition("<script")
+    assert "With each number stands its change" in text  # beside it in cards, below in tables
+    files = [re.sub(r"<script.*?</script>", "", body, flags=re.DOTALL), table.read_text("utf-8")]
+    for shown in (
+        text,
+        *files,
+        *(run(*asked, "--format", kind).stdout for kind in ("json", "csv")),
+    ):
+        assert "top=2" in shown
+        assert not re.search(r"\b(nan|inf|infinity)\b", shown, re.IGNORECASE)
+    assert re.search(r"^ +.*(?<=  )-( |$)", text.partition("top=2")[2], re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -148,6 +171,8 @@ def test_page_and_table_are_written(site: Path, tmp_path: Path) -> None:
         (("--set", "queues.short.BACKFILL=maybe"), "must be Y or N, not 'maybe'"),
         (("--vary", "LSB_TIME_RESERVE_NUMJOBS=1,lots"), "must be a whole number, not 'lots'"),
         (("--set", "reservation=best"), "must be one of configured, none, greedy"),
+        (("--set", "now=5"), "--set now=5: now is no part of the configuration"),
+        (("--vary", "pending=[],-"), "--vary pending=[]: pending is no part of the configuration"),
         (("--calibrate",), "--calibrate: needs --log"),
         (("--set", "top=3", "--block", "weekly"), "--block"),
         (("--set", "top=3", "--block", "0s"), "--block: must be a positive time"),
