@@ -49,7 +49,21 @@ SampleWorkers = Annotated[
 ]
 #: Beside --workers, which are solver threads there.
 FutureWorkers = Annotated[
-    int, typer.Option("--processes", min=1, help="Processes that draw futures: the same answer.")
+    int | None,
+    typer.Option("--processes", min=1, help="Processes that draw futures: the same answer."),
+]
+#: Beside --history, without which they mean nothing.
+MaybeSamples = Annotated[
+    int | None,
+    typer.Option("--samples", min=1, max=100_000, help="Futures that are drawn; default 200."),
+]
+MaybeSampleWorkers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes that draw futures: the same answer."),
+]
+MaybeSeed = Annotated[
+    int | None,
+    typer.Option("--seed", help="The same seed gives the same answer on any machine; default 0."),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
 By = Annotated[
@@ -124,11 +138,23 @@ def forecast(
         raise typer.Exit(Exit.STOPPED)
 
 
-def drawing_of(samples: int, seed: int, workers: int, calibration: Path | None) -> Drawing:
-    """How forecasts beside plans are drawn. Raises InputError for a bad file of factors."""
+def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
+    """How forecasts beside plans are drawn, by the options that were given, by their names.
+
+    Raises InputError for options without a history, and for a bad file of factors.
+    """
+    from ..model.errors import InputError, Problem
     from ..solver.advice.likely import Drawing
 
-    return Drawing(samples, seed, workers, _calibration(calibration))
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if said and history is None:
+        wrong = "needs --history: a log of ended jobs"
+        raise InputError([Problem(f"--{name} {wrong}") for name in said])
+    if "processes" in said:
+        said["workers"] = said.pop("processes")
+    if "calibration" in said:
+        said["calibration"] = _calibration(said["calibration"])
+    return Drawing(**said)
 
 
 def likely_columns() -> tuple[Column, ...]:

@@ -172,3 +172,27 @@ def test_stopped_before_the_first_sample_it_says_so(log):
     answer = sw.ask(_headline(), LINE, history=log, drawing=FEW, cancel=stopped)
     assert answer.cut
     assert answer.to_dict()["line"]["likely"] is None
+
+
+# --- options without a history --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("compare",), {"--samples": 200, "--seed": 0, "--processes": 1, "--calibration": "b"}),
+        (("ask", LINE), {"--samples": 200, "--seed": 0, "--workers": 1, "--calibration": "b"}),
+        (("report", "-o", "-"), {"--samples": 200, "--processes": 1}),
+    ],
+)
+def test_options_of_forecasts_need_a_history(command, options):
+    name, *rest = command
+    given = (name, "--example", "headline", *rest)
+    for option, value in options.items():
+        found = _run(*given, option, value)
+        assert str(found.exception).startswith(f"{option} needs --history")
+    every = [word for item in options.items() for word in item]
+    found = _run(*given, *every)
+    assert isinstance(found.exception, sw.InputError)
+    assert [p.message.split()[0] for p in found.exception.problems] == list(options)
+    assert not found.stdout
