@@ -17,10 +17,10 @@ from ..forecast.arrivals import PastBlocks
 from ..forecast.calibration import UNCALIBRATED, Calibration
 from ..forecast.forecast import SAMPLES, Forecasts, forecast_world
 from ..forecast.forward import ForwardWorld, PoolWorld
-from ..forecast.history import History, read_history
+from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import pool_world, waiting_names
-from ..forecast.of_instance import MOST_SAMPLES, world_of
+from ..forecast.of_instance import check_drawing, past_of, world_of
 from ..forecast.runtimes import Ratios
 
 World = PoolWorld | HostsWorld
@@ -56,9 +56,8 @@ class Drawing:
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
-        """Raises InputError for a number of samples that makes no sense."""
-        if not 1 <= self.samples <= MOST_SAMPLES:
-            raise InputError(f"{self.samples} samples; give 1 to {MOST_SAMPLES}")
+        """Raises InputError for what makes no sense."""
+        check_drawing(self.samples, self.seed, self.workers, self.calibration)
 
 
 USUAL = Drawing()
@@ -92,7 +91,9 @@ class Forecaster:
         """
         if history is None:
             return None
-        past = history if isinstance(history, History) else read_history(history, instance)
+        if not isinstance(drawing, Drawing):
+            raise InputError(f"drawing must be a Drawing, not {type(drawing).__name__}")
+        past = past_of(history, instance)
         return cls(instance, past, drawing, time_limit, cancel or threading.Event())
 
     def all(self) -> dict[str, Likely]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ...model.errors import InputError
 from ...model.time_text import with_stamps
 from ...model.workload import Ints
 from .arrivals import DAY, NOBODY, Arrivals
@@ -51,7 +53,12 @@ class Forecasts:
         return np.where(self.samples == NEVER, np.inf, self.samples - self.now)
 
     def quantile(self, level: float) -> Floats:
-        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated."""
+        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated.
+
+        Raises InputError for a level that is no number from 0 to 1.
+        """
+        if not isinstance(level, Real) or isinstance(level, bool) or not 0 <= level <= 1:
+            raise InputError(f"level must be a number from 0 to 1, not {level!r}")
         return self.now + _quantile(self.waits, level)
 
     @property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
+from typing import TypeGuard
 
-from ...model.errors import InputError, UnknownNameError
+from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
 from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
@@ -51,11 +53,10 @@ def forecast(
     OutOfTime
         It was stopped before the first sample.
     """
-    if not 1 <= samples <= MOST_SAMPLES:
-        raise InputError(f"{samples} samples; give 1 to {MOST_SAMPLES}")
-    if policy not in POLICIES:
+    check_drawing(samples, seed, workers, calibration)
+    if not isinstance(policy, str) or policy not in POLICIES:
         raise UnknownNameError.among("policy", policy, POLICIES)
-    past = history if isinstance(history, History) else read_history(history, instance)
+    past = past_of(history, instance)
     found = forecast_world(
         world_of(instance, past, policy),
         waiting_names(instance),
@@ -68,6 +69,36 @@ def forecast(
         stop=stop,
     )
     return replace(found, remarks=past.remarks, origin=instance.origin)
+
+
+def check_drawing(samples: object, seed: object, workers: object, calibration: object) -> None:
+    """Raises InputError with everything by which no samples can be drawn."""
+    wrong = []
+    if not _is_whole(samples) or not 1 <= samples <= MOST_SAMPLES:
+        wrong.append(f"samples must be a whole number of 1 to {MOST_SAMPLES}, not {samples!r}")
+    if not _is_whole(seed):
+        wrong.append(f"seed must be a whole number, not {seed!r}")
+    if not _is_whole(workers) or workers < 1:
+        wrong.append(f"workers must be a whole number of 1 or more, not {workers!r}")
+    if not isinstance(calibration, Calibration):
+        wrong.append(f"calibration must be a Calibration, not {calibration!r}")
+    if wrong:
+        raise InputError([Problem(text) for text in wrong])
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is an integer of Python or numpy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def past_of(history: object, instance: Instance) -> History:
+    """The history, read where it is a file. Raises InputError where it is neither or is bad."""
+    if isinstance(history, History):
+        return history
+    if not isinstance(history, (str, Path)):
+        kind = type(history).__name__
+        raise InputError(f"history must be a History or the path of a log, not {kind}")
+    return read_history(history, instance)
 
 
 def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:
