@@ -167,7 +167,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
     if answer.forecast:
-        text += paragraph(_forecast_text(instance, answer.line.likely))
+        text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
     if answer.alternatives:
         text += "\n" + _listing(instance, answer, top, wide)
     elif answer.explored:
@@ -183,9 +183,11 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     return text.rstrip("\n") + "\n"
 
 
-def _forecast_text(instance: Instance, likely: Likely | None) -> str:
+def _forecast_text(instance: Instance, likely: Likely | None, run_by: str) -> str:
     middle, late, early = likely_cells(instance, likely)
-    return f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history)"
+    return (
+        f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history, run by {run_by})"
+    )
 
 
 def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:

@@ -267,9 +267,13 @@ def _text(
         if rests
         else "not calibrated (slotwise backtest LOG says how often such bounds held)"
     )
+    hold = "mean little (too few ended jobs or futures)"
+    if not found.doubtful:
+        hold = f"should hold 9 times in 10, {bounds}"
     return text + paragraph(
-        f"{samples} futures drawn; BY LIMITS is the plan; 9 IN 10 BY and NOT BEFORE should hold "
-        f"9 times in 10, {bounds}; WHEN spans {duration_text(_span(found))} from now."
+        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
+        f"plan; 9 IN 10 BY and NOT BEFORE {hold}; "
+        f"WHEN spans {duration_text(_span(found))} from now."
     )
 
 

@@ -35,7 +35,8 @@ class Forecasts:
     now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
     job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
-    wanted. remarks: what was odd about the history. origin: of the instance.
+    wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
+    ran the cluster forward, in words. doubtful: too few ended jobs or samples for bounds to hold.
     """
 
     now: int
@@ -46,6 +47,8 @@ class Forecasts:
     cut: bool = False
     remarks: tuple[str, ...] = ()
     origin: str | None = None
+    run_by: str = ""
+    doubtful: bool = False
 
     @property
     def waits(self) -> Floats:

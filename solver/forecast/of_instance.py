@@ -14,7 +14,7 @@ from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
-from .forward import ForwardWorld, never
+from .forward import ForwardWorld, PoolWorld, never
 from .history import History, read_history
 from .hosts import hosts_world
 from .moment import pool_world, waiting_names
@@ -22,6 +22,8 @@ from .runtimes import Ratios, RunTimeModel
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000
+#: Fewer of them, or fewer ended jobs, say little of 1 in 10.
+FEW_SAMPLES, FEW_ENDED = 10, 20
 
 
 def forecast(
@@ -57,8 +59,9 @@ def forecast(
     if not isinstance(policy, str) or policy not in POLICIES:
         raise UnknownNameError.among("policy", policy, POLICIES)
     past = past_of(history, instance)
+    world = world_of(instance, past, policy)
     found = forecast_world(
-        world_of(instance, past, policy),
+        world,
         waiting_names(instance),
         runtimes or Ratios(past.jobs),
         arrivals or PastBlocks(past.jobs),
@@ -68,7 +71,32 @@ def forecast(
         workers=workers,
         stop=stop,
     )
-    return replace(found, remarks=past.remarks, origin=instance.origin)
+    doubts = doubts_of(past, found.samples.shape[1])
+    return replace(
+        found,
+        remarks=(*past.remarks, *doubts),
+        doubtful=bool(doubts),
+        origin=instance.origin,
+        run_by=run_by(world),
+    )
+
+
+def doubts_of(history: History, samples: int) -> tuple[str, ...]:
+    """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
+    ended = len(history.jobs)
+    found = []
+    if ended < FEW_ENDED:
+        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds mean little")
+    if samples < FEW_SAMPLES:
+        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds mean little")
+    return tuple(found)
+
+
+def run_by(world: ForwardWorld) -> str:
+    """What runs an instance forward, in words."""
+    if isinstance(world, PoolWorld):
+        return f"the policy {world.policy} of a pool"
+    return "the loop as configured"
 
 
 def check_drawing(samples: object, seed: object, workers: object, calibration: object) -> None:
