@@ -104,7 +104,7 @@ def forecast(
 
     Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
-    input, 3 stopped early.
+    input, 3 stopped early, 130 before there was an answer.
     """
     from ..solver.budget import OutOfTime
     from ..solver.forecast.history import read_history
@@ -129,8 +129,7 @@ def forecast(
                 stop=stopped,
             )
         except OutOfTime:
-            tell("stopped before the first future was drawn")
-            raise typer.Exit(Exit.STOPPED) from None
+            raise KeyboardInterrupt from None  # there is no limit: it was a signal
     for remark in found.remarks:
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
