@@ -13,9 +13,9 @@ from .explain import MethodOption
 from .forecast import (
     CalibrationFile,
     MaybeHistory,
-    Samples,
-    SampleWorkers,
-    Seed,
+    MaybeSamples,
+    MaybeSampleWorkers,
+    MaybeSeed,
     drawing_of,
     likely_cells,
     likely_columns,
@@ -73,9 +73,9 @@ def ask(
     effort: Effort = None,
     margin: Margin = 0,
     history: MaybeHistory = None,
-    samples: Samples = 200,
-    seed: Seed = 0,
-    workers: SampleWorkers = 1,
+    samples: MaybeSamples = None,
+    seed: MaybeSeed = None,
+    workers: MaybeSampleWorkers = None,
     calibration: CalibrationFile = None,
     top: TopChoices = None,
     wide: Wide = False,
@@ -94,6 +94,9 @@ def ask(
         instance_file, line = None, instance_file
     if line is None:
         raise InputError(_USAGE)
+    drawing = drawing_of(
+        history, samples=samples, seed=seed, workers=workers, calibration=calibration
+    )
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -109,7 +112,7 @@ def ask(
             margin=margin,
             cancel=cancel,
             history=history,
-            drawing=drawing_of(samples, seed, workers, calibration),
+            drawing=drawing,
         )
     for remark in answer.remarks:
         tell(remark)
@@ -164,7 +167,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
     if answer.forecast:
-        text += paragraph(_forecast_text(instance, answer.line.likely))
+        text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
     if answer.alternatives:
         text += "\n" + _listing(instance, answer, top, wide)
     elif answer.explored:
@@ -180,9 +183,11 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     return text.rstrip("\n") + "\n"
 
 
-def _forecast_text(instance: Instance, likely: Likely | None) -> str:
+def _forecast_text(instance: Instance, likely: Likely | None, run_by: str) -> str:
     middle, late, early = likely_cells(instance, likely)
-    return f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history)"
+    return (
+        f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history, run by {run_by})"
+    )
 
 
 def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:

@@ -11,8 +11,8 @@ from .forecast import (
     CalibrationFile,
     FutureWorkers,
     MaybeHistory,
-    Samples,
-    Seed,
+    MaybeSamples,
+    MaybeSeed,
     drawing_of,
 )
 from .options import (
@@ -51,9 +51,9 @@ def compare(
     margin: Margin = 0,
     really: Really = False,
     history: MaybeHistory = None,
-    samples: Samples = 200,
-    seed: Seed = 0,
-    futures: FutureWorkers = 1,
+    samples: MaybeSamples = None,
+    seed: MaybeSeed = None,
+    futures: FutureWorkers = None,
     calibration: CalibrationFile = None,
     job: JobNames = None,
     only: OnlyState = None,
@@ -75,6 +75,9 @@ def compare(
     from .stopping import cancel_on_signal
 
     check_format(gantt, format)
+    drawing = drawing_of(
+        history, samples=samples, seed=seed, processes=futures, calibration=calibration
+    )
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -91,7 +94,7 @@ def compare(
             cancel=cancel,
             on_progress=report,
             history=history,
-            drawing=drawing_of(samples, seed, futures, calibration),
+            drawing=drawing,
         )
     for remark in found.remarks:
         tell(remark)

@@ -49,7 +49,21 @@ SampleWorkers = Annotated[
 ]
 #: Beside --workers, which are solver threads there.
 FutureWorkers = Annotated[
-    int, typer.Option("--processes", min=1, help="Processes that draw futures: the same answer.")
+    int | None,
+    typer.Option("--processes", min=1, help="Processes that draw futures: the same answer."),
+]
+#: Beside --history, without which they mean nothing.
+MaybeSamples = Annotated[
+    int | None,
+    typer.Option("--samples", min=1, max=100_000, help="Futures that are drawn; default 200."),
+]
+MaybeSampleWorkers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes that draw futures: the same answer."),
+]
+MaybeSeed = Annotated[
+    int | None,
+    typer.Option("--seed", help="The same seed gives the same answer on any machine; default 0."),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
 By = Annotated[
@@ -90,7 +104,7 @@ def forecast(
 
     Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
-    input, 3 stopped early.
+    input, 3 stopped early, 130 before there was an answer.
     """
     from ..solver.budget import OutOfTime
     from ..solver.forecast.history import read_history
@@ -115,8 +129,7 @@ def forecast(
                 stop=stopped,
             )
         except OutOfTime:
-            tell("stopped before the first future was drawn")
-            raise typer.Exit(Exit.STOPPED) from None
+            raise KeyboardInterrupt from None  # there is no limit: it was a signal
     for remark in found.remarks:
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
@@ -124,11 +137,23 @@ def forecast(
         raise typer.Exit(Exit.STOPPED)
 
 
-def drawing_of(samples: int, seed: int, workers: int, calibration: Path | None) -> Drawing:
-    """How forecasts beside plans are drawn. Raises InputError for a bad file of factors."""
+def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
+    """How forecasts beside plans are drawn, by the options that were given, by their names.
+
+    Raises InputError for options without a history, and for a bad file of factors.
+    """
+    from ..model.errors import InputError, Problem
     from ..solver.advice.likely import Drawing
 
-    return Drawing(samples, seed, workers, _calibration(calibration))
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if said and history is None:
+        wrong = "needs --history: a log of ended jobs"
+        raise InputError([Problem(f"--{name} {wrong}") for name in said])
+    if "processes" in said:
+        said["workers"] = said.pop("processes")
+    if "calibration" in said:
+        said["calibration"] = _calibration(said["calibration"])
+    return Drawing(**said)
 
 
 def likely_columns() -> tuple[Column, ...]:
@@ -241,9 +266,13 @@ def _text(
         if rests
         else "not calibrated (slotwise backtest LOG says how often such bounds held)"
     )
+    hold = "mean little (too few ended jobs or futures)"
+    if not found.doubtful:
+        hold = f"should hold 9 times in 10, {bounds}"
     return text + paragraph(
-        f"{samples} futures drawn; BY LIMITS is the plan; 9 IN 10 BY and NOT BEFORE should hold "
-        f"9 times in 10, {bounds}; WHEN spans {duration_text(_span(found))} from now."
+        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
+        f"plan; 9 IN 10 BY and NOT BEFORE {hold}; "
+        f"WHEN spans {duration_text(_span(found))} from now."
     )
 
 

@@ -239,7 +239,7 @@ def _footer(instance: Instance, comparison: Comparison) -> list[str]:
             ""
             if comparison.forecast is None
             else " LIKELY is when a job really starts as often before as after, by the history, "
-            "with the cluster as configured."
+            f"run by {comparison.run_by}."
         ),
     ]
 

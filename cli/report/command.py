@@ -12,7 +12,7 @@ import typer
 
 from ..atomic import check_output, whole_file
 from ..exits import Exit
-from ..forecast import FutureWorkers, MaybeHistory, Samples, drawing_of
+from ..forecast import FutureWorkers, MaybeHistory, MaybeSamples, drawing_of
 from ..options import (
     AsLsf,
     Effort,
@@ -97,8 +97,8 @@ def report(
     advice_time: AdviceTime = None,
     instance: Beside = None,
     history: MaybeHistory = None,
-    samples: Samples = 200,
-    futures: FutureWorkers = 1,
+    samples: MaybeSamples = None,
+    futures: FutureWorkers = None,
     simulate: Simulate = False,
     reservation: Reservation = None,
     until: Until = None,
@@ -119,7 +119,7 @@ def report(
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
-    drawing = drawing_of(samples, 0, futures, None)
+    drawing = drawing_of(history, samples=samples, processes=futures)
     options = {
         "objective": objective,
         "time_limit": time_limit,

@@ -140,7 +140,10 @@ def report_of_comparison(
         view_of_plan(instance, comparison.time_based, {}),
         view_of_plan(instance, comparison.optimal, {}),
     )
-    said = (*comparison.notes(), *notes)
+    likely: tuple[str, ...] = ()
+    if comparison.forecast is not None:
+        likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
+    said = (*comparison.notes(), *likely, *comparison.remarks, *notes)
     return Report(
         "comparison",
         name,

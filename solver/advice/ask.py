@@ -66,7 +66,8 @@ class Answer:
     """The line as asked and its alternatives, the earliest start first.
 
     tried: how many alternatives were planned; under `explore` only those that start sooner than the
-    line are kept. forecast: whether a history was given; remarks: what was odd about it.
+    line are kept. forecast: whether a history was given; remarks: what was odd about it;
+    run_by: what ran the cluster forward for it, in words.
     """
 
     line: Choice
@@ -79,6 +80,7 @@ class Answer:
     origin: str | None = None
     forecast: bool = False
     remarks: tuple[str, ...] = ()
+    run_by: str = ""
 
     @property
     def cut(self) -> bool:
@@ -217,7 +219,8 @@ def ask(
         now=instance.now,
         origin=instance.origin,
         forecast=forecaster is not None,
-        remarks=() if forecaster is None else forecaster.history.remarks,
+        remarks=() if forecaster is None else forecaster.remarks,
+        run_by="" if forecaster is None else forecaster.run_by,
     )
 
 

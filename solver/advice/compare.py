@@ -78,7 +78,8 @@ class Comparison:
     the origin, the ISO date of second 0 (None: it has none). cut: a limit or Ctrl-C came before
     all was looked at, so that a start that is missing is not known. loop: what the loop gives by
     each method that was run on, start and place, by job. forecast: when each job will likely start
-    with the cluster as configured, None where no history was given; remarks: what was odd about it.
+    None where no history was given; remarks: what was odd about it; run_by: what ran the cluster
+    forward for it, in words.
     """
 
     jobs: tuple[ComparedJob, ...]
@@ -92,6 +93,7 @@ class Comparison:
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
     forecast: Mapping[str, Likely] | None = None
     remarks: tuple[str, ...] = ()
+    run_by: str = ""
 
     def __iter__(self) -> Iterator[ComparedJob]:
         return iter(self.jobs)
@@ -270,7 +272,8 @@ def compare(
         cut=cut,
         loop=real,
         forecast=likely,
-        remarks=() if forecaster is None else forecaster.history.remarks,
+        remarks=() if forecaster is None else forecaster.remarks,
+        run_by="" if forecaster is None else forecaster.run_by,
     )
 
 

@@ -17,10 +17,10 @@ from ..forecast.arrivals import PastBlocks
 from ..forecast.calibration import UNCALIBRATED, Calibration
 from ..forecast.forecast import SAMPLES, Forecasts, forecast_world
 from ..forecast.forward import ForwardWorld, PoolWorld
-from ..forecast.history import History, read_history
+from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import pool_world, waiting_names
-from ..forecast.of_instance import MOST_SAMPLES, world_of
+from ..forecast.of_instance import check_drawing, doubts_of, past_of, run_by, world_of
 from ..forecast.runtimes import Ratios
 
 World = PoolWorld | HostsWorld
@@ -56,9 +56,8 @@ class Drawing:
     calibration: Calibration = UNCALIBRATED
 
     def __post_init__(self) -> None:
-        """Raises InputError for a number of samples that makes no sense."""
-        if not 1 <= self.samples <= MOST_SAMPLES:
-            raise InputError(f"{self.samples} samples; give 1 to {MOST_SAMPLES}")
+        """Raises InputError for what makes no sense."""
+        check_drawing(self.samples, self.seed, self.workers, self.calibration)
 
 
 USUAL = Drawing()
@@ -68,7 +67,8 @@ USUAL = Drawing()
 class Forecaster:
     """Forecasts of one instance, with the same draws for the same jobs in each.
 
-    time_limit: wall seconds of each. cancel: set it to stop with the samples so far.
+    time_limit: wall seconds of each. cancel: set it to stop with the samples so far. run_by: what
+    ran the last ones forward, in words.
     """
 
     instance: Instance
@@ -76,6 +76,7 @@ class Forecaster:
     drawing: Drawing = USUAL
     time_limit: float | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
+    run_by: str = field(default="", init=False)
 
     @classmethod
     def of(
@@ -92,13 +93,21 @@ class Forecaster:
         """
         if history is None:
             return None
-        past = history if isinstance(history, History) else read_history(history, instance)
+        if not isinstance(drawing, Drawing):
+            raise InputError(f"drawing must be a Drawing, not {type(drawing).__name__}")
+        past = past_of(history, instance)
         return cls(instance, past, drawing, time_limit, cancel or threading.Event())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is odd about the history, and why the bounds mean little, if they do."""
+        return (*self.history.remarks, *doubts_of(self.history, self.drawing.samples))
 
     def all(self) -> dict[str, Likely]:
         """Of every pending job by name; of those that time was left for."""
         try:
             world = world_of(self.instance, self.history, "easy")
+            self.run_by = run_by(world)
             found = self._drawn(world, waiting_names(self.instance))
         except OutOfTime:
             return {}
@@ -117,6 +126,7 @@ class Forecaster:
             worlds: list[World] = [hosts_world(instance, self.history) for instance in beside]
         else:
             worlds = [pool for pool in pools if pool is not None]
+        self.run_by = run_by(worlds[0])
         each = zip(jobs, beside, worlds, strict=True)
         return [self._of_one(job, instance, world) for job, instance, world in each]
 

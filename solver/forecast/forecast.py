@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ...model.errors import InputError
 from ...model.time_text import with_stamps
 from ...model.workload import Ints
 from .arrivals import DAY, NOBODY, Arrivals
@@ -33,7 +35,8 @@ class Forecasts:
     now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
     job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
-    wanted. remarks: what was odd about the history. origin: of the instance.
+    wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
+    ran the cluster forward, in words. doubtful: too few ended jobs or samples for bounds to hold.
     """
 
     now: int
@@ -44,6 +47,8 @@ class Forecasts:
     cut: bool = False
     remarks: tuple[str, ...] = ()
     origin: str | None = None
+    run_by: str = ""
+    doubtful: bool = False
 
     @property
     def waits(self) -> Floats:
@@ -51,7 +56,12 @@ class Forecasts:
         return np.where(self.samples == NEVER, np.inf, self.samples - self.now)
 
     def quantile(self, level: float) -> Floats:
-        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated."""
+        """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated.
+
+        Raises InputError for a level that is no number from 0 to 1.
+        """
+        if not isinstance(level, Real) or isinstance(level, bool) or not 0 <= level <= 1:
+            raise InputError(f"level must be a number from 0 to 1, not {level!r}")
         return self.now + _quantile(self.waits, level)
 
     @property

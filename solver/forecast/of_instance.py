@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
+from typing import TypeGuard
 
-from ...model.errors import InputError, UnknownNameError
+from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
 from ..replay import POLICIES
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
-from .forward import ForwardWorld, never
+from .forward import ForwardWorld, PoolWorld, never
 from .history import History, read_history
 from .hosts import hosts_world
 from .moment import pool_world, waiting_names
@@ -20,6 +22,8 @@ from .runtimes import Ratios, RunTimeModel
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000
+#: Fewer of them, or fewer ended jobs, say little of 1 in 10.
+FEW_SAMPLES, FEW_ENDED = 10, 20
 
 
 def forecast(
@@ -51,13 +55,13 @@ def forecast(
     OutOfTime
         It was stopped before the first sample.
     """
-    if not 1 <= samples <= MOST_SAMPLES:
-        raise InputError(f"{samples} samples; give 1 to {MOST_SAMPLES}")
-    if policy not in POLICIES:
+    check_drawing(samples, seed, workers, calibration)
+    if not isinstance(policy, str) or policy not in POLICIES:
         raise UnknownNameError.among("policy", policy, POLICIES)
-    past = history if isinstance(history, History) else read_history(history, instance)
+    past = past_of(history, instance)
+    world = world_of(instance, past, policy)
     found = forecast_world(
-        world_of(instance, past, policy),
+        world,
         waiting_names(instance),
         runtimes or Ratios(past.jobs),
         arrivals or PastBlocks(past.jobs),
@@ -67,7 +71,62 @@ def forecast(
         workers=workers,
         stop=stop,
     )
-    return replace(found, remarks=past.remarks, origin=instance.origin)
+    doubts = doubts_of(past, found.samples.shape[1])
+    return replace(
+        found,
+        remarks=(*past.remarks, *doubts),
+        doubtful=bool(doubts),
+        origin=instance.origin,
+        run_by=run_by(world),
+    )
+
+
+def doubts_of(history: History, samples: int) -> tuple[str, ...]:
+    """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
+    ended = len(history.jobs)
+    found = []
+    if ended < FEW_ENDED:
+        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds mean little")
+    if samples < FEW_SAMPLES:
+        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds mean little")
+    return tuple(found)
+
+
+def run_by(world: ForwardWorld) -> str:
+    """What runs an instance forward, in words."""
+    if isinstance(world, PoolWorld):
+        return f"the policy {world.policy} of a pool"
+    return "the loop as configured"
+
+
+def check_drawing(samples: object, seed: object, workers: object, calibration: object) -> None:
+    """Raises InputError with everything by which no samples can be drawn."""
+    wrong = []
+    if not _is_whole(samples) or not 1 <= samples <= MOST_SAMPLES:
+        wrong.append(f"samples must be a whole number of 1 to {MOST_SAMPLES}, not {samples!r}")
+    if not _is_whole(seed):
+        wrong.append(f"seed must be a whole number, not {seed!r}")
+    if not _is_whole(workers) or workers < 1:
+        wrong.append(f"workers must be a whole number of 1 or more, not {workers!r}")
+    if not isinstance(calibration, Calibration):
+        wrong.append(f"calibration must be a Calibration, not {calibration!r}")
+    if wrong:
+        raise InputError([Problem(text) for text in wrong])
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is an integer of Python or numpy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def past_of(history: object, instance: Instance) -> History:
+    """The history, read where it is a file. Raises InputError where it is neither or is bad."""
+    if isinstance(history, History):
+        return history
+    if not isinstance(history, (str, Path)):
+        kind = type(history).__name__
+        raise InputError(f"history must be a History or the path of a log, not {kind}")
+    return read_history(history, instance)
 
 
 def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:

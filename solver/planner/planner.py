@@ -180,7 +180,11 @@ class Planner:
         """When a job, or a bsub line, would start, submitted now as the last one of its queue.
 
         What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based.
+        Raises InputError for what is neither, and for one that would be refused.
         """
+        if not isinstance(request, (Job, str)):
+            kind = type(request).__name__
+            raise InputError(f"request must be a Job or a bsub line, not {kind}")
         instance = self.instance
         if isinstance(request, str):
             job = submitted_job(instance, request, user=user)

@@ -245,3 +245,14 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
     empty.write_text("; MaxProcs: 4\n")
     assert "nothing to forecast" in str(_run("backtest", empty).exception)
     assert "no job of this log has ended" in str(_forecast(moment, empty).exception)
+
+
+def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
+    from contextlib import nullcontext
+
+    from slotwise.cli import stopping
+
+    monkeypatch.setattr(stopping, "stop_on_signal", lambda: nullcontext(lambda: True))
+    found = _run("forecast", "--example", "headline", "--history", log)
+    assert found.exit_code == 130
+    assert not found.stdout

@@ -172,3 +172,86 @@ def test_stopped_before_the_first_sample_it_says_so(log):
     answer = sw.ask(_headline(), LINE, history=log, drawing=FEW, cancel=stopped)
     assert answer.cut
     assert answer.to_dict()["line"]["likely"] is None
+
+
+# --- options without a history --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("compare",), {"--samples": 200, "--seed": 0, "--processes": 1, "--calibration": "b"}),
+        (("ask", LINE), {"--samples": 200, "--seed": 0, "--workers": 1, "--calibration": "b"}),
+        (("report", "-o", "-"), {"--samples": 200, "--processes": 1}),
+    ],
+)
+def test_options_of_forecasts_need_a_history(command, options):
+    name, *rest = command
+    given = (name, "--example", "headline", *rest)
+    for option, value in options.items():
+        found = _run(*given, option, value)
+        assert str(found.exception).startswith(f"{option} needs --history")
+    every = [word for item in options.items() for word in item]
+    found = _run(*given, *every)
+    assert isinstance(found.exception, sw.InputError)
+    assert [p.message.split()[0] for p in found.exception.problems] == list(options)
+    assert not found.stdout
+
+
+# --- what ran the cluster forward, and how far to trust it ----------------------------------------
+
+
+def _pool():
+    run = RunningJob(Job("r", 4, run_limit=7200), 0, {"h": 4})
+    waiting = (Job("1", 2, run_limit=3600), Job("2", 4, run_limit=600))
+    return Instance(Cluster((Host("h", 4),)), running=(run,), pending=waiting, now=10**6)
+
+
+@pytest.fixture
+def views(tmp_path, log):
+    """What each view says with --history, over a pool or over hosts."""
+
+    def shown(*more, pool=True, past=log):
+        path = tmp_path / "now.yaml"
+        path.write_text(sw.dump(_pool() if pool else _headline()))
+        commands = (("forecast", path), ("compare", path), ("ask", path, "bsub -n 2 -W 10"))
+        commands = (*commands, ("report", path, "-o", "-", "--explain", 0))
+        found = {c[0]: _run(*c, "--history", past, *more) for c in commands}
+        assert all(item.exit_code == 0 for item in found.values()), found
+        return {name: " ".join(item.output.split()) for name, item in found.items()}
+
+    return shown
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_each_view_says_what_ran_the_cluster_forward(views, pool):
+    said = {True: "run by the policy easy of a pool", False: "run by the loop as configured"}
+    for text in views("--samples", 10, pool=pool).values():
+        assert said[pool] in text
+        assert said[not pool] not in text
+
+
+def test_forecast_names_the_policy_that_was_asked_for(tmp_path, log):
+    path = tmp_path / "now.yaml"
+    path.write_text(sw.dump(_pool()))
+    text = _run("forecast", path, "--history", log, "--policy", "fcfs").stdout
+    assert "the policy fcfs of a pool" in " ".join(text.split())
+
+
+def test_too_few_samples_or_ended_jobs_are_said(views, log, tmp_path):
+    few, enough = tmp_path / "few.swf", tmp_path / "enough.swf"
+    lines = log.read_text().splitlines()
+    few.write_text(lines[0] + "\n")
+    enough.write_text("\n".join(lines[:20]) + "\n")
+    for past, samples, words in (
+        (few, 10, "warning: 1 ended job known: bounds mean little"),
+        (enough, 9, "warning: 9 samples: bounds mean little"),
+        (enough, 1, "warning: 1 sample: bounds mean little"),
+    ):
+        shown = views("--samples", samples, past=past)
+        for text in shown.values():
+            assert words in text
+        assert "should hold" not in shown["forecast"]
+    shown = views("--samples", 10, past=enough)
+    assert not any("mean little" in text for text in shown.values())
+    assert "should hold 9 times in 10" in shown["forecast"]
