@@ -126,7 +126,11 @@ def _weeks(ended: Sequence[Ended], now: int, *, same_clock: bool) -> int:
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
     """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
     refuse_other(path, *_READERS)
-    ended, epoch, problems = _READERS.get(kind_of(path), _swf)(path)
+    kind = kind_of(path)
+    ended, epoch, problems = _READERS.get(kind, _swf)(path)
+    if problems and not ended and not kind:
+        wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
+        raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise InputError(problems)
     return ended, epoch, tuple(f"warning: {line}" for line in report(problems))
