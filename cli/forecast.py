@@ -130,11 +130,29 @@ def forecast(
             )
         except OutOfTime:
             raise KeyboardInterrupt from None  # there is no limit: it was a signal
-    for remark in found.remarks:
+    for remark in (*found.remarks, *_never(instance, found, selection)):
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:
+    """Why jobs that are shown start neither by limits nor in any future, in the words of plans."""
+    from ..solver.forecast.jobs import NEVER
+    from ..solver.planning import plan
+
+    chosen = {item.job for item in selection.choose(_shown(instance, found, _by_job(found)))}
+    starts = zip(found.names, found.by_limits, found.samples, strict=True)
+    jobs = {name for name, limits, drawn in starts if limits == NEVER and (drawn == NEVER).all()}
+    if not jobs & chosen:
+        return []
+    unplaced = plan(instance, "time-based").unplaced
+    return [f"job {i.job} never starts: {i.reason}" for i in unplaced if i.job in jobs & chosen]
+
+
+def _by_job(found: Forecasts, by: int | None = None) -> dict[str, dict[str, Any]]:
+    return {record["job"]: record for record in found.records(by)}
 
 
 def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
@@ -183,14 +201,18 @@ def _moment(by: str, instance: Instance) -> int:
     from datetime import datetime
 
     from ..model.errors import InputError
-    from ..model.formats.units import Clock, parse_instant
+    from ..model.formats.units import LONGEST, Clock, parse_instant
 
     try:
+        if by.isascii() and by.isdigit() and float(by) > LONGEST:
+            raise ValueError(f"{by} is too large a number of seconds: give {LONGEST} or less")
         instant = parse_instant(by)
-        if isinstance(instant, int):
-            return instance.now + instant
         zero = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-        return Clock(zero).seconds(instant)
+        relative = isinstance(instant, int)
+        moment = Clock(zero).seconds(instant) + (instance.now if relative else 0)
+        if moment < instance.now:
+            raise ValueError(f"{by!r} is before now: give a time from now on")
+        return moment
     except ValueError as error:
         raise InputError(f"--by: {error}") from None
 
@@ -215,7 +237,7 @@ def forecast_output(
     """Forecasts in one of the output formats, with a final newline."""
     from .csv_tables import csv_text
 
-    records = {record["job"]: record for record in found.records(by)}
+    records = _by_job(found, by)
     if format == "text":
         return _text(instance, found, records, selection, by)
     chosen = [records[item.job] for item in selection.choose(_shown(instance, found, records))]

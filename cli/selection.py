@@ -49,6 +49,10 @@ Wide = Annotated[
 _MOST_NOW = 4
 
 
+#: So many names are listed where one is not known.
+FEW_NAMES = 12
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A job that may be shown. start: seconds, None for unknown or never. gain: seconds saved."""
@@ -79,8 +83,11 @@ class Selection:
     def check(self, instance: Instance) -> None:
         """InputError for names that no pending job has."""
         known = {job.id for job in instance.pending}
+        most = sorted(known)[:FEW_NAMES]
+        more = ", …" if len(known) > len(most) else ""
+        listed = f": pending are {', '.join(most)}{more}" if known else ": nothing is pending"
         problems = [
-            Problem(f"there is no pending job '{name}'{nearest(name, known)}")
+            Problem(f"there is no pending job '{name}'{nearest(name, known) or listed}")
             for name in self.names
             if name not in known
         ]

@@ -258,8 +258,7 @@ def compare(
     real, stopped = _run_on(instance, methods, time_limit, cancel)
     cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     likely = None if forecaster is None else forecaster.all()
-    if likely is not None and not cut:
-        cut = len(likely) < len(instance.pending) or any(i.cut for i in likely.values())
+    cut = cut or _is_short(likely, instance)
     jobs = priority_order(instance)
     return Comparison(
         tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs),
@@ -275,6 +274,13 @@ def compare(
         remarks=() if forecaster is None else forecaster.remarks,
         run_by="" if forecaster is None else forecaster.run_by,
     )
+
+
+def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
+    """Whether there was no time for all forecasts that were asked for."""
+    if likely is None:
+        return False
+    return len(likely) < len(instance.pending) or any(item.cut for item in likely.values())
 
 
 def _run_on(

@@ -140,7 +140,11 @@ def read_ended(path: Path, keep_going: bool = False) -> tuple[list[Ended], tuple
 def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[str, ...]]:
     """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
     refuse_other(path, *_READERS)
-    ended, epoch, problems = _READERS.get(kind_of(path), _swf)(path)
+    kind = kind_of(path)
+    ended, epoch, problems = _READERS.get(kind, _swf)(path)
+    if problems and not ended and not kind:
+        wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
+        raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise InputError(problems)
     return ended, epoch, tuple(f"warning: {line}" for line in report(problems))

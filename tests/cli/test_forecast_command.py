@@ -256,3 +256,58 @@ def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
     found = _run("forecast", "--example", "headline", "--history", log)
     assert found.exit_code == 130
     assert not found.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        (("--by=99999999999999999999",), "--by: 99999999999999999999 is too large a number"),
+        (("--by=-1",), "--by: '-1' is before now"),
+        (("--by=-2h",), "--by: '-2h' is before now"),
+    ],
+)
+def test_moments_that_are_refused(moment, log, more, wrong):
+    found = _forecast(moment, log, *more)
+    assert isinstance(found.exception, InputError)
+    assert str(found.exception).startswith(wrong)
+
+
+def test_an_unknown_job_names_the_nearest_or_lists(log):
+    given = ("forecast", "--example", "headline", "--history", log, "--job")
+    assert "(did you mean 'job5'?)" in str(_run(*given, "job6").exception)
+    pending = sorted(job.id for job in sw.load(sw.example("headline")).pending)
+    assert f": pending are {', '.join(pending)}" in str(_run(*given, "zzz").exception)
+
+
+@pytest.mark.parametrize("text", ["hello there\n" * 40, "1 2 3\n" * 3, "a,b\n1,2\n"])
+@pytest.mark.parametrize("more", [(), ("--keep-going",)])
+def test_a_history_that_is_no_log_is_one_line(moment, tmp_path, text, more):
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    found = _forecast(moment, path, *more)
+    assert isinstance(found.exception, InputError)
+    (problem,) = found.exception.problems
+    assert "is no SWF, lsb.acct or lsb.events" in str(problem)
+
+
+def test_a_log_with_malformed_lines_still_names_each(moment, log, tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("what\n" + log.read_text() + "ever\n")
+    found = _forecast(moment, path)
+    assert len(found.exception.problems) == 2
+
+
+def test_a_job_that_never_fits_has_its_reason(log, tmp_path):
+    from slotwise.model.cluster import Cluster, Host
+    from slotwise.model.instance import Instance
+    from slotwise.model.job import Job
+
+    jobs = (Job("1", 2, run_limit=3600), Job("big", 8, run_limit=600))
+    path = tmp_path / "now.yaml"
+    path.write_text(sw.dump(Instance(Cluster((Host("h", 4),)), pending=jobs, now=600_000)))
+    found = _forecast(path, log)
+    reason = sw.compare(sw.load(path))["big"].waits_for
+    assert "does not fit" in reason
+    assert f"job big never starts: {reason}" in found.stderr
+    assert "job 1 never" not in found.stderr
+    assert "never starts" not in _forecast(path, log, "--job", "1").stderr
