@@ -93,8 +93,8 @@ def ask(
         instance_file, line = None, instance_file
     if line is None:
         raise InputError(_USAGE)
-    given = {"samples": samples, "seed": seed, "workers": workers}
-    drawing = drawing_of(history, **given, calibration=calibration)
+    given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
+    drawing = drawing_of(history, **given)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -112,11 +112,16 @@ def ask(
             history=history,
             drawing=drawing,
         )
+    _tell(instance, answer, format, top, wide)
+    if cancel.is_set() or answer.cut:
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
+    """The answer, and beside it what is odd about its history."""
     for remark in answer.remarks:
         tell(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
-    if cancel.is_set() or answer.cut:
-        raise typer.Exit(Exit.STOPPED)
 
 
 def _choices(**given: Listed) -> Choices | None:
