@@ -83,9 +83,8 @@ def ask(
 ) -> None:
     """When a bsub line would start if it were submitted now, as the last of its queue.
 
-    Listed alternatives are tried in every combination and shown by start. With --history also when
-    each will likely start, in futures that differ by the request alone. Exit codes: 0 done, 2 bad
-    input, 3 stopped early.
+    Listed alternatives are tried in every combination and shown by start; with --history also when
+    each will likely start. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
@@ -94,9 +93,8 @@ def ask(
         instance_file, line = None, instance_file
     if line is None:
         raise InputError(_USAGE)
-    drawing = drawing_of(
-        history, samples=samples, seed=seed, workers=workers, calibration=calibration
-    )
+    given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
+    drawing = drawing_of(history, **given)
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -114,11 +112,16 @@ def ask(
             history=history,
             drawing=drawing,
         )
+    _tell(instance, answer, format, top, wide)
+    if cancel.is_set() or answer.cut:
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
+    """The answer, and beside it what is odd about its history."""
     for remark in answer.remarks:
         tell(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
-    if cancel.is_set() or answer.cut:
-        raise typer.Exit(Exit.STOPPED)
 
 
 def _choices(**given: Listed) -> Choices | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,10 @@ from .options import (
     tell,
 )
 from .selection import JobNames, OnlyState, Selection, Sort, Top, Wide
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.advice.compare import Comparison
 
 Really = Annotated[
     bool,
@@ -70,14 +74,12 @@ def compare(
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
     """
     from ..solver.advice.compare import compare as compare_methods
-    from .render import comparison_output
     from .report.terminal import check_format, print_gantt
     from .stopping import cancel_on_signal
 
     check_format(gantt, format)
-    drawing = drawing_of(
-        history, samples=samples, seed=seed, processes=futures, calibration=calibration
-    )
+    given = {"samples": samples, "seed": seed, "processes": futures, "calibration": calibration}
+    drawing = drawing_of(history, **given)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -96,10 +98,17 @@ def compare(
             history=history,
             drawing=drawing,
         )
-    for remark in found.remarks:
-        tell(remark)
-    typer.echo(comparison_output(instance, found, format, selection), nl=False)
+    _tell(instance, found, format, selection)
     if gantt:
         print_gantt(instance, found.optimal)
     if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _tell(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
+    """The comparison, and beside it what is odd about its history."""
+    from .render import comparison_output
+
+    for remark in found.remarks:
+        tell(remark)
+    typer.echo(comparison_output(instance, found, format, selection), nl=False)
