@@ -16,7 +16,7 @@ from .replay_progress import progress_bar
 if TYPE_CHECKING:
     from ..model.workload import Workload
     from ..solver.forecast.backtest import PastLog
-    from ..solver.forecast.recorded import Names
+    from ..solver.forecast.recorded import JobNaming
 
 #: The log as it ran, and what is said about that.
 Run = tuple["PastLog", dict[str, Any]]
@@ -39,13 +39,13 @@ def past_of_pool(
     return replayed, head
 
 
-def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload, Names]:
+def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload, JobNaming]:
     from ..model.formats.sniff import kind_of, refuse_other
-    from ..solver.forecast.recorded import Names, read_recorded
+    from ..solver.forecast.recorded import JobNaming, read_recorded
 
     refuse_other(log, "swf", "acct", "events")
     if kind_of(log) not in ("acct", "events"):
-        return read_log(log, keep_going), Names()
+        return read_log(log, keep_going), JobNaming()
     workload, names, remarks = read_recorded(log, keep_going=keep_going)
     for remark in remarks:
         tell(remark)

@@ -19,7 +19,7 @@ from .draws import Floats, keys_of, uniforms
 from .forecast import forecast_world
 from .forward import ForwardWorld, PoolWorld
 from .jobs import NEVER, AskedJobs, Columns, PastJobs
-from .recorded import Names
+from .recorded import JobNaming
 from .runtimes import LastTwo, Ratios
 
 #: Jobs that wait no longer than this are not asked about: nobody wants to know.
@@ -73,7 +73,7 @@ class PastLog(Protocol):
     def log(self) -> Workload: ...
 
     @property
-    def names(self) -> Names: ...
+    def names(self) -> JobNaming: ...
 
     @property
     def start(self) -> Ints: ...
@@ -99,7 +99,7 @@ class Replayed:
     start: Ints
     procs: int
     policy: str
-    names: Names = Names()
+    names: JobNaming = JobNaming()
     past: PastJobs = field(init=False)
     ratios: Ratios = field(init=False)
 
@@ -112,9 +112,9 @@ class Replayed:
         object.__setattr__(self, "ratios", Ratios(past))
 
     @classmethod
-    def of(cls, result: ReplayResult, names: Names | None = None) -> Replayed:
+    def of(cls, result: ReplayResult, names: JobNaming | None = None) -> Replayed:
         """Of a complete replay. names: what its numbers stand for."""
-        return cls(result.workload, result.start, result.procs, result.policy, names or Names())
+        return cls(result.workload, result.start, result.procs, result.policy, names or JobNaming())
 
     def world(self, row: int) -> PoolWorld:
         """As :class:`PastLog` says."""

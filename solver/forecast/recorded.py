@@ -17,7 +17,7 @@ from .jobs import NO_LIMIT, ints
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class JobNaming:
     """What the numbers of a workload stand for, where the log has names."""
 
     jobs: Mapping[int, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Names:
 
 def numbered(
     jobs: Sequence[Job], run_times: Sequence[int], limits: Sequence[int], source: str = ""
-) -> tuple[Workload, Names]:
+) -> tuple[Workload, JobNaming]:
     """Jobs in the order of their submission as a workload; they are numbered from 1 on.
 
     Users and queues are numbered as they come first, so that what comes later changes no number.
@@ -50,7 +50,7 @@ def numbered(
         queue=ints([queues[job.queue] for job in jobs]),
         source=source,
     )
-    return workload, Names(
+    return workload, JobNaming(
         {place: job.id for place, job in enumerate(jobs, start=1)},
         {number: name for name, number in queues.items()},
     )
@@ -66,7 +66,7 @@ def _numbers(names: Iterable[str]) -> dict[str, int]:
 
 def read_recorded(
     path: str | Path, *, keep_going: bool = False
-) -> tuple[Workload, Names, tuple[str, ...]]:
+) -> tuple[Workload, JobNaming, tuple[str, ...]]:
     """The ended jobs of lsb.acct or lsb.events for a pool, and remarks about the log.
 
     The pool has as many slots as were ever in use at once; a job without a run limit has none.

@@ -17,7 +17,7 @@ from .backtest import UNSTARTED
 from .history import Ended, History, history_of
 from .hosts import HostsWorld, hosts_world
 from .jobs import NO_LIMIT, PastJobs, ints
-from .recorded import Names, numbered
+from .recorded import JobNaming, numbered
 from .runtimes import Ratios
 
 
@@ -34,7 +34,7 @@ class Simulated:
     jobs: tuple[Job, ...]
     records: tuple[JobRecord, ...]
     log: Workload
-    names: Names
+    names: JobNaming
     start: Ints
     _end: Ints = field(init=False)
     _history: History = field(init=False)

@@ -45,12 +45,10 @@ def whatif(
     Raises InputError with everything that is wrong with the arguments or settings, and where
     nothing was finished SlotwiseError.
     """
-    require_arguments(
-        texts={"sets": sets, "vary": vary},
-        paths={} if log is None else {"log": log},
-        numbers={"seed": (seed, 0), "workers": (workers, 1)}
-        | ({} if cycle is None else {"cycle": (cycle, 0)}),
-    )
+    numbers = {"seed": (seed, 0), "workers": (workers, 1)}
+    numbers |= {} if cycle is None else {"cycle": (cycle, 0)}
+    paths = {} if log is None else {"log": log}
+    require_arguments(texts={"sets": sets, "vary": vary}, paths=paths, numbers=numbers)
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
