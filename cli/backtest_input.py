@@ -57,7 +57,7 @@ def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload,
 
 def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[], bool]) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
-    from ..solver.forecast.simulated import Simulated
+    from ..solver.forecast.simulated import SimulatedLog
     from .simulate_loop import LoopOptions, cycle_of, new_session, workload
 
     options = LoopOptions(cluster=cluster, keep_going=keep_going)
@@ -69,7 +69,7 @@ def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[
             show()
             if stop():
                 _stopped()
-    simulated = Simulated.of(session.result(), session.given, str(log))
+    simulated = SimulatedLog.of(session.result(), session.given, str(log))
     hosts = len(session.instance.cluster.hosts)
     return simulated, {"log": str(log), "cluster": str(cluster), "hosts": hosts}
 

@@ -22,7 +22,7 @@ from .runtimes import Ratios
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedLog:
     """A log simulated over the hosts of an instance (a :class:`.backtest.PastLog`).
 
     site: the instance without its jobs. settings: of the loop. jobs: by submission, without what
@@ -53,7 +53,7 @@ class Simulated:
         object.__setattr__(self, "ratios", Ratios(self.past))
 
     @classmethod
-    def of(cls, result: Simulation, given: Sequence[Job], source: str = "") -> Simulated:
+    def of(cls, result: Simulation, given: Sequence[Job], source: str = "") -> SimulatedLog:
         """Of a simulation that has run to its end. given: its jobs in the order of the records."""
         records = tuple(result.jobs)
         order = sorted(range(len(records)), key=lambda place: given[place].submit)

@@ -13,7 +13,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.solver.forecast.accuracy import accuracies
 from slotwise.solver.forecast.backtest import answer, backtest
-from slotwise.solver.forecast.simulated import Simulated
+from slotwise.solver.forecast.simulated import SimulatedLog
 from slotwise.solver.loop.simulation import simulate
 
 
@@ -43,9 +43,9 @@ def log(count: int, seed: int) -> list[Job]:
     ]
 
 
-def simulated(jobs: list[Job]) -> Simulated:
+def simulated(jobs: list[Job]) -> SimulatedLog:
     instance = site(jobs)
-    return Simulated.of(simulate(instance), instance.future, "log")
+    return SimulatedLog.of(simulate(instance), instance.future, "log")
 
 
 @pytest.mark.parametrize("row", [25, 32, 39])
