@@ -42,7 +42,7 @@ from slotwise.solver.world.job_state import JobState
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 #: Bytes that one more job of a log may take at most, over reading, simulating and writing.
-MOST_A_JOB = 130
+MOST_A_JOB = 160
 
 
 def write_log(path: Path, count: int) -> None:
