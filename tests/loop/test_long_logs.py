@@ -8,7 +8,9 @@ import random
 import struct
 import tracemalloc
 from base64 import b64encode
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +44,7 @@ from slotwise.solver.world.job_state import JobState
 quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 #: Bytes that one more job of a log may take at most, over reading, simulating and writing.
-MOST_A_JOB = 160
+MOST_A_JOB = 130
 
 
 def write_log(path: Path, count: int) -> None:
@@ -70,9 +72,17 @@ def peak(folder: Path, count: int) -> int:
     return most
 
 
+def peaks(folder: Path) -> tuple[int, int]:
+    """Of 1,000 jobs, and of 4,000."""
+    peak(folder, 50)  # what is loaded once
+    return peak(folder, 1000), peak(folder, 4000)
+
+
 def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
-    peak(tmp_path, 50)  # what is loaded once
-    few, many = (peak(tmp_path, count) for count in (1000, 4000))
+    # In a process of its own, as a simulation runs: where much else is in memory, garbage is
+    # collected less often, and the peak tells of that.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        few, many = process.submit(peaks, tmp_path).result()
     assert (many - few) / 3000 < MOST_A_JOB
 
 
