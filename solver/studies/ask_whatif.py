@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ...model.errors import InputError, SlotwiseError
+from ...model.errors import InputError, Problem, SlotwiseError
 from ...model.formats.file_format import Contents, ReadOptions
 from ...model.formats.registry import format_of
 from ...model.formats.units import parse_duration
@@ -49,16 +50,15 @@ def whatif(
     numbers |= {} if cycle is None else {"cycle": (cycle, 0)}
     paths = {} if log is None else {"log": log}
     require_arguments(texts={"sets": sets, "vary": vary}, paths=paths, numbers=numbers)
+    if calibrate and log is None:
+        raise InputError([Problem("needs log: one whose starts were recorded", "calibrate")])
     found_sets, grid, wrong = read_wishes(sets, vary)
     found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
     length = _block(block)
     runs = []
     for variant in found:
         given = _jobs(variant.instance, log)
-        own = variant.options
-        options = RunOptions(
-            own.reservation, own.top, own.cycle, own.effort, horizon(given.instance, until)
-        )
+        options = replace(variant.options, until=horizon(given.instance, until))
         runs.append(Run(given.instance, options, (), length, given.recorded))
     stop = cancel or threading.Event()
     coming = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise.model.errors import InputError
 from slotwise.solver.loop.metrics import measure
 from slotwise.solver.studies.variants import combinations, read_wishes
 from study_lab import weeks_of_jobs
@@ -228,3 +229,8 @@ def test_all_that_is_wrong_with_arguments_at_once() -> None:
     with pytest.raises(sw.InputError) as caught:
         sw.whatif(weeks_of_jobs(weeks=1, each=2), "top=2", workers=0, seed=-1)  # type: ignore[arg-type]
     assert [problem.source for problem in caught.value.problems] == ["sets", "seed", "workers"]
+
+
+def test_recorded_waits_need_a_log() -> None:
+    with pytest.raises(InputError, match="calibrate: needs log"):
+        sw.whatif(sw.load(sw.example("headline")), ["top=2"], calibrate=True)
