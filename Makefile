@@ -5,12 +5,22 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo report test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel clean
+.PHONY: demo report test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,highs,report]'
 	@touch $@
+
+# The same environment by sum: every wheel must be the one that .ci/hashes.py saw on this platform.
+# Where there is no file for it, `$(PYTHON) .ci/hashes.py` writes one (from an index that you trust).
+HASHES = .ci/hashes-$(shell $(PYTHON) .ci/hashes.py --platform).txt
+
+locked:
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(HASHES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
 
 demo: $(STAMP)
 	$(BIN)/slotwise compare --example joint-wins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib import metadata, resources
 from inspect import isclass, isfunction
@@ -126,3 +127,17 @@ def test_every_dependency_is_pinned_with_those_it_brings() -> None:
                 missing.add(need.name)
             waiting.append((need.name, frozenset(need.extras)))
     assert missing == set()
+
+
+def test_the_sums_of_a_platform_are_those_of_the_pinned_versions() -> None:
+    """`make locked` installs what `make` installs; setuptools, which builds, is among it."""
+    pins = set((ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
+    files = sorted((ROOT / ".ci").glob("hashes-*.txt"))
+    assert files
+    for file in files:
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
+        versions = {canonicalize_name(pin.split("==")[0]): pin.split("==")[1] for pin in pins}
+        summed = {canonicalize_name(pin.split("==")[0]): pin.split("==")[1] for pin, _ in lines}
+        assert summed == versions
+        for _, sum_ in lines:
+            assert re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", sum_)
