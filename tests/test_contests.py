@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -101,19 +102,23 @@ def test_the_second_of_overtaking_is_that_of_the_formula(seed: int) -> None:
     import random
 
     rng = random.Random(seed)
-    past = {user: rng.choice([0, 5, 40, 300]) * HOUR for user in ("u1", "u2")}
-    usage = tuple(ShareUsage("q", user, cpu_time=cpu) for user, cpu in past.items() if cpu)
-    shares = {user: rng.randint(1, 4) for user in past}
-    slots = {user: rng.randint(1, 6) for user in past}
-    problem = site(shares=tuple(shares.items()), slots=slots, usage=usage)
 
-    def at(user: str, time: float) -> float:
-        # What the running jobs have used by now is among what is stated as used.
-        return by_hand(shares[user], slots[user], time, past[user])
+    def drawn() -> tuple[Instance, dict[str, float], Callable[[str, float], float]]:
+        past = {user: rng.choice([0, 5, 40, 300]) * HOUR for user in ("u1", "u2")}
+        usage = tuple(ShareUsage("q", user, cpu_time=cpu) for user, cpu in past.items() if cpu)
+        shares = {user: rng.randint(1, 4) for user in past}
+        slots = {user: rng.randint(1, 6) for user in past}
 
-    start = {user: at(user, 0) for user in past}
-    if start["u1"] == pytest.approx(start["u2"]):
-        pytest.skip("level")
+        def at(user: str, time: float) -> float:
+            # What the running jobs have used by now is among what is stated as used.
+            return by_hand(shares[user], slots[user], time, past[user])
+
+        problem = site(shares=tuple(shares.items()), slots=slots, usage=usage)
+        return problem, {user: at(user, 0) for user in past}, at
+
+    problem, start, at = drawn()
+    while start["u1"] == pytest.approx(start["u2"]):  # level: nobody is behind
+        problem, start, at = drawn()
     behind, front = sorted(start, key=lambda user: start[user])
     assert lost(problem, f"p{front}") == ()
     (contest,) = lost(problem, f"p{behind}")
