@@ -22,7 +22,7 @@ from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import HeldRows, counts_slots, whole_place
 from .held import Held, takes_only_slots, times_on
-from .holding_back import HoldingBack, held_from, hold_back, holds_memory, taken
+from .holding_back import HoldingBack, held_from, hold_back, taken
 
 
 @dataclass(slots=True, eq=False)
@@ -286,7 +286,7 @@ def steady_of(held: Held, plain: Profile, now: int) -> Steady | None:
     if takes_only_slots(demand, start):
         return Steady(held, alternative, place, held.memory, until, exact=True)
     memory: dict[int, float] | None = {}
-    if holds_memory(held):
+    if held.with_memory:
         memory = _whole_memory(alternative, place, plain)
     found = Steady(held, alternative, place, memory or {}, until, exact=False)
     if memory is None or not _limits_leave_it(found, demand, start, plain, now):
@@ -326,7 +326,7 @@ def _limits_leave_it(found: Steady, demand: Demand, start: Start, plain: Profile
 
 def _never_short(found: Steady, demand: Demand, plain: Profile, now: int) -> bool:
     """Whether what else the job needs is there at every instant until its start (MEM-08)."""
-    ignored = {"slots", "mem"} if holds_memory(found.held) else {"slots"}
+    ignored = {"slots", "mem"} if found.held.with_memory else {"slots"}
     return all(
         any(
             _has_enough(found, alternative, term.candidates, ignored, plain, now)

@@ -23,7 +23,8 @@ from .job_state import JobState
 class Held:
     """The reservation of one pending job in one cycle.
 
-    slots, memory: held now, by host index. lent: slots of its place that jobs use which backfill
+    slots, memory: held now, by host index. with_memory: whether its queue holds memory beside the
+    slots, now or as soon as some is free. lent: slots of its place that jobs use which backfill
     until then; they count as reserved and take nothing else. estimate: expected start, None if
     unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
     or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
@@ -35,6 +36,7 @@ class Held:
     estimate: int | None
     slots: dict[int, int] = field(default_factory=dict)
     memory: dict[int, float] = field(default_factory=dict)
+    with_memory: bool = False
     start: Start | None = None
     fallback: str = ""
     alternative: Alternative | None = None
@@ -110,7 +112,7 @@ def hold_future(
 
     Nothing is held while anything but slots (and memory, if `memory`) is short (MEM-08).
     """
-    held = Held(state, method, start.time, start=start, demand=demand)
+    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
     if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
         held.slots = free_part(demand, start, beside, now)
         held.alternative = demand.terms[0].alternatives[start.alternative]

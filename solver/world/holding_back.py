@@ -37,7 +37,6 @@ class Reckoned:
     """
 
     held: Held
-    memory: bool
     alternative: Alternative
     hosts: frozenset[int]
     pools: frozenset[int]
@@ -46,12 +45,11 @@ class Reckoned:
     found: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, held: Held, demand: Demand, start: Start, memory: bool, plain: Profile) -> Reckoned:
-        ignored = {"slots", "mem"} if memory else {"slots"}
+    def of(cls, held: Held, demand: Demand, start: Start, plain: Profile) -> Reckoned:
+        ignored = {"slots", "mem"} if held.with_memory else {"slots"}
         every = [(term, other) for term in demand.terms for other in term.alternatives]
         return cls(
             held,
-            memory,
             demand.terms[0].alternatives[start.alternative],
             frozenset(whole_place(demand, start, plain)),
             frozenset(use.index for _, other in every for use in other.pool_uses),
@@ -71,7 +69,7 @@ class Reckoned:
             assert demand is not None
             assert start is not None
             step = hold_future(
-                held.state, demand, start, plain, time, method=held.method, memory=self.memory
+                held.state, demand, start, plain, time, method=held.method, memory=held.with_memory
             )
             part = self.at[time] = step.slots, step.memory
             # Where nothing is held for want of something, still more taken changes nothing.
@@ -114,9 +112,9 @@ class HoldingBack:
         """What is known of a reservation that has a place; to be added to."""
         assert held.demand is not None
         assert held.start is not None
-        memory, known = holds_memory(held), self._reckoned.get(held.state.number)
-        if known is None or known.held is not held or known.memory is not memory:
-            known = Reckoned.of(held, held.demand, held.start, memory, plain)
+        known = self._reckoned.get(held.state.number)
+        if known is None or known.held is not held:
+            known = Reckoned.of(held, held.demand, held.start, plain)
             self._reckoned[held.state.number] = known
         return known
 
@@ -192,8 +190,3 @@ def taken(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
             hosts.update(np.flatnonzero(np.isin(term.unit.unit_of, units)).tolist())
     uses = [term.alternatives[start.alternative] for term in demand.terms]
     return hosts, {use.index for alternative in uses for use in alternative.pool_uses}
-
-
-def holds_memory(held: Held) -> bool:
-    """Whether what is reckoned of a reservation has memory beside the slots."""
-    return bool(held.memory) or held.alternative is None

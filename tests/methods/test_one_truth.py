@@ -394,3 +394,27 @@ pending: [{id: p0, slots: 3, run_limit: 180, begin: 180}, {id: p1, slots: 1, run
     for method, options in (("time-based", {}), ("optimal", {"as_lsf": True, "effort": 2.0})):
         found = sw.plan(instance, method, **options)
         assert [found[name].start for name in ("p0", "p1")] == [180, 0], method
+
+
+@pytest.mark.behaviour("MEM-01", "TBR-18")
+def test_memory_is_held_as_soon_as_some_is_free_though_nothing_is_held_now() -> None:
+    """big holds the slot and the memory that r1 leaves at 100: in the plan as in the loop."""
+    text = """
+format: slotwise/1
+hosts: [{name: h, slots: 2, mem: 1000}]
+params: {MBD_SLEEP_TIME: 10}
+queues:
+  - {name: big, PRIORITY: 50, RESOURCE_RESERVE: "MAX_RESERVE_TIME[1000]"}
+  - {name: small, PRIORITY: 20}
+running:
+  - {id: r1, slots: 1, run_limit: 100, start: 0, allocation: 1*h, queue: small}
+  - {id: r2, slots: 1, run_limit: 200, start: 0, allocation: 1*h, queue: small,
+     res_req: "rusage[mem=900]"}
+pending:
+  - {id: big, slots: 2, run_limit: 100, queue: big, res_req: "rusage[mem=200]"}
+  - {id: late, slots: 1, run_limit: 90, queue: small}
+"""
+    instance = loads(text)
+    assert start(instance, "time-based", "late") == 300
+    starts = in_loop(instance, "time-based")
+    assert (starts["big"], starts["late"]) == (200, 300)
