@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .fcfs import Fcfs
+from .waiting_by_size import WaitingBySize
 
 
 class Easy(Fcfs):
@@ -19,6 +20,15 @@ class Easy(Fcfs):
         super().__init__(*arguments)
         self.shadow = 0
         self.extra = 0
+        self.by_size = WaitingBySize(self.size, self.request)
+
+    def submitted(self, job: int, now: int) -> None:
+        super().submitted(job, now)
+        self.by_size.add(job)
+
+    def occupy(self, job: int, now: int) -> None:
+        super().occupy(job, now)
+        self.by_size.remove(job)
 
     def backfill(self, now: int) -> None:
         waiting, size, request = self.waiting, self.size, self.request
@@ -27,15 +37,8 @@ class Easy(Fcfs):
         room = self.free
         if len(waiting) <= 1 or room == 0:
             return
-        shadow, extra = self.shadow, self.extra
-        window = shadow - now
-        candidates = [
-            job
-            for job in waiting[max(1, self.refused) :]
-            if size[job] <= room and (request[job] <= window or size[job] <= extra)
-        ]
-        started = set()
-        for job in self.in_order(candidates):
+        extra, window = self.extra, self.shadow - now
+        for job in self.in_order(self._candidates(room, extra, window)):
             need = size[job]
             if need > self.free:
                 continue
@@ -44,10 +47,19 @@ class Easy(Fcfs):
                     continue
                 extra -= need
             self.occupy(job, now)
-            started.add(job)
+            waiting.remove(job)
         self.extra = extra
-        if started:
-            self.waiting = [job for job in waiting if job not in started]
+
+    def _candidates(self, room: int, extra: int, window: int) -> list[int]:
+        """Jobs behind the head that may start, each if it were alone, in the order of arrival."""
+        if self.refused == 0:
+            return self.by_size.fitting(room, extra, window)  # not the head: it does not fit
+        size, request = self.size, self.request
+        return [
+            job
+            for job in self.waiting[self.refused :]
+            if size[job] <= room and (request[job] <= window or size[job] <= extra)
+        ]
 
     def in_order(self, candidates: list[int]) -> list[int]:
         """The order in which candidates are tried: that of arrival."""
@@ -70,6 +82,9 @@ class Easy(Fcfs):
     def restore_policy(self, state: dict[str, Any]) -> None:
         super().restore_policy(state)
         self.shadow, self.extra = state["shadow"], state["extra"]
+        self.by_size = WaitingBySize(self.size, self.request)
+        for job in self.waiting:
+            self.by_size.add(job)
 
 
 class EasySjbf(Easy):

@@ -87,7 +87,10 @@ class Engine(ABC):
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""
         self.start[job] = time
-        self.queue.push(time, EventKind.START, job)
+        if time == self.now:  # nothing comes between: all that happens now happens before starts
+            self.queue.push(time + self.run[job], EventKind.END, job)
+        else:
+            self.queue.push(time, EventKind.START, job)
 
     def advance(self, events: int) -> bool:
         """Handle up to `events` further events; whether any is left."""
