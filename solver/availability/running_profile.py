@@ -23,9 +23,6 @@ from .uses import Alternative, Use
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
 
-#: Finish, host and amount of rows.
-_Ascending = tuple[IntArray, IntArray, FloatArray]
-
 _FIRST = 64
 #: The end of a row that is switched off.
 OFF = -(1 << 62)
@@ -58,10 +55,10 @@ class RunningUsage(Usage):
         self._falling: dict[int, float] = {}
         #: Owners of which some row ends before they do.
         self._odd: set[int] = set()
-        #: So many of the rows are looked at, and these of them have a known end, ascending by it.
+        #: So many of the rows are looked at, and these of them are on, ascending by their ends.
         self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
         #: The same as columns, None where they have changed.
-        self._ascending: _Ascending | None = None
+        self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use for the owner of the moment."""
@@ -171,19 +168,31 @@ class RunningUsage(Usage):
         """The rows have other places."""
         self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
 
-    def by_finish(self) -> _Ascending:
-        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+    def by_end(self) -> Block:
+        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
         if self._ascending is None:
-            where, _, end, amount = self._columns
+            end = self._columns[2]
             seen, rows = self._ordered
             rows = rows[end[rows] != OFF]
-            fresh = end[seen : self._count]
-            later = seen + np.flatnonzero((fresh > OFF) & (fresh < FOREVER))
+            later = seen + np.flatnonzero(end[seen : self._count] != OFF)
             later = later[np.argsort(end[later], kind="stable")]
             rows = np.insert(rows, np.searchsorted(end[rows], end[later], side="right"), later)
             self._ordered = self._count, rows
-            self._ascending = end[rows], where[rows], amount[rows]
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            place = {row: at for at, row in enumerate(rows.tolist())} if self._falling else {}
+            falling = sorted((place[row], drop) for row, drop in self._falling.items())
+            decaying = (
+                np.array([at for at, _ in falling], dtype=np.int64),
+                np.array([drop for _, drop in falling], dtype=float),
+            )
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
         return self._ascending
+
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        block = self.by_end()
+        known = int(np.searchsorted(block.end, FOREVER))
+        return block.end[:known], block.where[:known], block.amount[:known]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """The rows as they are now; without: owners whose rows are left out."""
@@ -240,11 +249,11 @@ class RunningUsage(Usage):
 
     def _shared(self, time: int) -> FloatArray:
         """What all rows come to at `time`, [size]."""
-        return self.block().at(time, self.size)
+        return self.by_end().at(time, self.size)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""
-        return Usage.over(self.size, self.block(without))
+        return Usage.over(self.size, self.block(without) if without else self.by_end())
 
 
 class RunningProfile(Profile):
