@@ -260,7 +260,7 @@ class Residual:
         """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
         room = find_room(self, demand, term, alternative, [start])
         if self.closed is not None:
-            room = replace(room, caps=np.where(self.closed, 0, room.caps))
+            room.caps[self.closed] = 0
         if term.unit is not None:
             free = np.maximum(self.free_now.host(SLOTS), 0).astype(np.int64)
             room = replace(room, free_now=free)

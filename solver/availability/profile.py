@@ -274,16 +274,17 @@ class Profile:
         What a job of constant demand finds only grows within a range. one_by_one: for a demand that
         falls; only windows that reach over no start are then put together.
         """
-        at = np.array(times, dtype=np.int64)
-        after = np.searchsorted(self._starts, at, side="right")
-        until = np.full(at.shape, len(self._starts))
+        at, starts = np.array(times, dtype=np.int64), np.array(self._starts, dtype=np.int64)
+        passed = np.searchsorted(at, starts)
+        reached = np.zeros_like(passed)
         if duration is not None:
-            until = np.maximum(after, np.searchsorted(self._starts, at + duration))
-        new = (np.diff(after) != 0) | (np.diff(until) != 0)
+            reached = np.searchsorted(at, starts - max(duration, 1), side="right")
+        edges = {0, len(times), *passed.tolist(), *reached.tolist()}
         if one_by_one:
-            new |= (until > after)[1:]
-        edges = [0, *(np.flatnonzero(new) + 1).tolist(), len(times)]
-        return list(itertools.pairwise(edges))
+            over = np.bincount(reached, minlength=len(at) + 1)
+            over -= np.bincount(passed, minlength=len(at) + 1)
+            edges.update(np.flatnonzero(over.cumsum() > 0).tolist())
+        return list(itertools.pairwise(sorted(edges)))
 
     @property
     def only_grows(self) -> bool:

@@ -39,10 +39,12 @@ def find_room(
                 first = found > 0 if first is None else first & (found > 0)
             else:
                 caps = found if caps is None else np.minimum(caps, found, out=caps)
-    whole = np.zeros(hosts, dtype=np.int64)
-    inside = slice(None) if len(term.candidates) == hosts else term.candidates
-    bound = UNBOUND if caps is None else np.minimum(np.maximum(caps[inside], 0), UNBOUND)
-    whole[inside] = bound
+    if caps is None:
+        caps = np.full(hosts, float(UNBOUND))
+    whole = np.minimum(np.maximum(caps, 0, out=caps), UNBOUND, out=caps).astype(np.int64)
+    if len(term.candidates) != hosts:
+        every, whole = whole, np.zeros(hosts, dtype=np.int64)
+        whole[term.candidates] = every[term.candidates]
     if alternative.hosts is not None:
         whole[~alternative.hosts] = 0
     closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
@@ -91,7 +93,9 @@ def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> 
     """Slots that a use allows on each host, [H]."""
     free = free + SLACK
     if use.per is Per.SLOT:
-        return np.floor(free if held == 1.0 else free / held)
+        if held != 1.0:
+            free /= held
+        return np.floor(free, out=free)
     if use.per is Per.WHOLE:
         return np.where(free >= capacity, capacity, 0.0)
     return np.where(free >= held, float(UNBOUND), 0.0)

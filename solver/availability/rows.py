@@ -51,7 +51,7 @@ class Block:
         decaying: tuple[IntArray, FloatArray],
     ) -> Block:
         """A block over arrays that are there already."""
-        block = cls(())
+        block = cls.__new__(cls)
         block.where, block.begin, block.end = where, begin, end
         block.amount, block.decaying = amount, decaying
         return block

@@ -23,9 +23,6 @@ from .uses import Alternative, Use
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
 
-#: Finish, host and amount of rows.
-_Ascending = tuple[IntArray, IntArray, FloatArray]
-
 _FIRST = 64
 #: The end of a row that is switched off.
 OFF = -(1 << 62)
@@ -36,7 +33,17 @@ REPORTED = -2
 class RunningUsage(Usage):
     """Usage whose rows belong to jobs (by number) and can be taken out again."""
 
-    __slots__ = ("_columns", "_count", "_falling", "_off", "_rows_of", "owner")
+    __slots__ = (
+        "_ascending",
+        "_columns",
+        "_count",
+        "_falling",
+        "_odd",
+        "_off",
+        "_ordered",
+        "_rows_of",
+        "owner",
+    )
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -46,13 +53,22 @@ class RunningUsage(Usage):
         self._columns = _columns(_FIRST)
         self._rows_of: dict[int, list[int]] = {}
         self._falling: dict[int, float] = {}
+        #: Owners of which some row ends before they do.
+        self._odd: set[int] = set()
+        #: So many of the rows are looked at, and these of them are on, ascending by their ends.
+        self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
+        #: The same as columns, None where they have changed.
+        self._ascending: Block | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use for the owner of the moment."""
         super().add(where, start, finish, use, times)
         for row in self.recent:
             self._append(row)
+            if row.end != finish:
+                self._odd.add(self.owner)
         self.recent = []
+        self._ascending = None
 
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
         """One row a host for something held from start to finish."""
@@ -62,6 +78,7 @@ class RunningUsage(Usage):
             column[first:after] = values
         self._count = after
         self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+        self._ascending = None
 
     def enter(
         self,
@@ -79,6 +96,7 @@ class RunningUsage(Usage):
         for column, values in zip(self._columns, columns, strict=True):
             column[first:after] = values
         self._count = after
+        self._ascending = None
         names, starts = np.unique(owners[held], return_index=True)
         edges = [*(starts + first).tolist(), after]
         for owner, low, high in zip(names.tolist(), edges, edges[1:], strict=False):
@@ -95,6 +113,7 @@ class RunningUsage(Usage):
         place = np.empty_like(order)
         place[order] = np.arange(self._count)
         self._columns = [column[: self._count][order] for column in self._columns]
+        self._order_anew()
         self._rows_of = {
             owner: sorted(place[rows].tolist()) for owner, rows in self._rows_of.items()
         }
@@ -122,9 +141,12 @@ class RunningUsage(Usage):
         rows = self._rows_of.pop(owner, None)
         if rows is None:
             return
+        self._odd.discard(owner)
         self._columns[2][rows] = OFF
-        for row in rows:
-            self._falling.pop(row, None)
+        self._ascending = None
+        if self._falling:
+            for row in rows:
+                self._falling.pop(row, None)
         self._off += len(rows)
         if self._off > max(_FIRST, self._count // 2):
             self._sweep()
@@ -133,6 +155,7 @@ class RunningUsage(Usage):
         keep = self._columns[2][: self._count] != OFF
         place = np.cumsum(keep) - 1
         self._columns = [column[: self._count][keep] for column in self._columns]
+        self._order_anew()
         if not self._columns[0].size:
             self._columns = _columns(_FIRST)
         self._rows_of = {
@@ -140,6 +163,36 @@ class RunningUsage(Usage):
         }
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
+
+    def _order_anew(self) -> None:
+        """The rows have other places."""
+        self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
+
+    def by_end(self) -> Block:
+        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
+        if self._ascending is None:
+            end = self._columns[2]
+            seen, rows = self._ordered
+            rows = rows[end[rows] != OFF]
+            later = seen + np.flatnonzero(end[seen : self._count] != OFF)
+            later = later[np.argsort(end[later], kind="stable")]
+            rows = np.insert(rows, np.searchsorted(end[rows], end[later], side="right"), later)
+            self._ordered = self._count, rows
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            place = {row: at for at, row in enumerate(rows.tolist())} if self._falling else {}
+            falling = sorted((place[row], drop) for row, drop in self._falling.items())
+            decaying = (
+                np.array([at for at, _ in falling], dtype=np.int64),
+                np.array([drop for _, drop in falling], dtype=float),
+            )
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
+        return self._ascending
+
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        block = self.by_end()
+        known = int(np.searchsorted(block.end, FOREVER))
+        return block.end[:known], block.where[:known], block.amount[:known]
 
     def block(self, without: Collection[int] = ()) -> Block:
         """The rows as they are now; without: owners whose rows are left out."""
@@ -167,6 +220,7 @@ class RunningUsage(Usage):
         twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
         twin._rows_of = dict(self._rows_of)
         twin._falling = dict(self._falling)
+        twin._odd = set(self._odd)
         return twin
 
     def renumber(self, owner: int, number: int) -> None:
@@ -174,6 +228,14 @@ class RunningUsage(Usage):
         rows = self._rows_of.pop(owner, None)
         if rows is not None:
             self._rows_of[number] = rows
+        if owner in self._odd:
+            self._odd.remove(owner)
+            self._odd.add(number)
+
+    @property
+    def ends_with_jobs(self) -> bool:
+        """Whether every row ends when its owner does."""
+        return not self._odd
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
         """Places and amounts of an owner's rows."""
@@ -187,11 +249,11 @@ class RunningUsage(Usage):
 
     def _shared(self, time: int) -> FloatArray:
         """What all rows come to at `time`, [size]."""
-        return self.block().at(time, self.size)
+        return self.by_end().at(time, self.size)
 
     def copy(self, without: Collection[int] = ()) -> Usage:
         """A usage that starts from the rows as they are now."""
-        return Usage.over(self.size, self.block(without))
+        return Usage.over(self.size, self.block(without) if without else self.by_end())
 
 
 class RunningProfile(Profile):
@@ -204,8 +266,6 @@ class RunningProfile(Profile):
         super().__init__(table, now)
         self.finish: dict[int, int] = {}
         self._owner = -1
-        #: By index: how many rows are in, and they ascending by finish.
-        self._sorted: dict[int, tuple[int, _Ascending]] = {}
 
     def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
@@ -229,7 +289,6 @@ class RunningProfile(Profile):
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
         usage.enter(owners, where, begin, end, amounts)
-        self._sorted.clear()
 
     def ended(self, job: int) -> None:
         """A job is gone."""
@@ -237,7 +296,6 @@ class RunningProfile(Profile):
             assert isinstance(usage, RunningUsage)
             usage.remove(job)
         self.finish.pop(job, None)
-        self._sorted.clear()
 
     def copy(self, without: Collection[int] = ()) -> Profile:
         """A profile of what runs now, to plan in; without: jobs that are taken to be gone."""
@@ -245,19 +303,24 @@ class RunningProfile(Profile):
             {index: _running(usage).copy(without) for index, usage in of.items()}
             for of in (self._host_usage, self._pool_usage)
         )
-        rows = [np.zeros(0, dtype=np.int64)]
-        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            rows.append(_running(usage).block(without).end if without else _running(usage).ends())
-        ends = np.unique(np.concatenate(rows))
-        finishes = {f for job, f in self.finish.items() if job not in without}
-        twin = Profile(self.table, self.now)
-        twin.take_over(
-            hosts,
-            pools,
-            ends=ends[(ends > self.now) & (ends < FOREVER)].tolist(),
-            finishes=sorted(f for f in finishes if self.now < f < FOREVER),
+        finishes = self._after_now(
+            np.array([f for job, f in self.finish.items() if job not in without], dtype=np.int64)
+            if without
+            else np.fromiter(self.finish.values(), np.int64, len(self.finish))
         )
+        usages = [*map(_running, (*self._host_usage.values(), *self._pool_usage.values()))]
+        ends = list(finishes)
+        if not all(usage.ends_with_jobs for usage in usages):
+            rows = [usage.block(without).end if without else usage.ends() for usage in usages]
+            ends = self._after_now(np.concatenate(rows))
+        twin = Profile(self.table, self.now)
+        twin.take_over(hosts, pools, ends=ends, finishes=finishes)
         return twin
+
+    def _after_now(self, times: IntArray) -> list[int]:
+        """Known instants after now, ascending, each once."""
+        later: list[int] = np.unique(times[(times > self.now) & (times < FOREVER)]).tolist()
+        return later
 
     def twin(self, now: int) -> RunningProfile:
         """An independent copy that jobs may join and leave, at another instant."""
@@ -300,7 +363,6 @@ class RunningProfile(Profile):
         hosts = np.flatnonzero(away)
         if hosts.size:
             usage.add_constant(hosts, self.now, FOREVER, away[hosts])
-        self._sorted.clear()
 
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
@@ -314,16 +376,7 @@ class RunningProfile(Profile):
         usage = self._host_usage.get(index)
         if usage is None:
             return (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        assert isinstance(usage, RunningUsage)
-        block = usage.block()
-        first, before = self._sorted.get(index, (0, None))
-        count = len(block.end)
-        if before is None or first < count:
-            later = _by_finish(block, first)
-            found = later if before is None else _merged(before, later)
-            self._sorted[index] = count, found
-            return found
-        return before
+        return _running(usage).by_finish()
 
     def _usage(self, index: int) -> Usage:
         usage = self._host_usage.get(index)
@@ -353,21 +406,3 @@ def _running(usage: Usage) -> RunningUsage:
 def _columns(size: int) -> list[Any]:
     """Empty columns: where, begin, end, amount."""
     return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]
-
-
-def _by_finish(block: Block, first: int) -> _Ascending:
-    """The rows from `first` on that end at a known time, ascending by it."""
-    end = block.end[first:]
-    rows = first + np.flatnonzero((end > OFF) & (end < FOREVER))
-    rows = rows[np.argsort(block.end[rows], kind="stable")]
-    return block.end[rows], block.where[rows], block.amount[rows]
-
-
-def _merged(before: _Ascending, later: _Ascending) -> _Ascending:
-    """Both together; of equal finishes those of `before` first."""
-    at = np.searchsorted(before[0], later[0], side="right")
-    return (
-        np.insert(before[0], at, later[0]),
-        np.insert(before[1], at, later[1]),
-        np.insert(before[2], at, later[2]),
-    )

@@ -44,11 +44,13 @@ class Sums:
         """More rows are there."""
         if block.decaying[0].size:
             self._row_of.clear()
+        if not self._row_of:
+            return
         instants = self._instants[: len(self._row_of)]
         for begin, end in {*zip(block.begin.tolist(), block.end.tolist(), strict=True)}:
             known = np.flatnonzero((begin <= instants) & (instants < end))
             if known.size:
                 rows = (block.begin == begin) & (block.end == end)
-                places, of_row = np.unique(block.where[rows], return_inverse=True)
-                more = np.bincount(of_row, weights=block.amount[rows])
-                self._amounts[np.ix_(known, places)] += more
+                more = np.bincount(block.where[rows], block.amount[rows], self.size)
+                places = more.nonzero()[0]
+                self._amounts[known[:, None], places] += more[places]

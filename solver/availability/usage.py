@@ -16,7 +16,10 @@ from .uses import Use
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000
 #: From so many rows on they are sorted by their ends, once the instants asked for are that many.
-MANY_ROWS, MANY_TIMES = 4096, 16
+#: Those of running jobs come sorted, so that it is soon worth it.
+MANY_ROWS, MANY_TIMES = 256, 3
+#: Rows for each sum that is kept, at least.
+STEP = 1024
 
 
 class Ending:
@@ -38,7 +41,7 @@ class Ending:
         self._end = block.end[plain][order]
         self._where = block.where[plain][order]
         self._amount = block.amount[plain][order]
-        self._step = max(MANY_ROWS // 4, size // 4)
+        self._step = max(STEP, size // 4)
         sums = [np.zeros(size)]
         for first in range((len(order) - 1) // self._step * self._step, 0, -self._step):
             sums.append(sums[-1] + self._between(first, first + self._step))

@@ -10,9 +10,13 @@ from .supply import Supply
 
 def fill_any(supply: Supply, slots: int) -> Allocation | None:
     """First fit in the order of the rows, any number of slots on each host."""
-    before = np.cumsum(supply.caps) - supply.caps
-    amounts = np.clip(slots - before, 0, supply.caps)
-    return _allocation(supply, amounts) if int(amounts.sum()) == slots else None
+    sums = supply.caps.cumsum()
+    last = int(sums.searchsorted(slots))
+    if last == sums.size:
+        return None
+    amounts = supply.caps[: last + 1].copy()
+    amounts[last] -= sums[last] - slots
+    return gathered(supply.hosts[: last + 1], amounts)
 
 
 def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allocation | None:
@@ -24,22 +28,23 @@ def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allo
     """
     blocks = supply.blocks
     assert blocks is not None
+    if not blocks.size:
+        return None
     whole = supply.caps >= blocks
     if last_on_first:
         whole[0] = False
-    sums = np.cumsum(np.where(whole, blocks, 0))
-    chosen = whole & (sums < slots)
-    rest = slots - int(blocks[chosen].sum())
-    fitting = np.flatnonzero(~chosen & (np.minimum(supply.caps, blocks) >= rest))
-    if not fitting.size or (last_on_first and fitting[0] != 0):
+    amounts = np.where(whole, blocks, 0)
+    sums = amounts.cumsum()
+    taken = int(sums.searchsorted(slots))
+    rest = slots - (int(sums[taken - 1]) if taken else 0)
+    fitting = np.minimum(supply.caps, blocks) >= rest
+    fitting[:taken] &= ~whole[:taken]
+    last = int(fitting.argmax())
+    if not fitting[last] or (last_on_first and last):
         return None
-    amounts = np.where(chosen, blocks, 0)
-    amounts[fitting[0]] = rest
-    return _allocation(supply, amounts)
-
-
-def _allocation(supply: Supply, amounts: IntArray) -> Allocation:
-    used = np.flatnonzero(amounts)
+    amounts[taken:] = 0
+    amounts[last] = rest
+    used = amounts.nonzero()[0]
     return gathered(supply.hosts[used], amounts[used])
 
 

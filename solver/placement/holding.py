@@ -108,8 +108,9 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
         elif alternative.host_uses[0].per is Per.WHOLE:
             wanted = {host: int(free[host]) for host in allocation}
             most = FOREVER
-        for host, count in wanted.items():
-            part = min(count, int(free[host]) - slots.get(host, 0), most)
+        there = free[list(wanted)].astype(np.int64).tolist()
+        for (host, count), left in zip(wanted.items(), there, strict=True):
+            part = min(count, left - slots.get(host, 0), most)
             if part > 0:
                 slots[host] = slots.get(host, 0) + part
                 most -= part

@@ -38,8 +38,11 @@ def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:
 
 def fits_plain(term: TermDemand, room: Room, slots: int) -> bool:
     """Whether :func:`place_plain` finds a placement."""
-    if term.ptile is not None and not term.one_host:
-        return place_plain(term, room, slots) is not None
     caps = room.caps[term.candidates]
-    most = caps.max(initial=0) if term.one_host else caps.sum()
-    return bool(most >= slots)
+    if term.one_host or term.ptile is None:
+        most = caps.max(initial=0) if term.one_host else caps.sum()
+        return bool(most >= slots)
+    blocks = term.ptile[term.candidates]
+    if int(np.minimum(caps, blocks).sum()) < slots:
+        return False
+    return place_plain(term, room, slots) is not None

@@ -223,9 +223,14 @@ class Loans:
         """
         if not self._on or held.start is None or held.alternative is None:
             return
+        place = held.allocation
+        if self._on.keys().isdisjoint(place):
+            return
         assert held.estimate is not None
-        for host, count in held.allocation.items():
-            for loan in self._on.get(host, ()):
+        for host, count in place.items():
+            if host not in self._on:
+                continue
+            for loan in self._on[host]:
                 end, left = loan
                 part = min(left, count - held.lent.get(host, 0))
                 if end <= held.estimate and part > 0:
