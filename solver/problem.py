@@ -22,6 +22,19 @@ from .rules.rule_book import LeftOut, RuleBook
 
 
 @dataclass(slots=True)
+class Finishes:
+    """Running jobs by their expected finish, None where that is unknown; looked at when asked."""
+
+    _at: dict[int | None, list[RunningJob]] | None = None
+
+    def at(self, time: int | None, instance: Instance) -> list[RunningJob]:
+        """Those that are expected to end exactly at `time`."""
+        if self._at is None:
+            self._at = _finishes(instance)
+        return self._at.get(time, [])
+
+
+@dataclass(slots=True)
 class Falls:
     """Running jobs by the instants at which they hold less of something than before."""
 
@@ -38,18 +51,17 @@ class Falls:
 class PlanningProblem:
     """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
 
-    finishes: running jobs by their expected finish, None where that is unknown. left_out: rules
-    that the demands do not heed. as_lsf: windows and advance reservations are left out, and what
-    is held is out of reach for queues without BACKFILL.
+    left_out: rules that the demands do not heed. as_lsf: windows and advance reservations are left
+    out, and what is held is out of reach for queues without BACKFILL.
     """
 
     instance: Instance
     resolver: Resolver
     demands: tuple[Demand, ...]
     base: Profile
-    finishes: dict[int | None, list[RunningJob]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     as_lsf: bool = False
+    _finishes: Finishes = field(default_factory=Finishes, compare=False, repr=False)
     _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)
 
     @classmethod
@@ -80,13 +92,13 @@ class PlanningProblem:
             resolved.append(resolver.demand(job))
         demands = rules.apply(resolved, check)
         left_out = rules.left_out()
-        return cls(instance, resolver, demands, base, _finishes(instance), left_out, as_lsf)
+        return cls(instance, resolver, demands, base, left_out, as_lsf)
 
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:
         """What is known before any pending job is looked at: to give reasons."""
         base = Profile(resolver.table, instance.now)
-        return cls(instance, resolver, (), base, _finishes(instance))
+        return cls(instance, resolver, (), base)
 
     @property
     def honours_windows(self) -> bool:
@@ -113,7 +125,7 @@ class PlanningProblem:
 
     def running_until(self, time: int) -> list[RunningJob]:
         """Running jobs that are expected to end exactly at `time`."""
-        return self.finishes.get(time, [])
+        return self._finishes.at(time, self.instance)
 
     def holding_less_from(self, time: int) -> list[RunningJob]:
         """Running jobs one of whose reservations falls at `time`: a phase or a decay."""
@@ -121,7 +133,7 @@ class PlanningProblem:
 
     def endless(self) -> list[RunningJob]:
         """Running jobs whose end is unknown."""
-        return self.finishes.get(None, [])
+        return self._finishes.at(None, self.instance)
 
     def named(self, allocation: Allocation) -> dict[str, int]:
         """An allocation by host names."""

@@ -16,6 +16,7 @@ from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import warm_starts
+from ..optimal.model_room import ModelRoom, PairWeight
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, hold_start
@@ -24,8 +25,8 @@ from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
 from .starts import TooMany, closure
 
-#: Above this many placements (option and host) the program is not built.
-MOST_PLACEMENTS = 30_000
+#: What a placement (option and host) costs: about half a millisecond, building and solving.
+PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: Coefficients up to this are integers; larger ones are scaled down to it. The solvers' own
 #: tolerances are absolute, about a millionth.
 MOST_COEFFICIENT = 10**6
@@ -81,8 +82,8 @@ def plan_joint(
     except TooMany:
         note = (
             f"{len(demands)} jobs on {len(problem.instance.cluster.hosts)} hosts are too large for "
-            f"the integer program (at most {MOST_PLACEMENTS} placements): this is the time-based "
-            "plan; use --method optimal"
+            "the integer program in what was left of the limit and of memory: this is the "
+            "time-based plan; use --method optimal"
         )
         return _as_plan(problem, costs, alone, _Solved(warm, total), why, note)
     if solved is None:
@@ -105,10 +106,13 @@ def _solve(
     cost more than the plan found leaves for one job are left out and the rest is solved again.
     """
     best: _Solved | None = None
+    if budget.exhausted():
+        return None
+    most = int(ModelRoom(budget, PLACEMENT).most_pairs())
     for _ in range(ROUNDS):
         least = {demand.job.id: demand.earliest for demand in demands}
         costs = costs.within(least, total).beyond(least)
-        own = _start_costs(problem, demands, costs, total)
+        own = _start_costs(problem, demands, costs, total, most)
         asked = [(demand, sorted(own[demand.job.id])) for demand in demands]
         try:
             model = PlacementModel(problem.base, asked, check=budget.check_search)
@@ -191,23 +195,26 @@ def _earliest(
 
 
 def _start_costs(
-    problem: PlanningProblem, demands: list[Demand], costs: Costs, total: int
+    problem: PlanningProblem, demands: list[Demand], costs: Costs, total: int, most: int
 ) -> dict[str, dict[int, int]]:
-    """The cost of every candidate start that a plan no worse than `total` may use."""
+    """The cost of every candidate start that a plan no worse than `total` may use.
+
+    Raises TooMany where they make more than `most` placements.
+    """
     latest = costs.latest(total)
 
     def useful(last: int | None) -> Callable[[int], bool]:
         return lambda time: last is None or time <= last
 
     keep = {job: useful(last) for job, last in latest.items()}
-    found = closure(problem, demands, keep, MOST_PLACEMENTS)
+    found = closure(problem, demands, keep, most)
     placements = sum(
         len(found[demand.job.id])
         * len(alternatives(demand))
         * sum(int(term.candidates.size) for term in demand.terms)
         for demand in demands
     )
-    if placements > MOST_PLACEMENTS:
+    if placements > most:
         raise TooMany
     return {
         demand.job.id: {time: costs.jobs[demand.job.id].at(time) for time in found[demand.job.id]}

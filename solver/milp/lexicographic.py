@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from ...model.progress import Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
+from ..optimal.model_room import ModelRoom, PairWeight
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.fewest import with_fewest_units
@@ -20,8 +22,8 @@ from .starts import instants
 
 #: Wall seconds of one placement problem.
 PROBE_SECONDS = 10.0
-#: Above this many (job, host) pairs a placement problem is not built.
-MOST_PAIRS = 4000
+#: What a pair of job and host costs: building the program takes half of that.
+PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)
 LIMIT = "the limit of the search was reached before it"
 
 
@@ -46,10 +48,11 @@ def plan_lexicographic(
     """
     now = problem.instance.now
     settled: list[_SettledJob] = []
+    room = ModelRoom(budget, PAIR)
     unplaced: list[Unplaced] = []
     given_up: list[str] = []
     for demand in problem.demands:
-        why = "" if demand.impossible else _settle(problem, budget, settled, demand)
+        why = "" if demand.impossible else _settle(problem, room, settled, demand)
         if why is not None:
             given_up += [why] if why else []
             reason = why or reason_unplaced(problem, demand)
@@ -75,24 +78,28 @@ def plan_lexicographic(
 
 
 def _settle(
-    problem: PlanningProblem, budget: Budget, settled: list[_SettledJob], demand: Demand
+    problem: PlanningProblem, room: ModelRoom, settled: list[_SettledJob], demand: Demand
 ) -> str | None:
     """Fix the start of the next job; if there is none, why it may still have one ("": proved)."""
+    budget = room.budget
     fixed = [(item.demand, item.start.time) for item in settled]
     bound: int | None = None
-    why = _too_large([*(item.demand for item in settled), demand])
+    pairs = _pairs([*(item.demand for item in settled), demand])
+    why = _too_large(pairs, room)
     for time in instants(problem, demand, fixed):
         if why or budget.exhausted():
             why = why or LIMIT
             bound = time if bound is None else bound
             break
         asked = [*((other, [start]) for other, start in fixed), (demand, [time])]
+        begun = clock.monotonic()
         try:
             model = PlacementModel(problem.base, asked, check=budget.check_search)
         except OutOfTime:
             why = LIMIT
             bound = time if bound is None else bound
             break
+        room.took(pairs, clock.monotonic() - begun)
         outcome, placed = model.solve(budget, seconds=PROBE_SECONDS)
         if placed:
             for item in settled:
@@ -120,13 +127,16 @@ def _beside(
     return True
 
 
-def _too_large(demands: list[Demand]) -> str:
-    pairs = sum(int(term.candidates.size) for demand in demands for term in demand.terms)
-    if pairs <= MOST_PAIRS:
+def _pairs(demands: list[Demand]) -> int:
+    return sum(int(term.candidates.size) for demand in demands for term in demand.terms)
+
+
+def _too_large(pairs: int, room: ModelRoom) -> str:
+    if pairs <= room.most_pairs():
         return ""
     return (
-        f"more than {MOST_PAIRS} pairs of job and host are too large for the integer program; "
-        "use --method optimal"
+        "what was left of the limit and of memory is too little for so many pairs of job and host: "
+        "they are too large for the integer program; use --method optimal"
     )
 
 

@@ -1,20 +1,21 @@
 """Starts and placements as variables of one CP-SAT model: optional intervals on every host.
 
-Exact, and worth running up to about a thousand (job, host) pairs; larger instances are left to the
-order search and its bounds. Memory phases become a chain of intervals behind the start, everything
-that is shared a cumulative with the running jobs as fixed blocks.
+Exact, and worth running for few jobs, on however many hosts (:data:`WORTH`); what is larger is left
+to the order search and its bounds. Memory phases become a chain of intervals behind the start,
+everything that is shared a cumulative with the running jobs as fixed blocks.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ..availability.arrays import FloatArray
 from ..availability.demand import Demand
 from ..availability.resources import SLOTS
 from ..availability.uses import Per, Use
@@ -24,11 +25,14 @@ from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .costs import Costs, UnitCost, coarser
 from .cpsat import run
+from .model_room import ModelRoom, PairWeight
 from .shape import TermShape
 from .whole_amounts import amounts_of, down, scale_of, up
 
-#: Above this many (job, host) pairs the model is not built.
-MOST_PAIRS = 1200
+#: Pairs of job and host, times the jobs, that a second is enough for, and bytes of a pair. Measured
+#: (`docs/benchmarks.md`): 5 jobs on 1,000 hosts are solved in seconds, 10 on 100 are not in ten.
+WORTH = 1000
+MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.
 MOST_TOTAL = 1 << 60
 #: Blocks of one cumulative: intervals and what they hold.
@@ -95,12 +99,15 @@ class IntervalModel:
         self.faithful = self._add_objective()
 
     @staticmethod
-    def fits(demands: list[Demand], hosts: int) -> bool:
-        """Whether the model is small enough, and able, to be built for these jobs."""
+    def fits(demands: list[Demand], budget: Budget) -> bool:
+        """Whether the model is able to be built for these jobs, and worth the time and memory."""
+        if not demands:
+            return False
+        weight = PairWeight(memory=MEMORY, a_second=WORTH / len(demands), share=1.0)
         pairs = sum(int(t.candidates.size) * len(t.alternatives) for d in demands for t in d.terms)
         known = all(d.duration is not None and d.calendar is None for d in demands)
         known = known and not any(counts_once(demand) for demand in demands)
-        return known and pairs <= MOST_PAIRS and hosts * len(demands) <= 4 * MOST_PAIRS
+        return known and pairs <= ModelRoom(budget, weight).most_pairs()
 
     def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
         """What the model says within the budget, from a known plan as a hint."""
@@ -215,27 +222,35 @@ class IntervalModel:
         base = self.problem.base
         times = base.changes()
         table = self.problem.resolver.table
-        free = {index: [base.free(index, t) for t in times] for index, _ in self._hosts}
+        used = {index for index, _ in self._hosts}
+        free = {index: np.array([base.free(index, t) for t in times]) for index in sorted(used)}
         for (index, host), blocks in self._hosts.items():
-            levels = [float(level[host]) for level in free[index]]
-            self._cumulative(
-                blocks, times, levels, float(table.host_resources[index].capacity[host])
-            )
+            capacity = float(table.host_resources[index].capacity[host])
+            self._cumulative(blocks, times, free[index][:, host], capacity)
         for index, blocks in self._pools.items():
-            levels = [base.free_in_pool(index, t) for t in times]
-            self._cumulative(blocks, times, levels, table.pools[index].capacity)
+            left = np.array([base.free_in_pool(index, t) for t in times])
+            self._cumulative(blocks, times, left, table.pools[index].capacity)
 
     def _cumulative(
-        self, blocks: Blocks, times: list[int], levels: list[float], capacity: float
+        self, blocks: Blocks, times: Sequence[int], left: FloatArray, capacity: float
     ) -> None:
-        """One cumulative: planned blocks, and fixed ones where running jobs leave less."""
+        """One cumulative: planned blocks, and fixed ones where running jobs leave less.
+
+        left: what they leave from each of the times on. Of a thousand times a host knows a few.
+        """
         if not np.isfinite(capacity):
             return
         intervals, amounts = list(blocks[0]), list(blocks[1])
         limit = down(capacity, self._scale)
         end = self.horizon + max(job.demand.duration or 0 for job in self.jobs) + 1
-        for (begin, until), level in zip(pairwise([*times, end]), levels, strict=True):
-            taken = limit - min(limit, max(0, down(level, self._scale)))
+        steps = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist()]
+        for begin, until, step in zip(
+            [times[step] for step in steps],
+            [*(times[step] for step in steps[1:]), end],
+            steps,
+            strict=True,
+        ):
+            taken = limit - min(limit, max(0, down(float(left[step]), self._scale)))
             if taken > 0 and until > begin:
                 intervals.append(self.model.new_fixed_size_interval_var(begin, until - begin, ""))
                 amounts.append(taken)

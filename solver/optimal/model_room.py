@@ -1,4 +1,4 @@
-"""How large a joint placement model may be: what time and memory are left for."""
+"""How large a model may be: what time and memory are left for."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ from dataclasses import dataclass
 
 from ..budget import Budget
 
-#: Bytes that a pair of job and host costs, model, presolve and search together (measured: 2 to 5
-#: thousand).
-BYTES = 8000
-#: Share of the time left that building a model and reading it into the solver may take.
-SHARE = 0.4
-#: Pairs that are built and read in a second; the first guess, and what counts under an effort.
-PAIRS_A_SECOND = 15_000
+
+@dataclass(frozen=True, slots=True)
+class PairWeight:
+    """What a pair of job and host costs, as measured (`docs/benchmarks.md`).
+
+    memory: bytes, for model, presolve and search together. a_second: pairs that a second is enough
+    for; the first guess, and what counts under an effort. share: of the time left, that may go
+    into it.
+    """
+
+    memory: float
+    a_second: float
+    share: float
+
+
+#: Placement at fixed starts: what building a model and reading it into the solver takes.
+PLACEMENT = PairWeight(memory=8000, a_second=15_000, share=0.4)
 #: The guess counts as much as so many seconds of measurement.
 TRUST = 1.0
 
@@ -25,6 +35,7 @@ class ModelRoom:
     """
 
     budget: Budget
+    weight: PairWeight = PLACEMENT
     seconds: float = 0.0
     pairs: int = 0
 
@@ -35,8 +46,8 @@ class ModelRoom:
 
     def most_pairs(self) -> float:
         """How many pairs one more model may have."""
-        by_memory = self.budget.memory_left() * (1 << 20) / BYTES
-        return min(by_memory, SHARE * self._seconds_left() * self._rate())
+        by_memory = self.budget.memory_left() * (1 << 20) / self.weight.memory
+        return min(by_memory, self.weight.share * self._seconds_left() * self._rate())
 
     def _seconds_left(self) -> float:
         """Under an effort its units, each about a second: the clock decides nothing then."""
@@ -45,5 +56,5 @@ class ModelRoom:
 
     def _rate(self) -> float:
         if self.budget.effort is not None:
-            return PAIRS_A_SECOND
-        return (self.pairs + TRUST * PAIRS_A_SECOND) / (self.seconds + TRUST)
+            return self.weight.a_second
+        return (self.pairs + TRUST * self.weight.a_second) / (self.seconds + TRUST)

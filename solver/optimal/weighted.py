@@ -128,7 +128,7 @@ def _search_and_prove(
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended]))
-    exact = _exact_model_fits(problem, placed)
+    exact = _exact_model_fits(placed, budget)
     found = _search(problem, costs, budget, alone, found, exact, tell)
     tell(found.total, found.low)
     if exact and not found.proved and not budget.exhausted():
@@ -194,12 +194,10 @@ def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
     return found
 
 
-def _exact_model_fits(problem: PlanningProblem, demands: list[Demand]) -> bool:
-    if not demands:
-        return False
+def _exact_model_fits(demands: list[Demand], budget: Budget) -> bool:
     from .interval_model import IntervalModel
 
-    return IntervalModel.fits(demands, len(problem.instance.cluster.hosts))
+    return IntervalModel.fits(demands, budget)
 
 
 def _prove(

@@ -127,6 +127,8 @@ def nearest_plan(
     grounds.held(base)
     starts = near_to(base, grounds.placed(), wishes)
     changed = {job: start for job, start in starts.items() if _moves(before[job], start, instance)}
+    if not changed:
+        return found
     return _judged(instance, found, _with(instance, found, changed), grounds.as_lsf)
 
 

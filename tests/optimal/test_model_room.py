@@ -9,10 +9,11 @@ from slotwise.solver.budget import MEMORY_OF_EFFORT, MEMORY_SHARE, Budget
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import plan_lexicographic
-from slotwise.solver.optimal.model_room import BYTES, PAIRS_A_SECOND, SHARE, TRUST, ModelRoom
+from slotwise.solver.optimal.model_room import PLACEMENT, TRUST, ModelRoom
 from slotwise.solver.problem import PlanningProblem
 
 PLENTY = 1e9
+BYTES, PAIRS_A_SECOND, SHARE = PLACEMENT.memory, PLACEMENT.a_second, PLACEMENT.share
 
 
 def room(left: float, memory: float = PLENTY) -> ModelRoom:

@@ -91,7 +91,7 @@ def test_bounds_of_the_other_objectives_hold_whatever_model_fits(
     instance = sw.load(sw.example("joint-wins"))
     best = plan(instance, "optimal", objective=objective, effort=20).value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interval_model, "MOST_PAIRS", pairs)
+        patch.setattr(interval_model, "WORTH", pairs)
         patch.setattr(ModelRoom, "most_pairs", lambda _: pairs)
         found = plan(instance, "optimal", objective=objective, effort=effort)
     assert validate(instance, found) == []

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slotwise.solver.optimal.interval_model import MOST_PAIRS, IntervalModel
+from slotwise.model.generate import generate
+from slotwise.model.objective import objective_named
+from slotwise.solver.budget import Budget
+from slotwise.solver.optimal.costs import Costs
+from slotwise.solver.optimal.first_fit import plan_first_fit
+from slotwise.solver.optimal.interval_model import MEMORY, WORTH, IntervalModel
+from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.duals import Market
@@ -18,6 +24,8 @@ from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, r
 from slotwise.solver.optimal.pool.prover import Root
 from slotwise.solver.optimal.pool.relax import Relaxation
 from slotwise.solver.optimal.pool.window import WindowSearch
+from slotwise.solver.optimal.weighted import earliest_alone
+from slotwise.solver.problem import PlanningProblem
 
 
 def asked(candidates: int, alternatives: int = 1, **more: Any) -> Any:
@@ -25,17 +33,45 @@ def asked(candidates: int, alternatives: int = 1, **more: Any) -> Any:
     return SimpleNamespace(**{"terms": (term,), "duration": 5, "calendar": None, **more})
 
 
-def test_pairs_of_job_and_host_up_to_which_the_interval_model_is_built() -> None:
-    assert MOST_PAIRS == 1200
-    assert IntervalModel.fits([asked(600), asked(600)], 600)
-    assert not IntervalModel.fits([asked(600), asked(601)], 600)
-    assert IntervalModel.fits([asked(600, alternatives=2)], 600)
-    assert not IntervalModel.fits([asked(601, alternatives=2)], 601)
-    # A job counts on every host of the cluster, though less.
-    assert IntervalModel.fits([asked(1)] * 4, 1200)
-    assert not IntervalModel.fits([asked(1)] * 4, 1201)
-    assert not IntervalModel.fits([asked(1, duration=None)], 1)
-    assert not IntervalModel.fits([asked(1), asked(1, calendar=object())], 1)
+def limited(seconds: float, memory: float = 1e9) -> Budget:
+    return Budget(time_limit=seconds, clock=lambda: 0.0, memory=lambda: memory)
+
+
+def test_the_interval_model_is_built_where_time_and_memory_are_left_for_it() -> None:
+    """Pairs of job and host, times the jobs, for the time; pairs for the memory."""
+    second = limited(1)
+    assert IntervalModel.fits([asked(WORTH)], second)
+    assert not IntervalModel.fits([asked(WORTH + 1)], second)
+    assert IntervalModel.fits([asked(WORTH // 4), asked(WORTH // 4)], second)
+    assert not IntervalModel.fits([asked(WORTH // 4), asked(WORTH // 4 + 1)], second)
+    assert IntervalModel.fits([asked(WORTH // 2, alternatives=2)], second)
+    assert not IntervalModel.fits([asked(WORTH // 2 + 1, alternatives=2)], second)
+    assert IntervalModel.fits([asked(10 * WORTH)], limited(10))
+    assert not IntervalModel.fits([asked(1)], limited(0))
+    assert not IntervalModel.fits([], second)
+    pairs = int(0.5 * (1 << 20) / MEMORY)
+    assert IntervalModel.fits([asked(pairs)], limited(10, memory=1))
+    assert not IntervalModel.fits([asked(pairs + 1)], limited(10, memory=1))
+    assert not IntervalModel.fits([asked(1, duration=None)], second)
+    assert not IntervalModel.fits([asked(1), asked(1, calendar=object())], second)
+
+
+def test_hosts_that_change_seldom_get_few_blocks() -> None:
+    """Of all instants at which something ends, a host's cumulative knows its own."""
+    problem = PlanningProblem.of(generate(hosts=40, running=200, pending=3, load=0.97, seed=3))
+    warm = warm_starts(problem, plan_first_fit(problem))
+    demands = [demand for demand in problem.demands if demand.job.id in warm]
+    costs = Costs.of(objective_named("total-start"), demands, problem.instance.now)
+    last = 10 + max(start.time for start in warm.values())
+    total = costs.total({job: start.time for job, start in warm.items()})
+    model = IntervalModel(problem, demands, costs, earliest_alone(problem), last, total)
+    blocks = [c for c in model.model.proto.constraints if c.has_interval()]
+    pairs = sum(term.candidates.size for demand in demands for term in demand.terms)
+    resources = len(problem.resolver.table.host_resources)
+    running = problem.instance.running
+    held = sum(len(item.allocation) for item in running) * resources
+    assert len(problem.base.changes()) > 100
+    assert len(blocks) < 2 * (pairs * resources + held)
 
 
 def pool(objective: str = "starts", jobs: int = 4) -> PoolProblem:
