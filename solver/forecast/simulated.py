@@ -11,12 +11,14 @@ from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.workload import Ints, Workload
+from ..fairshare.queue_order import has_policy
 from ..loop.records import JobRecord, Simulation
 from ..world.settings import Settings
 from .backtest import UNSTARTED
 from .history import Ended, History, history_of
 from .hosts import HostsWorld, hosts_world
 from .jobs import NO_LIMIT, PastJobs, ints
+from .past_shares import PastShares
 from .recorded import JobNaming, numbered
 from .runtimes import Ratios
 
@@ -27,6 +29,7 @@ class SimulatedLog:
 
     site: the instance without its jobs. settings: of the loop. jobs: by submission, without what
     only the simulation knew of them. records: what became of each. log: the same as columns.
+    shares: what had been used when, None where nobody's usage counts.
     """
 
     site: Instance
@@ -36,6 +39,7 @@ class SimulatedLog:
     log: Workload
     names: JobNaming
     start: Ints
+    shares: PastShares | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)
     ratios: Ratios = field(init=False)
@@ -67,8 +71,12 @@ class SimulatedLog:
             source,
         )
         starts = [_first_start(item) for item in records]
+        shares = None
+        if has_policy(result.instance):
+            begun = replace(result.instance, pending=(), future=())
+            shares = PastShares(begun, [given[place] for place in order], records)
         site = replace(result.instance, running=(), pending=(), future=())
-        return cls(site, result.settings, jobs, records, log, names, ints(starts))
+        return cls(site, result.settings, jobs, records, log, names, ints(starts), shares)
 
     @property
     def past(self) -> PastJobs:
@@ -89,7 +97,11 @@ class SimulatedLog:
                 pending.append(job)
             else:
                 running.append(run)
-        return replace(self.site, running=tuple(running), pending=tuple(pending), now=now)
+        site = self.site
+        if self.shares is not None:
+            share_usage, pool_usage = self.shares.at(now)
+            site = replace(site, share_usage=share_usage, pool_usage=pool_usage)
+        return replace(site, running=tuple(running), pending=tuple(pending), now=now)
 
     def world(self, row: int) -> HostsWorld:
         """As :class:`.backtest.PastLog` says."""
