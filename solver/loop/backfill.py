@@ -61,7 +61,7 @@ class _Tried:
         self._estimates = estimates
         self._ends = np.array(estimates, dtype=np.int64)
         #: With how many lenders such a job has failed, by the number of its shape.
-        self._failed = np.zeros(len(cycle.world.requests.shapes()), dtype=np.int64)
+        self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
 
     def failed(self, state: JobState, lenders: int) -> None:
         """A job does not fit on what so many lend."""
@@ -74,7 +74,7 @@ class _Tried:
         return lenders <= int(self._failed[self._cycle.shape(state).number])
 
     def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
-        """Which jobs cannot, by the numbers of their shapes and by :meth:`World.lent_for`."""
+        """Which jobs cannot, by their kinds (:meth:`Requests.kind`)."""
         lenders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
         return np.asarray(lenders <= self._failed[numbers])
 
@@ -103,7 +103,7 @@ def _lending_until(cycle: CycleState) -> list[int]:
 
 def _lenders(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
     """How many reservations lend to a job: those that start no earlier than it ends."""
-    until = cycle.world.now + cycle.world.lent_for(state)
+    until = cycle.world.now + cycle.world.requests.lent_for(state.job, state.limit)
     return len(estimates) - bisect.bisect_left(estimates, until)
 
 

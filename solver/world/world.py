@@ -20,7 +20,6 @@ from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy
-from ..fairshare.hopeless import UNLIMITED, JobKind
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
 from .entering import Entering
@@ -63,7 +62,6 @@ class World:
         self.borrowing: dict[int, JobState] = {}
         self.falling: dict[int, list[HeldPart]] = {}
         self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
-        self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self.names = [host.name for host in instance.cluster.hosts]
         self.index = instance.cluster.host_index()
         self.fresh: list[JobState] = []
@@ -191,17 +189,8 @@ class World:
         self._arrivals += 1
 
     def _queue(self, state: JobState) -> None:
-        kind = JobKind(self.shape(state).number, self.lent_for(state))
+        kind = self.requests.kind(state.job, state.limit)
         self.order.submitted(state.job, state.number, state.arrival, kind)
-
-    def lent_for(self, state: JobState) -> int:
-        """Seconds for which a job may use what others hold, UNLIMITED where it never may (TBR-18).
-
-        It is a job of a BACKFILL queue that has a run limit.
-        """
-        if state.limit is None or state.job.queue not in self._backfill:
-            return UNLIMITED
-        return state.limit
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, `margin` seconds longer, and what it really does."""
