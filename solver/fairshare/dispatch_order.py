@@ -28,8 +28,7 @@ job, tries it, and says what came of it::
   gets some, ``resized`` and then ``skipped`` answer its offer.
 
 Between cycles: ``ended``, ``resized``, ``suspended``, ``resumed``, ``reserved``; ``submitted`` and
-``withdrawn`` for ``begin_with_those_told``. ``started`` is also right for jobs that start out of
-turn (backfill). Event times never go back. ``to_state`` gives plain data for a checkpoint.
+``withdrawn`` of jobs told. ``started`` is right for backfill too. Event times never go back.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from . import past_usage
 from .accounts import Account, ShareTree
+from .hopeless import UNKNOWN, Hopeless, JobKind
 from .ledger import Ledger
 from .priority import Factors
 from .slot_pools import PoolUse, host_slots, surplus
@@ -180,7 +180,7 @@ class DispatchOrder:
         self._withheld = self._held_back()
         self._stage = self._last = None
 
-    def submitted(self, job: Job, number: int, arrival: int) -> None:
+    def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits from now on, until it starts or is withdrawn.
 
         arrival: grows from job to job; of equal ones that with the least comes first.
@@ -211,9 +211,9 @@ class DispatchOrder:
                 self._stage.answered(first[0])
         return self._last
 
-    def next_but(self, fails: Callable[[Job], bool]) -> Offer | None:
-        """The job to try now once those are skipped of which `fails` says that they cannot."""
-        while (offer := self.next()) is not None and fails(offer.job):
+    def next_but(self, hopeless: Hopeless) -> Offer | None:
+        """The job to try now once those are skipped that are hopeless."""
+        while (offer := self.next()) is not None and hopeless.fails(offer.job):
             self.skipped(offer.job)
         return offer
 

@@ -189,7 +189,8 @@ class World:
         self._arrivals += 1
 
     def _queue(self, state: JobState) -> None:
-        self.order.submitted(state.job, state.number, state.arrival)
+        kind = self.requests.kind(state.job, state.limit)
+        self.order.submitted(state.job, state.number, state.arrival, kind)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, `margin` seconds longer, and what it really does."""
