@@ -86,6 +86,11 @@ class Budget:
             self._stopped_at = self.clock()
         return self._stopped_at is not None
 
+    def renew_grace(self) -> None:
+        """What a lesser answer needs is there only now: a grace that has begun begins anew."""
+        if self.stopped():
+            self._stopped_at = self.clock()
+
     def late(self, graces: float = 1.0) -> bool:
         """Whether the grace after the stop, or so many of them, are over too."""
         return (

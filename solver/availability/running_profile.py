@@ -37,6 +37,7 @@ class RunningUsage(Usage):
         "_ascending",
         "_columns",
         "_count",
+        "_entered",
         "_falling",
         "_odd",
         "_off",
@@ -52,6 +53,8 @@ class RunningUsage(Usage):
         self._off = 0
         self._columns = _columns(_FIRST)
         self._rows_of: dict[int, list[int]] = {}
+        #: Owners, ascending, and where the rows of each begin, of those not yet in `_rows_of`.
+        self._entered: tuple[IntArray, IntArray] | None = None
         self._falling: dict[int, float] = {}
         #: Owners of which some row ends before they do.
         self._odd: set[int] = set()
@@ -98,16 +101,39 @@ class RunningUsage(Usage):
         self._count = after
         self._ascending = None
         names, starts = np.unique(owners[held], return_index=True)
+        if not first:
+            self._entered = names, np.append(starts, after)
+            return
+        rows_of = self._known_rows()
         edges = [*(starts + first).tolist(), after]
         for owner, low, high in zip(names.tolist(), edges, edges[1:], strict=False):
-            self._rows_of.setdefault(owner, []).extend(range(low, high))
-        if first:
-            self._by_owner()
+            rows_of.setdefault(owner, []).extend(range(low, high))
+        self._by_owner()
+
+    def _known_rows(self) -> dict[int, list[int]]:
+        """The rows of each owner; those entered at once are listed when somebody asks."""
+        if self._entered is not None:
+            names, edges = (column.tolist() for column in self._entered)
+            self._entered = None
+            for owner, low, high in zip(names, edges, edges[1:], strict=False):
+                self._rows_of.setdefault(owner, []).extend(range(low, high))
+        return self._rows_of
+
+    def _of(self, owner: int) -> Sequence[int]:
+        """The rows of one owner."""
+        found = self._rows_of.get(owner)
+        if found is not None or self._entered is None:
+            return found or ()
+        names, edges = self._entered
+        at = int(np.searchsorted(names, owner))
+        if at == len(names) or names[at] != owner:
+            return ()
+        return range(int(edges[at]), int(edges[at + 1]))
 
     def _by_owner(self) -> None:
         """Bring the rows into the order of their owners, each with its rows as they were."""
         owner_of = np.full(self._count, OFF, dtype=np.int64)
-        for owner, rows in self._rows_of.items():
+        for owner, rows in self._known_rows().items():
             owner_of[rows] = owner
         order = np.argsort(owner_of, kind="stable")
         place = np.empty_like(order)
@@ -115,7 +141,7 @@ class RunningUsage(Usage):
         self._columns = [column[: self._count][order] for column in self._columns]
         self._order_anew()
         self._rows_of = {
-            owner: sorted(place[rows].tolist()) for owner, rows in self._rows_of.items()
+            owner: sorted(place[rows].tolist()) for owner, rows in self._known_rows().items()
         }
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
 
@@ -138,9 +164,9 @@ class RunningUsage(Usage):
 
     def remove(self, owner: int) -> None:
         """Switch the rows of one job off."""
-        rows = self._rows_of.pop(owner, None)
-        if rows is None:
+        if not self._of(owner):
             return
+        rows = self._known_rows().pop(owner)
         self._odd.discard(owner)
         self._columns[2][rows] = OFF
         self._ascending = None
@@ -159,7 +185,7 @@ class RunningUsage(Usage):
         if not self._columns[0].size:
             self._columns = _columns(_FIRST)
         self._rows_of = {
-            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
+            owner: [int(place[row]) for row in rows] for owner, rows in self._known_rows().items()
         }
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
@@ -197,7 +223,7 @@ class RunningUsage(Usage):
     def block(self, without: Collection[int] = ()) -> Block:
         """The rows as they are now; without: owners whose rows are left out."""
         where, begin, end, amount = (column[: self._count] for column in self._columns)
-        gone = {row for owner in without for row in self._rows_of.get(owner, ())}
+        gone = {row for owner in without for row in self._of(owner)}
         falling = sorted(self._falling.keys() - gone)
         if gone:
             end = end.copy()
@@ -218,14 +244,14 @@ class RunningUsage(Usage):
         twin = RunningUsage(self.size)
         twin._count, twin._off = self._count, self._off
         twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
-        twin._rows_of = dict(self._rows_of)
+        twin._rows_of = dict(self._known_rows())
         twin._falling = dict(self._falling)
         twin._odd = set(self._odd)
         return twin
 
     def renumber(self, owner: int, number: int) -> None:
         """The rows of one owner are another's, which has none."""
-        rows = self._rows_of.pop(owner, None)
+        rows = self._known_rows().pop(owner, None)
         if rows is not None:
             self._rows_of[number] = rows
         if owner in self._odd:
@@ -239,7 +265,7 @@ class RunningUsage(Usage):
 
     def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
         """Places and amounts of an owner's rows."""
-        rows = self._rows_of.get(owner, [])
+        rows = list(self._of(owner))
         return self._columns[0][rows], self._columns[3][rows]
 
     def ends(self) -> IntArray:

@@ -59,8 +59,8 @@ def plan_next_cycle(
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
     no turn yet are reserved for greedily, and when its grace is over they are not looked at.
     margin: seconds to keep free behind every pending job. kept: what runs, entered before.
-    Raises InputError where the instance does not allow the method (TBR-15), OutOfTime where the
-    budget ends before the first job had its turn.
+    What runs is entered whatever the budget is; its grace does not end before jobs had turns.
+    Raises InputError where the instance does not allow the method (TBR-15).
     """
     with no_collection():
         cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin, kept=kept)

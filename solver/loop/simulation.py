@@ -131,10 +131,12 @@ class Session:
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
 
-        Raises OutOfTime where the budget does not last so long.
+        No budget cuts this short, since there is nothing to be said without what runs; a grace that
+        has begun begins anew.
         """
         with no_collection():
             self._enter_jobs()
+        self.budget.renew_grace()
         for number, change in enumerate(self.changes):
             of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
             kind = Event.CHANGE if of_cluster else Event.COMMAND
@@ -144,15 +146,12 @@ class Session:
     def _enter_jobs(self) -> None:
         world, running = self.world, self.instance.running
         if self.kept is not None:
-            self.kept.enter(world, self.budget.check)
-            return
-        pairs = ((world.states.keep(number), item) for number, item in enumerate(running))
-        if self.settings.planning:
-            world.add_all_running(pairs, self.budget.check)
+            self.kept.enter(world)
+        elif self.settings.planning:
+            world.add_all_running()
         else:
-            for state, item in pairs:
-                self.budget.check()
-                world.add_running(state, item)
+            for number, item in enumerate(running):
+                world.add_running(world.states.keep(number), item)
 
     def _announce_jobs(self) -> None:
         """Look at every job once; those that do not run come at their times, for a plan at once."""
@@ -221,7 +220,7 @@ class Session:
         """The first cycle, and again at the same instant until no more job starts.
 
         A job that backfills late in a cycle moves what was reserved before it: the next cycle says
-        so, and here it is at once. Raises OutOfTime where the budget does not last to the first.
+        so, and here it is at once.
         """
         if not self.advance():
             return
@@ -245,7 +244,6 @@ class Session:
                 # bmod may have put its begin off; a plan looks at all jobs at once.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
-                    self.budget.check()
                     world.submit(state)
                 any_event = True
                 continue

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...model.job import RunningJob
 from ...model.resreq.syntax import Compound
-from ..availability.arrays import Allocation, FloatArray, IntArray
+from ..availability.arrays import FloatArray, IntArray
 from ..availability.free_now import FreeNow
 from ..availability.profile import FOREVER
 from ..availability.resources import ResourceTable
@@ -46,32 +46,34 @@ class Entering:
     """The jobs so far; nothing of them is in the books before :meth:`close`."""
 
     resolver: Resolver
+    index: Mapping[str, int]
     _kinds: dict[tuple[object, ...], _Alike | None] = field(default_factory=dict)
     _alike: dict[int, _Alike] = field(default_factory=dict)
 
-    def takes(
-        self, number: int, running: RunningJob, allocation: Allocation, finish: int | None
-    ) -> bool:
+    def takes(self, number: int, running: RunningJob, finish: int | None) -> bool:
         """Enter a job if it can be; finish: expected, None for unknown."""
         job = running.job
         key = (
             *(job.res_req, job.queue, job.application, job.user, job.project),
-            *(job.exclusive, job.slots, job.most_slots, running.alternative),
+            *(job.exclusive, job.slots, job.max_slots, running.alternative),
         )
-        if key not in self._kinds:
-            self._kinds[key] = self._kind(running, allocation)
-        alike = self._kinds[key]
+        try:
+            alike = self._kinds[key]
+        except KeyError:
+            alike = self._kinds[key] = self._kind(running)
         if alike is None:
             return False
+        allocation, index = running.allocation, self.index
         alike.numbers.append(number)
         alike.starts.append(running.start)
         alike.finishes.append(FOREVER if finish is None else finish)
         alike.counts.append(len(allocation))
-        alike.hosts.extend(allocation)
+        alike.hosts.extend([index[name] for name in allocation])
         alike.slots.extend(allocation.values())
         return True
 
-    def _kind(self, running: RunningJob, allocation: Allocation) -> _Alike | None:
+    def _kind(self, running: RunningJob) -> _Alike | None:
+        allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
         asked = self.resolver.requirement(running.job)
         if isinstance(asked, Compound) or (asked.cu is not None and asked.cu.excl):
             return None
@@ -111,8 +113,7 @@ class Entering:
                 where = np.zeros(len(some), dtype=np.int64)
                 rows = (numbers[some], where, starts[some], finishes[some], amounts[some])
                 of_pools.setdefault(use.index, []).append(rows)
-            for number, finish in zip(alike.numbers, alike.finishes, strict=True):
-                profile.finish[number] = finish
+            profile.finish.update(zip(alike.numbers, alike.finishes, strict=True))
         for index, found in _by_owner(of_hosts).items():
             np.subtract.at(free_now.host(index), found[1], found[4])
             profile.enter_rows(index, *found, pool=False)

@@ -7,7 +7,7 @@ asks for it, and one that has ended is a row of columns.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class JobStates(OnDemand[JobState]):
         self.ended = EndedJobs()
         self._row = array("i", [_NO_ROW]) * len(given)
         self._by_id: dict[str, JobState] = {}
+        self._entered: Container[int] = ()
+        self._bring_up: Callable[[JobState], None] | None = None
         self._places: NamePlaces | None = None
 
     def __len__(self) -> int:
@@ -63,7 +65,16 @@ class JobStates(OnDemand[JobState]):
             return found
         row = self._row[place]
         job = self.job(place)
-        return JobState(job, place) if row == _NO_ROW else self.ended.state(row, job)
+        if row != _NO_ROW:
+            return self.ended.state(row, job)
+        found = JobState(job, place)
+        if self._bring_up is not None and place in self._entered:
+            self._bring_up(found)
+        return found
+
+    def entered(self, numbers: Container[int], bring_up: Callable[[JobState], None]) -> None:
+        """Jobs that are no objects yet but run; bring_up: makes their states what they are now."""
+        self._entered, self._bring_up = numbers, bring_up
 
     def keep(self, number: int) -> JobState:
         """The state of a job; if it has not ended, the one that counts from now on."""

@@ -8,7 +8,7 @@ units, suspended jobs) are entered anew for every plan, as from nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..availability.free_now import FreeNow
 from ..availability.running_profile import RunningProfile
 from ..fairshare.dispatch_policy import FirstCome
 from .entering import Entering
-from .job_state import JobState
+from .job_state import RUNNING, JobState
 from .job_states import JobStates
 from .requests import Requests
 from .world import World
@@ -47,9 +47,9 @@ class KeptRunning:
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
         """These jobs run too: they are the last of the instance."""
         self.requests.instance = self.requests.resolver.instance = instance
-        entering = Entering(self.requests.resolver)
         # A world of nothing that runs, which knows what a job is expected to do.
         world = World(instance, self.requests, FirstCome(instance), self.cycle, JobStates(()))
+        entering = Entering(self.requests.resolver, world.index)
         for running in more:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
@@ -57,6 +57,7 @@ class KeptRunning:
             # One that ends when its limit does not say so is expected anew as time goes by.
             steady = not running.suspended and running.job.run_time is None
             if steady and world.enters(entering, state, running):
+                state.status = RUNNING
                 self.plain.add(state.number)
         accepted = np.zeros(len(instance.cluster.hosts), dtype=np.int64)
         entering.close(self.free_now, self.profile, accepted)
@@ -78,7 +79,7 @@ class KeptRunning:
 
     # --- a plan ---------------------------------------------------------------------------------
 
-    def enter(self, world: World, check: Callable[[], None]) -> None:
+    def enter(self, world: World) -> None:
         """All running jobs, for a world that only looks at those kept."""
         world.free_now = self.free_now.copy()
         world.running_profile = self.profile.twin(world.now)
@@ -91,6 +92,5 @@ class KeptRunning:
                 if state.job.resizable:
                     world.growing[number] = state
             else:
-                check()
                 world.add_running(world.states.keep(number), running)
         world.changed = True

@@ -47,8 +47,7 @@ class Requests:
         self.margin = margin
         self.resolver = Resolver.of(instance, reserving=False, margin=margin)
         self._shapes: dict[tuple[object, ...], Shape] = {}
-        self._durations: dict[tuple[object, ...], int | None] = {}
-        self._kill: dict[tuple[object, ...], int | None] = {}
+        self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
         self.follow_load = False
         self._fitting: dict[tuple[object, ...], bool] = {}
         self._kept: list[Demand] = []
@@ -125,21 +124,27 @@ class Requests:
 
     def duration(self, job: Job) -> int | None:
         """Seconds a job is expected to run (TBR-03)."""
-        key = (job.run_limit, job.queue, job.application, job.cpu_limit)
-        if key not in self._durations:
-            self._durations[key] = expected_duration(self.instance, job)
-        return self._durations[key]
+        return self.spans(job)[0]
 
     def run_limit(self, job: Job) -> int | None:
         """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
-        key = (job.run_limit, job.queue, job.application)
-        if key not in self._kill:
-            queue = self.instance.queue(job.queue)
-            profile = self.instance.application(job.application)
-            default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
-            chain = (job.run_limit, default, profile.run_limit if profile else None)
-            self._kill[key] = next((limit for limit in chain if limit is not None), None)
-        return self._kill[key]
+        return self.spans(job)[1]
+
+    def spans(self, job: Job) -> tuple[int | None, int | None]:
+        """Both :meth:`duration` and :meth:`run_limit`."""
+        key = (job.run_limit, job.queue, job.application, job.cpu_limit)
+        found = self._spans.get(key)
+        if found is None:
+            found = expected_duration(self.instance, job), self._run_limit(job)
+            self._spans[key] = found
+        return found
+
+    def _run_limit(self, job: Job) -> int | None:
+        queue = self.instance.queue(job.queue)
+        profile = self.instance.application(job.application)
+        default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
+        chain = (job.run_limit, default, profile.run_limit if profile else None)
+        return next((limit for limit in chain if limit is not None), None)
 
     # --- candidates that depend on the moment ---------------------------------------------------
 

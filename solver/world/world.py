@@ -6,7 +6,7 @@ present, the profile of running jobs, the order's accounts and the events to com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .events import EventQueue
 from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
 from .requests import Requests, Shape
+from .running_states import RunningStates
 
 
 class World:
@@ -55,7 +56,7 @@ class World:
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
-        self.running: dict[int, JobState] = {}
+        self.running: MutableMapping[int, JobState] = {}
         self.suspended: dict[int, JobState] = {}
         self.growing: dict[int, JobState] = {}
         self.borrowing: dict[int, JobState] = {}
@@ -110,47 +111,58 @@ class World:
 
     def begun(self, state: JobState, running: RunningJob) -> None:
         """Since when and where a job runs, and how long it will."""
-        job = running.job
-        self.learn(state)
-        finish = expected_finish(self.instance, running)
-        if job.run_time is None:
-            state.work = None if finish is None else finish - running.start
-        if running.finish is not None:
-            state.duration = running.finish - running.start
-        state.start = state.since = state.placed = running.start
+        self._lives(state, running)
+        state.placed = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
-    def add_all_running(
-        self, pairs: Iterable[tuple[JobState, RunningJob]], check: Callable[[], None]
-    ) -> None:
+    def _lives(self, state: JobState, running: RunningJob) -> None:
+        """Since when a job runs, and how long it will."""
+        self.learn(state)
+        if running.job.run_time is None:
+            finish = expected_finish(self.instance, running)
+            state.work = None if finish is None else finish - running.start
+        if running.finish is not None:
+            state.duration = running.finish - running.start
+        state.start = state.since = running.start
+
+    def add_all_running(self) -> None:
         """All jobs that run already, for a plan: what they give back one by one is not kept.
 
-        check: called for each job.
+        Those of the plain kind have no object and no event until somebody asks: for a plan no time
+        goes by.
         """
-        entering = Entering(self.requests.resolver)
-        for state, running in pairs:
-            check()
-            if running.suspended or not self.enters(entering, state, running):
-                self.add_running(state, running)
+        running = self.instance.running
+        self.running = RunningStates(range(len(running)), self.states.keep)
+        entering = Entering(self.requests.resolver, self.index)
+        plain: set[int] = set()
+        scratch = JobState(running[0].job, 0) if running else None
+        for number, item in enumerate(running):
+            assert scratch is not None
+            scratch.job, scratch.number = item.job, number
+            if item.suspended or not self.enters(entering, scratch, item):
+                self.add_running(self.states.keep(number), item)
+            else:
+                plain.add(number)
         entering.close(self.free_now, self.running_profile, self.last_accepted)
+        self.states.entered(plain, self._runs_on)
+        for number in plain:
+            if running[number].job.resizable:
+                self.growing[number] = self.states.keep(number)
         self.changed = True
 
     def enters(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
-        """Enter a job that runs on beyond now, if it is of the plain kind."""
-        self.begun(state, running)
+        """Enter the rows of a job that runs on beyond now, if it is of the plain kind."""
+        self._lives(state, running)
         end = state.real_end()
         if end is not None and end <= self.now:
             return False
-        expected = state.expected_end(self.now, self.cycle)
-        if not entering.takes(state.number, running, state.terms[0], expected):
-            return False
+        return entering.takes(state.number, running, state.expected_end(self.now, self.cycle))
+
+    def _runs_on(self, state: JobState) -> None:
+        """The state of a job whose rows have been entered."""
+        self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
-        self.running[state.number] = state
-        if state.job.resizable:
-            self.growing[state.number] = state
-        self.expect_end(state)
-        return True
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
@@ -161,7 +173,7 @@ class World:
 
     def enter(self, state: JobState) -> None:
         """A pending job stands in the queue as its description says now."""
-        state.shape = self.requests.shape(state.job)
+        state.shape = None
         self.learn(state, margin=self.requests.margin)
         self._queue(state)
         self.changed = True
@@ -182,10 +194,12 @@ class World:
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, `margin` seconds longer, and what it really does."""
         job = state.job
-        state.duration, state.limit = (
-            None if seconds is None else seconds + margin
-            for seconds in (self.requests.duration(job), self.requests.run_limit(job))
-        )
+        state.duration, state.limit = self.requests.spans(job)
+        if margin:
+            state.duration, state.limit = (
+                None if seconds is None else seconds + margin
+                for seconds in (state.duration, state.limit)
+            )
         state.work = state.duration if job.run_time is None else job.run_time
 
     def start(
@@ -441,7 +455,7 @@ class World:
         return holds_of(demand, state.terms, state.alternative, self.table.pools)
 
     def shape(self, state: JobState) -> Shape:
-        """What a job has in common with its equals; of a running one found when it is asked for."""
+        """What a job has in common with its equals, found when it is asked for."""
         if state.shape is None:
             state.shape = self.requests.shape(state.job)
         return state.shape

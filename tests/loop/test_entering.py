@@ -12,7 +12,6 @@ import slotwise as sw
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import RunningJob
-from slotwise.solver.budget import OutOfTime
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.world.job_state import JobState
@@ -34,7 +33,7 @@ def worlds(instance: Instance) -> tuple[World, World]:
     one, other = (session.world for session in sessions)
     for state, running in entering(one, instance):
         one.add_running(state, running)
-    other.add_all_running(entering(other, instance), lambda: None)
+    other.add_all_running()
     return one, other
 
 
@@ -107,12 +106,26 @@ def test_of_random_clusters(seed: int) -> None:
     are_the_same(replace(instance, running=running))  # type: ignore[arg-type]
 
 
-def test_the_check_ends_it() -> None:
+def test_a_job_is_an_object_when_somebody_asks_for_it() -> None:
     instance = generate(hosts=4, per_enclosure=2, running=6, pending=1)
-    session = Session(instance, settings_for(instance))
+    one, other = worlds(instance)
+    assert not other.states.here
+    for number, running in enumerate(instance.running):
+        state = other.states.of(running.job.id)
+        assert state is other.running[number] is other.states.keep(number)
+        mine = one.running[number]
+        for name in ("status", "start", "since", "duration", "work", "limit", "terms", "placed"):
+            assert getattr(state, name) == getattr(mine, name), name
 
-    def refuse() -> None:
-        raise OutOfTime
 
-    with pytest.raises(OutOfTime):
-        session.world.add_all_running(entering(session.world, instance), refuse)
+def test_rows_entered_at_once_are_taken_out_one_by_one() -> None:
+    instance = generate(hosts=4, per_enclosure=2, running=9, pending=1)
+    one, other = worlds(instance)
+    for number in (3, 0, 8):
+        for world in (one, other):
+            world.running_profile.ended(number)
+        first, second = (world.running_profile.copy() for world in (one, other))
+        for time in (one.now, *first.changes()):
+            assert first.free(0, time).tolist() == second.free(0, time).tolist()
+        without = [world.running_profile.copy({1, 2}) for world in (one, other)]
+        assert without[0].free(0, one.now).tolist() == without[1].free(0, one.now).tolist()

@@ -155,7 +155,7 @@ def test_what_is_remembered_goes_with_what_it_depends_on() -> None:
         part: tuple[dict[int, int], dict[int, float]] = ({1: 1}, {})
         found = {10: frozenset({7}), 20: frozenset({8}), 30: frozenset({7})}
         return holding_back.Reckoned(
-            *(None, False, None),  # type: ignore[arg-type]
+            *(None, None),  # type: ignore[arg-type]
             hosts=frozenset({1}),
             pools=frozenset({2}),
             everywhere=(),

@@ -20,6 +20,7 @@ from slotwise.solver.advice.explain import explain
 from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.loop.simulation import Session
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
@@ -157,17 +158,36 @@ def test_the_clock_is_the_one_that_is_given() -> None:
     seen = set()
     for limit in range(0, 400, 7):
         clock = Ticks()
-        try:
-            found = plan_next_cycle(
-                small, "time-based", budget=Budget(limit, clock=clock, grace=limit / 4)
-            )
-        except OutOfTime:
-            seen.add("nothing")
-            continue
+        found = plan_next_cycle(
+            small, "time-based", budget=Budget(limit, clock=clock, grace=limit / 4)
+        )
         is_whole(small, found, as_lsf=True)
         seen.add("cut" if found.cut else "whole")
         assert found.cut or found == whole
-    assert seen == {"nothing", "cut", "whole"}
+    assert seen == {"cut", "whole"}
+
+
+@pytest.mark.parametrize("method", ESTIMATES)
+def test_a_limit_that_entering_takes_whole_leaves_the_grace_for_jobs(method: Method) -> None:
+    """However long it took to enter what runs, jobs have their turns after it."""
+    small = generate(hosts=8, per_enclosure=4, running=14, pending=7, load=0.6)
+    now = 0.0
+    enter = Session.begin
+
+    def slowly(session: Session) -> None:
+        nonlocal now
+        now += 1000.0
+        enter(session)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Session, "begin", slowly)
+        found = plan_next_cycle(small, method, budget=Budget(5.0, clock=lambda: now, grace=1.0))
+    is_whole(small, found, as_lsf=True)
+    whole = plan_next_cycle(small, "greedy")
+    started = {item.job: item.start for item in whole if item.start == small.now}
+    assert started
+    assert {item.job: item.start for item in found if item.start == small.now} == started
+    assert not any(item.fallback == NOT_LOOKED_AT for item in found)
 
 
 def test_stops_stay_stops() -> None:
