@@ -41,7 +41,17 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
     coarse = yield from best_of(
-        _posted(incumbent, refine(problem, None, incumbent.value, COARSE, horizon=horizon))
+        _posted(
+            incumbent,
+            refine(
+                problem,
+                None,
+                incumbent.value,
+                COARSE,
+                horizon=horizon,
+                busy=incumbent.last,
+            ),
+        )
     )
     if coarse is None or incumbent.proved:
         return
@@ -121,7 +131,10 @@ class Root:
         for _ in range(3):
             if self.incumbent.proved:
                 return
-            bounds = refine(self.problem, self.domains, self.incumbent.value, fineness)
+            incumbent = self.incumbent
+            bounds = refine(
+                self.problem, self.domains, incumbent.value, fineness, busy=incumbent.last
+            )
             best = yield from best_of(_posted(self.incumbent, bounds))
             if best is None:
                 return
@@ -232,6 +245,8 @@ class Root:
             domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
         if min(map(len, domains)) == 0:
             return None
-        bounds = refine(problem, domains, tree.best - state.value, BRANCH, known=known)
+        bounds = refine(
+            problem, domains, tree.best - state.value, BRANCH, busy=self.incumbent.last, known=known
+        )
         bound = yield from best_of(bounds)
         return None if bound is None else Guide(bound, state, kinds)
