@@ -83,7 +83,8 @@ def backtest(
     """How good forecasts would have been on this log: past jobs asked about with what was known.
 
     Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
-    each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early.
+    each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early, 130
+    before there was an answer.
     """
     from .atomic import check_apart, check_output
     from .backtest_input import past_of_pool, past_over_hosts
@@ -108,9 +109,9 @@ def backtest(
         write_records(_records(past, questions), jobs)
     if picture is not None:
         _write_picture(picture, past, questions)
-    head |= {"jobs": len(questions), "samples": samples, "seed": seed}
+    head |= {"jobs": len(questions), "samples": samples, "seed": seed, "cut": stopped()}
     typer.echo(backtest_output(past, questions, head, format), nl=False)
-    if stopped():
+    if head["cut"]:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -135,6 +136,7 @@ def _ask(
     replayed: PastLog, stop: Callable[[], bool], jobs: int, samples: int, seed: int, workers: int
 ) -> Questions:
     """The backtest itself, with a progress bar."""
+    from ..solver.budget import OutOfTime
     from ..solver.forecast.backtest import backtest
 
     done = [0]
@@ -145,7 +147,10 @@ def _ask(
             show()
 
         options = {"jobs": jobs, "samples": samples, "seed": seed, "workers": workers}
-        return backtest(replayed, **options, tell=answered, stop=stop)
+        try:
+            return backtest(replayed, **options, tell=answered, stop=stop)
+        except OutOfTime:
+            raise KeyboardInterrupt from None  # there is no limit: it was a signal
 
 
 def backtest_output(
@@ -180,9 +185,11 @@ def backtest_output(
 def _said(head: dict[str, Any]) -> str:
     from .tables import paragraph
 
+    stopped = "stopped early: the first " if head["cut"] else ""
     return paragraph(
-        f"{head['jobs']} jobs of {head['log']} that waited, each asked about at its submission "
-        f"({_where(head)}, {head['samples']} futures, seed {head['seed']}); times in seconds:"
+        f"{stopped}{head['jobs']} jobs of {head['log']} that waited, each asked about at its "
+        f"submission ({_where(head)}, {head['samples']} futures, seed {head['seed']}); times in "
+        "seconds:"
     )
 
 

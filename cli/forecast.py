@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..solver.advice.likely import Drawing, Likely
     from ..solver.forecast.calibration import Calibration
     from ..solver.forecast.forecast import Forecasts
+    from ..solver.forecast.history import History
 
 #: Characters of the strip, and what they are from few samples to many.
 STRIP = 24
@@ -81,6 +82,15 @@ CalibrationFile = Annotated[
         show_default=False,
     ),
 ]
+SelfCalibration = Annotated[
+    int | None,
+    typer.Option(
+        "--calibrate",
+        min=1,
+        help="First ask about so many past jobs of the log, so that the bounds hold.",
+        show_default=False,
+    ),
+]
 PoolPolicy = Annotated[Policy, typer.Option(help="Policy of a pool (docs/replay.md).")]
 
 
@@ -96,6 +106,7 @@ def forecast(
     sort: PlanSort = "priority",
     policy: PoolPolicy = "easy",
     calibration: CalibrationFile = None,
+    calibrate: SelfCalibration = None,
     keep_going: KeepGoing = False,
     workers: SampleWorkers = 1,
     format: FormatOption = "text",
@@ -106,35 +117,51 @@ def forecast(
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
     input, 3 stopped early, 130 before there was an answer.
     """
-    from ..solver.budget import OutOfTime
     from ..solver.forecast.history import read_history
-    from ..solver.forecast.of_instance import forecast as forecast_jobs
     from .stopping import stop_on_signal
 
     instance = read_instance(instance_file, example)
     selection = Selection(tuple(job or ()), top, sort)
     selection.check(instance)
     moment = None if by is None else _moment(by, instance)
-    factors = _calibration(calibration)
     with stop_on_signal() as stopped:
-        try:
-            found = forecast_jobs(
-                instance,
-                read_history(history, instance, keep_going=keep_going),
-                samples=samples,
-                seed=seed,
-                policy=policy,
-                calibration=factors,
-                workers=workers,
-                stop=stopped,
-            )
-        except OutOfTime:
-            raise KeyboardInterrupt from None  # there is no limit: it was a signal
+        found = _drawn(
+            instance,
+            read_history(history, instance, keep_going=keep_going),
+            samples=samples,
+            seed=seed,
+            policy=policy,
+            calibration=_calibration(calibration),
+            calibrate=calibrate,
+            workers=workers,
+            stop=stopped,
+        )
     for remark in (*found.remarks, *_never(instance, found, selection)):
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _drawn(
+    instance: Instance, history: History, *, calibrate: int | None, **options: Any
+) -> Forecasts:
+    """The forecasts themselves, with a progress bar for the backtest before them."""
+    from ..solver.budget import OutOfTime
+    from ..solver.forecast.of_instance import forecast as forecast_jobs
+    from .replay_progress import progress_bar
+
+    done = [0]
+    with progress_bar("calibrating", calibrate or 0, lambda: (done[0], 0)) as show:
+
+        def answered(count: int) -> None:
+            done[0] = count
+            show()
+
+        try:
+            return forecast_jobs(instance, history, calibrate=calibrate, tell=answered, **options)
+        except OutOfTime:
+            raise KeyboardInterrupt from None  # there is no limit: it was a signal
 
 
 def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:
@@ -275,6 +302,7 @@ def _text(
     by: int | None,
 ) -> str:
     from ..model.time_text import clock_text, duration_text
+    from ..solver.forecast.calibration import LEAST
 
     if not found.names:
         return "nothing is pending\n"
@@ -283,11 +311,11 @@ def _text(
     text = selection.text(instance, columns, _shown(instance, found, records))
     samples = found.samples.shape[1]
     rests = found.calibration.forecasts
-    bounds = (
-        f"calibrated by {rests} past forecasts"
-        if rests
-        else "not calibrated (slotwise backtest LOG says how often such bounds held)"
-    )
+    bounds = "not calibrated (slotwise backtest LOG says how often such bounds held)"
+    if rests >= LEAST:
+        bounds = f"calibrated by {rests} past forecasts"
+    elif rests:
+        bounds = f"not calibrated ({rests} past forecasts known, {LEAST} are needed)"
     hold = "mean little (too few ended jobs or futures)"
     if not found.doubtful:
         hold = f"should hold 9 times in 10, {bounds}"

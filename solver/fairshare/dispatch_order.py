@@ -20,9 +20,8 @@ job, tries it, and says what came of it::
 * A job may come up several times in a cycle: once for each host partition in which its user has a
   share (``offer.hosts`` are that partition's), then once at queue level, on hosts of no partition
   (FSH-08). A job that has started does not come up again.
-* Every pending job comes up at least once. One that may not start now (its queue has used up its
-  part of the pool, its user has no share) comes last, with the reason in ``offer.withheld``; the
-  loop may plan ahead for it, but not start it.
+* Every pending job comes up at least once. One that may not start now (the pool is used up, the
+  user has no share) comes last, with the reason in ``offer.withheld``; it may be planned for.
 * ``offer.max_slots`` bounds what a job of a slot pool may take of ``-n min,max``.
 * A running job that may grow stands among the pending ones with the slots it still wants; where it
   gets some, ``resized`` and then ``skipped`` answer its offer.
@@ -123,8 +122,7 @@ class DispatchOrder:
         self._preempted: set[str] = set()
         self._told = WaitingJobs(self._priority)
         self._more: set[str] = set()
-        #: The jobs of the cycle at hand.
-        self._waiting = self._told
+        self._waiting = self._told  # of the cycle at hand
         self._growing: set[str] = set()
         #: Ranks that were offered, with the number of stages made by then.
         self._offered: dict[Rank, int] = {}
@@ -187,7 +185,7 @@ class DispatchOrder:
         """
         self._more.discard(job.id)
         self._told.leave(job.id)
-        self._told.enter(job, arrival)
+        self._told.enter(job, arrival, kind)
 
     def withdrawn(self, job: Job) -> None:
         """The job waits no more, or not where it did."""
@@ -213,6 +211,8 @@ class DispatchOrder:
 
     def next_but(self, hopeless: Hopeless) -> Offer | None:
         """The job to try now once those are skipped that are hopeless."""
+        if not self._waiting.any_but(hopeless):
+            return None
         while (offer := self.next()) is not None and hopeless.fails(offer.job):
             self.skipped(offer.job)
         return offer

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Protocol
 
 import numpy as np
 
 from ...model.errors import InputError
 from ...model.workload import Ints, Workload
+from ..budget import OutOfTime
 from ..replay import ReplayResult
 from .arrivals import NOBODY, PastBlocks
 from .calibration import EARLY, LATE, LIKELY, Calibration, Calibrator
 from .draws import Floats, keys_of, uniforms
 from .forecast import forecast_world
-from .forward import ForwardWorld, PoolWorld
+from .forward import ForwardWorld, PoolWorld, never
 from .jobs import NEVER, AskedJobs, Columns, PastJobs
 from .recorded import JobNaming
 from .runtimes import LastTwo, Ratios
+from .workers import Stop, results_of
 
 #: Jobs that wait no longer than this are not asked about: nobody wants to know.
 SHORT_WAIT = 60
@@ -171,22 +171,24 @@ def sampled_rows(replayed: PastLog, jobs: int, seed: int) -> Ints:
     return np.sort(waited[order[:jobs]])
 
 
-def answer(replayed: PastLog, row: int, samples: int, seed: int) -> list[float]:
+def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = never) -> list[float]:
     """Seconds of waiting: by limits, by the last two, past waits, quantiles at LEVELS.
 
     Nothing is looked at that was not known when the job was submitted: what ended at that very
-    second had not yet.
+    second had not yet. Raises OutOfTime once stop says yes.
     """
     world = replayed.world(row)
     known = world.now - 1
     arrivals = PastBlocks(replayed.past)
     found = forecast_world(
-        world, ("",), replayed.ratios, arrivals, samples=samples, seed=seed, known=known
+        world, ("",), replayed.ratios, arrivals, samples=samples, seed=seed, known=known, stop=stop
     )
+    if found.cut:
+        raise OutOfTime
     last_two = LastTwo(replayed.past).draw(world.jobs, known, 1, seed)[:, 0]
     starts = [
         _known(found.by_limits[0]),
-        _known(world.starts(last_two, NOBODY)[0]),
+        _known(world.starts(last_two, NOBODY, stop)[0]),
         *(float(found.quantile(level)[0]) for level in LEVELS),
     ]
     waits = [start - world.now for start in starts]
@@ -206,56 +208,28 @@ def backtest(
     seed: int = 0,
     workers: int = 1,
     tell: Callable[[int], object] = lambda done: None,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Stop = never,
 ) -> Questions:
     """Ask about `jobs` past jobs that waited, each as it was submitted, in that order.
 
     workers: processes; the answers are the same with any number of them. tell: called with how many
-    are answered. stop: asked after each answer; once it says yes those so far are returned.
-    Raises InputError where nothing can be asked.
+    are answered. stop: asked now and then; once it says yes those so far are returned.
+    Raises InputError where nothing can be asked, OutOfTime if stopped before the first answer.
     """
     if jobs < 1 or samples < 1 or workers < 1:
         raise InputError("jobs, samples and workers of a backtest are at least 1 each")
     rows = sampled_rows(replayed, jobs, seed)
     found: list[list[float]] = []
-    for answered in _answers(replayed, rows.tolist(), samples, seed, workers):
+    tasks = ((row, samples, seed) for row in rows.tolist())
+    for answered in results_of(_answer, replayed, tasks, workers, stop):
         found.append(answered)
         tell(len(found))
-        if stop():
-            break
     return calibrated(replayed, rows[: len(found)], np.array(found, dtype=np.float64))
 
 
-def _answers(
-    replayed: PastLog, rows: list[int], samples: int, seed: int, workers: int
-) -> Iterator[list[float]]:
-    """The answers in the order of the rows, as they come."""
-    if workers == 1:
-        for row in rows:
-            yield answer(replayed, row, samples, seed)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(workers, get_context("spawn"), _remember, (replayed,)) as pool:
-        try:
-            yield from pool.map(_answer_here, rows, repeat(samples), repeat(seed))
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-#: In a worker process the log that it answers about.
-_HERE: list[PastLog] = []
-
-
-def _remember(replayed: PastLog) -> None:
-    """Begin as a worker process; Ctrl-C is for the one that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _HERE[:] = [replayed]
-
-
-def _answer_here(row: int, samples: int, seed: int) -> list[float]:
-    return answer(_HERE[0], row, samples, seed)
+def _answer(replayed: PastLog, task: tuple[int, int, int], stop: Stop) -> list[float]:
+    """As :func:`answer`, of (row, samples, seed)."""
+    return answer(replayed, *task, stop)
 
 
 def calibrated(replayed: PastLog, rows: Ints, answers: Floats) -> Questions:

@@ -12,13 +12,13 @@ import numpy as np
 from ...model.errors import InputError
 from ...model.time_text import with_stamps
 from ...model.workload import Ints
-from .arrivals import DAY, NOBODY, Arrivals
+from .arrivals import DAY, NOBODY, Arrivals, ComingJobs
 from .calibration import EARLY, LATE, LIKELY, UNCALIBRATED, Calibration
 from .draws import Floats
 from .forward import ForwardWorld, never
 from .jobs import NEVER
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
-from .workers import samples_of
+from .workers import Stop, results_of
 
 SAMPLES = 200
 #: Names of the times of a record: the plan, P50, calibrated P90 and P10.
@@ -142,9 +142,14 @@ def forecast_world(
     run_times = runtimes.draw(world.jobs, known, samples, seed)
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
     tasks = ((run_times[:, sample], coming(sample, until)) for sample in range(samples))
-    found = list(samples_of(world, tasks, workers, stop))
+    found = list(results_of(_sample, world, tasks, workers, stop))
     starts = np.stack(found, axis=1)
     return Forecasts(world.now, names, by_limits, starts, calibration, len(found) < samples)
+
+
+def _sample(world: ForwardWorld, task: tuple[Ints, ComingJobs], stop: Stop) -> Ints:
+    """Starts of the asked jobs with these run times of all jobs, and those who come."""
+    return world.starts(*task, stop)
 
 
 def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:

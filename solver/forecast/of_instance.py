@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypedDict, TypeGuard
 
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
@@ -19,6 +19,7 @@ from .history import History, read_history
 from .hosts import hosts_world
 from .moment import pool_world, waiting_names
 from .runtimes import Ratios, RunTimeModel
+from .self_calibration import calibration_by_history
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000
@@ -36,6 +37,8 @@ def forecast(
     runtimes: RunTimeModel | None = None,
     arrivals: Arrivals | None = None,
     calibration: Calibration = UNCALIBRATED,
+    calibrate: int | None = None,
+    tell: Callable[[int], object] = lambda done: None,
     workers: int = 1,
     stop: Callable[[], bool] = never,
 ) -> Forecasts:
@@ -43,9 +46,11 @@ def forecast(
 
     history: of ended jobs, or the log that holds them (SWF, lsb.acct, lsb.events). policy: of a
     pool of interchangeable slots (docs/replay.md). runtimes, arrivals: other models than those of
-    the history. calibration: factors of P10 and P90, as a backtest found them. workers: processes
-    that draw samples, which makes no difference to them. stop: asked now and then; once it says
-    yes the forecasts rest on the samples so far.
+    the history. calibration: factors of P10 and P90, as a backtest found them; calibrate: find them
+    first, by a backtest of so many jobs of the history on this cluster, with the models of the
+    history; tell: called with how many of them are done. workers: processes that draw samples,
+    which makes no difference to them. stop: asked now and then; once it says yes the forecasts
+    rest on the samples so far.
 
     Raises
     ------
@@ -56,29 +61,50 @@ def forecast(
         It was stopped before the first sample.
     """
     check_drawing(samples, seed, workers, calibration)
+    _check_calibrate(calibrate, calibration)
     if not isinstance(policy, str) or policy not in POLICIES:
         raise UnknownNameError.among("policy", policy, POLICIES)
     past = past_of(history, instance)
     world = world_of(instance, past, policy)
-    found = forecast_world(
-        world,
-        waiting_names(instance),
-        runtimes or Ratios(past.jobs),
-        arrivals or PastBlocks(past.jobs),
-        samples=samples,
-        seed=seed,
-        calibration=calibration,
-        workers=workers,
-        stop=stop,
-    )
+    drawn: _Drawn = {"samples": samples, "seed": seed, "workers": workers, "stop": stop}
+    remarks: tuple[str, ...] = ()
+    if calibrate is not None:
+        try:
+            calibration = calibration_by_history(
+                instance, past, calibrate, policy, tell=tell, **drawn
+            )
+        except InputError as error:
+            remarks = (f"warning: not calibrated: {error}",)
+    runtimes, arrivals = runtimes or Ratios(past.jobs), arrivals or PastBlocks(past.jobs)
+    names = waiting_names(instance)
+    found = forecast_world(world, names, runtimes, arrivals, calibration=calibration, **drawn)
     doubts = doubts_of(past, found.samples.shape[1])
     return replace(
         found,
-        remarks=(*past.remarks, *doubts),
+        remarks=(*past.remarks, *remarks, *doubts),
         doubtful=bool(doubts),
         origin=instance.origin,
         run_by=run_by(world),
     )
+
+
+class _Drawn(TypedDict):
+    """How futures are drawn, for the forecast as for a backtest before it."""
+
+    samples: int
+    seed: int
+    workers: int
+    stop: Callable[[], bool]
+
+
+def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
+    """Raises InputError for no number of jobs, and for factors that are given already."""
+    if calibrate is None:
+        return
+    if not _is_whole(calibrate) or calibrate < 1:
+        raise InputError(f"calibrate must be a whole number of 1 or more, not {calibrate!r}")
+    if calibration != UNCALIBRATED:
+        raise InputError("calibrate finds the factors that calibration has: give one of the two")
 
 
 def doubts_of(history: History, samples: int) -> tuple[str, ...]:

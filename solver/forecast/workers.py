@@ -1,6 +1,7 @@
-"""Samples drawn by this process or by several, each with a world of its own.
+"""Independent tasks done by this process or by several, each with a context of its own.
 
-A sample depends on its task alone, so it makes no difference which process draws it.
+What a task comes to depends on the context and itself alone, so it makes no difference which
+process does it.
 """
 
 from __future__ import annotations
@@ -11,36 +12,40 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.synchronize import Event
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
-from ...model.workload import Ints
 from ..budget import OutOfTime
-from .arrivals import ComingJobs
-from .forward import ForwardWorld
 
-#: Run times of all jobs, and who comes.
-Task = tuple[Ints, ComingJobs]
+#: What all tasks have in common, a task, what it comes to.
+C = TypeVar("C")
+T = TypeVar("T")
+R = TypeVar("R")
+#: Whether it is time to stop.
+Stop = Callable[[], bool]
+#: Does a task; raises OutOfTime where it has to stop before it is done.
+Work = Callable[[C, T, Stop], R]
 #: Tasks that are handed out for each process at a time.
 IN_HAND = 2
 #: Seconds between two looks at whether to stop.
 LOOK = 0.1
 
 
-def samples_of(
-    world: ForwardWorld, tasks: Iterable[Task], workers: int, stop: Callable[[], bool]
-) -> Iterator[Ints]:
-    """What :meth:`ForwardWorld.starts` says of each task, in order; until stop says yes.
+def results_of(
+    work: Work[C, T, R], context: C, tasks: Iterable[T], workers: int, stop: Stop
+) -> Iterator[R]:
+    """What the tasks come to, in order; until stop says yes.
 
-    workers: processes. Raises OutOfTime where it has to stop before the first.
+    work: a function of a module, which another process finds by its name. workers: processes.
+    Raises OutOfTime where it has to stop before the first.
     """
     given = iter(tasks)
     done = 0
     if workers > 1:
-        with _Processes(world, workers) as processes:
-            for found in processes.samples(given, stop):
+        with _Processes(work, context, workers) as processes:
+            for found in processes.results(given, stop):
                 done += 1
                 yield found
         if stop():
@@ -49,8 +54,8 @@ def samples_of(
             return
         given = processes.left(given)
     try:
-        for run_times, coming in given:
-            yield world.starts(run_times, coming, stop)
+        for task in given:
+            yield work(context, task, stop)
             done += 1
             if stop():
                 return
@@ -59,17 +64,17 @@ def samples_of(
             raise
 
 
-class _Processes:
-    """Processes that have the world, and what is in their hands."""
+class _Processes(Generic[C, T, R]):
+    """Processes that have the context, and what is in their hands."""
 
-    def __init__(self, world: ForwardWorld, count: int) -> None:
+    def __init__(self, work: Work[C, T, R], context: C, count: int) -> None:
         methods = multiprocessing.get_all_start_methods()
         # Not by a fork of this process, in which there may be threads.
-        context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        self._ending = context.Event()
+        way = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        self._ending = way.Event()
         self._count = count
-        self._pool = ProcessPoolExecutor(count, context, _enter, (world, self._ending))
-        self._in_hand: deque[tuple[Task, Future[Ints]]] = deque()
+        self._pool = ProcessPoolExecutor(count, way, _enter, (work, context, self._ending))
+        self._in_hand: deque[tuple[T, Future[R]]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +83,7 @@ class _Processes:
         self._ending.set()
         self._pool.shutdown(cancel_futures=True)
 
-    def samples(self, tasks: Iterator[Task], stop: Callable[[], bool]) -> Iterator[Ints]:
+    def results(self, tasks: Iterator[T], stop: Stop) -> Iterator[R]:
         """What the tasks come to, in order, until it is to stop or a process has died."""
         try:
             self._hand_out(tasks, self._count * IN_HAND)
@@ -92,17 +97,18 @@ class _Processes:
         except BrokenProcessPool:
             return
 
-    def left(self, tasks: Iterator[Task]) -> Iterator[Task]:
+    def left(self, tasks: Iterator[T]) -> Iterator[T]:
         """The tasks that no process has done."""
         yield from (task for task, _ in self._in_hand)
         yield from tasks
 
-    def _hand_out(self, tasks: Iterator[Task], count: int) -> None:
+    def _hand_out(self, tasks: Iterator[T], count: int) -> None:
         for task in islice(tasks, count):
             self._in_hand.append((task, Future()))  # kept, should a process have died by now
-            self._in_hand[-1] = (task, self._pool.submit(_sample, *task))
+            with _interrupts_put_off():
+                self._in_hand[-1] = (task, self._pool.submit(_do, task))
 
-    def _first(self, stop: Callable[[], bool]) -> Ints | None:
+    def _first(self, stop: Stop) -> R | None:
         """What the first task in hand comes to, None where it is to stop before."""
         future = self._in_hand[0][1]
         while not stop():
@@ -113,23 +119,32 @@ class _Processes:
         return None
 
 
-@dataclass(slots=True)
-class _Own:
-    """What a process has: its world, and whether it is to end."""
+@contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Ctrl-C comes when this is over, and never to a process that begins meanwhile.
 
-    world: ForwardWorld
-    ending: Event
+    A process ignores it, but at its very begin it would die of it with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_OWN: list[_Own] = []
+#: What a process has: how tasks are done, their context, and whether it is to end.
+_OWN: list[tuple[Work[Any, Any, Any], Any, Event]] = []
 
 
-def _enter(world: ForwardWorld, ending: Event) -> None:
+def _enter(work: Work[Any, Any, Any], context: object, ending: Event) -> None:
     """A process begins; Ctrl-C is the business of the one that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _OWN.append(_Own(world, ending))
+    _OWN.append((work, context, ending))
 
 
-def _sample(run_times: Ints, coming: ComingJobs) -> Ints:
-    own = _OWN[0]
-    return own.world.starts(run_times, coming, own.ending.is_set)
+def _do(task: object) -> Any:
+    work, context, ending = _OWN[0]
+    return work(context, task, ending.is_set)

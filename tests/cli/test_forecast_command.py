@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from event_lines import job_new, job_start, job_status
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.acct import split
@@ -153,6 +154,22 @@ def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
     assert "has no calibration" in str(_forecast(moment, log, "--calibration", path).exception)
 
 
+def test_a_forecast_may_calibrate_itself(moment, log):
+    options = ("--format", "json", "--calibrate", 25)
+    record = json.loads(_forecast(moment, log, *options).stdout)
+    expected = sw.forecast(sw.load(moment), log, samples=30, calibrate=25)
+    assert record["calibration"]["forecasts"] == 25
+    assert record["jobs"] == expected.records()
+    text = _forecast(moment, log, "--calibrate", 25).stdout
+    assert "calibrated by 25 past forecasts" in " ".join(text.split())
+    few = _forecast(moment, log, "--calibrate", 5).stdout
+    assert "not calibrated (5 past forecasts known, 20 are needed)" in " ".join(few.split())
+    path = log.with_name("calibration.json")
+    path.write_text(json.dumps(record))
+    both = _forecast(moment, log, "--calibrate", 25, "--calibration", path)
+    assert "give one of the two" in str(both.exception)
+
+
 def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
     options = ("--sample", 12, "--samples", 8)
     text = _run("backtest", log, *options).stdout
@@ -227,6 +244,35 @@ def test_a_backtest_of_accounting_records_is_that_of_the_same_log(log, tmp_path,
     assert json.loads(found.stdout)["procs"] == PROCS  # the log is so busy that all were in use
     none = str(_run("backtest", ACCT / "lsb.acct.small-cluster").exception)
     assert "has a run limit" in none
+
+
+def test_a_backtest_of_events_is_that_of_the_same_log(log, tmp_path):
+    """An lsb.events with the starts of a replay: the pool is what was in use."""
+    jobs = tmp_path / "replay.csv"
+    assert _run("replay", log, "--jobs", jobs).exit_code == 0
+    begin, lines = 1_600_000_000, []
+    for row in csv.DictReader(jobs.open()):
+        number, submit, start, end, procs, limit = (
+            int(row[name]) for name in ("job", "submit", "start", "end", "procs", "req_time")
+        )
+        asks = {"slots": procs, "most": procs, "limit": limit, "user": f"u{number % 5}"}
+        lines += [
+            (submit, job_new(number, begin + submit, queue=f"q{number % 2}", **asks)),
+            (start, job_start(number, begin + start, *["h"] * procs)),
+            (end, job_status(number, begin + end, 64)),
+        ]
+    events, out, again = (tmp_path / name for name in ("lsb.events", "events.csv", "swf.csv"))
+    events.write_text("\n".join([line for _, line in sorted(lines)] + [""]))
+    options = ("--sample", 12, "--samples", 4)
+    found = _run("backtest", events, *options, "--jobs", out)
+    assert found.exit_code == 0, found.output
+    assert "queue q1" in found.stdout
+    assert f"{PROCS} slots were in use at most" in found.stderr
+    assert _run("backtest", log, *options, "--jobs", again).exit_code == 0
+    rows, expected = (list(csv.DictReader(path.open())) for path in (out, again))
+    for name in ("job", "submit", "procs", "wait", "by_limits"):
+        shift = begin if name == "submit" else 0
+        assert [int(row[name]) - shift for row in rows] == [int(row[name]) for row in expected]
 
 
 def _field(word):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload, canonical
+from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.accuracy import accuracies, pinball, reliability
 from slotwise.solver.forecast.backtest import (
     LEARNT,
@@ -128,12 +129,27 @@ def test_an_answer_does_not_depend_on_what_else_is_asked(asked):
 
 def test_stopped_early_the_first_answers_are_the_same(asked):
     replayed, questions = asked
-    calls = iter([False, False, True])
-    told: list[int] = []
-    part = backtest(replayed, jobs=40, samples=15, seed=3, stop=calls.__next__, tell=told.append)
-    assert told == [1, 2, 3]
-    assert part.row.tolist() == questions.row[:3].tolist()
-    assert part.quantiles.tolist() == questions.quantiles[:3].tolist()
+    for workers in (1, 2):
+        told: list[int] = []
+        part = backtest(
+            replayed,
+            jobs=40,
+            samples=15,
+            seed=3,
+            workers=workers,
+            stop=lambda told=told: len(told) == 3,
+            tell=told.append,
+        )
+        assert told == [1, 2, 3]
+        assert part.row.tolist() == questions.row[:3].tolist()
+        assert part.quantiles.tolist() == questions.quantiles[:3].tolist()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stopped_before_the_first_answer_there_is_none(asked, workers):
+    replayed, _ = asked
+    with pytest.raises(OutOfTime):
+        backtest(replayed, jobs=4, samples=3, workers=workers, stop=lambda: True)
 
 
 def test_past_waits_are_order_statistics_of_the_size_class():

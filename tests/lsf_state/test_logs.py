@@ -9,6 +9,9 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from event_lines import job_new as _new
+from event_lines import job_start as _start
+from event_lines import job_status as _status
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError, Problem, report
 from slotwise.model.formats import load, loads
@@ -37,37 +40,6 @@ def _run(*arguments: object) -> tuple[int, str, str]:
 def _parse(*lines: str) -> tuple[list[Record], list[Problem]]:
     bad = BadRecords()
     return list(parse_events(lines, bad, {}, "lsb.events")), bad.problems
-
-
-def _new(number: int, time: int, **fields: object) -> str:
-    """A JOB_NEW in the form of the real ones."""
-    given: dict[str, object] = {
-        "options": 33554434, "slots": 1, "user": "ann", "queue": "q", "res_req": "", "limit": -1,
-        "name": "", "most": 1, "group": "", "priority": -1, "hosts": "0", "app": "", "idx": 0,
-        "begin": 0, "port": "",
-    }  # fmt: skip
-    g = given | fields
-    return (
-        f'"JOB_NEW" "10.108" {time} {number} 1501 {g["options"]} {g["slots"]} {time} '
-        f"{g['begin']} 0 "
-        f'-65535 0 0 "{g["user"]}" -1 -1 -1 -1 -1 -1 -1 -1 -1 {g["limit"]} -1 "" 1.00 2 '
-        f'"{g["queue"]}" "{g["res_req"]}" "host" "/" "" "" "" "" "/home" "file" {g["hosts"]} "" "" '
-        f'"{g["name"]}" "cmd" 0 "" "default" {g["port"]}{g["most"]} "ANY" "" "" "{g["group"]}" "" '
-        f'7184 {g["idx"]} "" "" "" {g["priority"]} -1 -1 4194304 "{g["app"]}" "" -1 "" 0 -1 "" "" '
-        "0 0 0 0"
-    )
-
-
-def _start(number: int, time: int, *hosts: str, idx: int = 0) -> str:
-    names = " ".join(f'"{host}"' for host in hosts)
-    return (
-        f'"JOB_START" "10.108" {time} {number} 4 0 0 100.0 {len(hosts)} {names} "" "" 0 "" {idx} '
-        '"" 2147483647 4194304 "select[type == any] " "" -1 "" -1 0 "" -1 0'
-    )
-
-
-def _status(number: int, time: int, status: int, idx: int = 0) -> str:
-    return f'"JOB_STATUS" "10.108" {time} {number} {status} 0 0 7.5 {time} 0 0 {idx} 0 0'
 
 
 def _moment(*lines: str, at: int | None = None, later: bool = False) -> Moment:
