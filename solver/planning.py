@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
 from ..model.errors import InputError, UnknownNameError
 from ..model.instance import Instance
+from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.plan import MOST_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .loop.next_cycle import plan_next_cycle
-from .problem import PlanningProblem, nothing_looked_at
+from .problem import PlanningProblem, not_looked_at, nothing_looked_at
+from .shortage import counted
 
 METHODS = get_args(Method)
 #: Methods that say what the next cycle of the loop would.
@@ -85,8 +88,7 @@ def plan(
         elif estimates:
             found = _estimates(instance, method, aim, jobs, margin, budget)
         else:
-            problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin)
-            found = _exact(problem, method, aim, budget, on_progress)
+            found = _exact(instance, as_lsf, margin, method, aim, budget, on_progress)
     except OutOfTime:
         found = nothing_looked_at(instance, method, aim.name)
     found = replace(found, margin=margin)
@@ -156,7 +158,9 @@ def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: 
 
 
 def _exact(
-    problem: PlanningProblem,
+    instance: Instance,
+    as_lsf: bool,
+    margin: int,
     method: Method,
     objective: Objective,
     budget: Budget,
@@ -164,7 +168,24 @@ def _exact(
 ) -> Plan:
     from .exact import plan_exact
 
-    return plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
+    problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin, partly=True)
+    found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
+    return _with_unseen(found, problem.unseen, method) if problem.unseen else found
+
+
+def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
+    """The plan of those that there was time for, as one of all jobs: then nothing is proved."""
+    seen = (replace(item, bound=None, proved=False) for item in found)
+    some = counted(len(unseen), "job", "not looked at")
+    return replace(
+        found,
+        status="feasible",
+        value=None,
+        bound=None,
+        reservations=(*seen, *(not_looked_at(job, method) for job in unseen)),
+        notes=(*found.notes, f"cut short by the limit: {some}"),
+        cut=True,
+    )
 
 
 def check_margin(margin: int) -> None:

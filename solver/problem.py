@@ -15,10 +15,14 @@ from .availability.arrays import Allocation
 from .availability.demand import Demand, TermPlacer
 from .availability.profile import Profile, close_reserved_slots
 from .budget import NOT_LOOKED_AT, Budget
+from .entering import profile_of_running
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver
 from .rules.rule_book import LeftOut, RuleBook
+
+#: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.
+RESOLVING = 0.5
 
 
 @dataclass(slots=True)
@@ -52,7 +56,8 @@ class PlanningProblem:
     """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
 
     left_out: rules that the demands do not heed. as_lsf: windows and advance reservations are left
-    out, and what is held is out of reach for queues without BACKFILL.
+    out, and what is held is out of reach for queues without BACKFILL. unseen: pending jobs that
+    there was no time for, of the lowest priority; neither `instance` nor `demands` has them.
     """
 
     instance: Instance
@@ -61,6 +66,7 @@ class PlanningProblem:
     base: Profile
     left_out: tuple[LeftOut, ...] = ()
     as_lsf: bool = False
+    unseen: tuple[Job, ...] = ()
     _finishes: Finishes = field(default_factory=Finishes, compare=False, repr=False)
     _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)
 
@@ -72,27 +78,40 @@ class PlanningProblem:
         as_lsf: bool = True,
         budget: Budget | None = None,
         margin: int = 0,
+        partly: bool = False,
     ) -> PlanningProblem:
         """Resolve an instance.
 
         as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-        reservations (TBR-19). margin: seconds to keep free behind every pending job. Raises
-        OutOfTime where the budget does not last so long.
+        reservations (TBR-19). margin: seconds to keep free behind every pending job. What runs is
+        entered whatever the budget is. partly: jobs that half of its grace does not last for are
+        `unseen`, which the problem is then without; else OutOfTime is raised where it is over.
         """
-        check = (budget or Budget()).check
+        budget = budget or Budget()
         instance = with_loaded_modules(instance)
         resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
-        base = resolver.profile(check)
+        base = profile_of_running(resolver)
+        if partly:
+            budget.renew_grace()
         if not as_lsf:
             close_reserved_slots(instance, base)
         rules = RuleBook(instance, resolver)
-        resolved = []
-        for job in priority_order(instance):
-            check()
+        resolved: list[Demand] = []
+        order = priority_order(instance)
+        for job in order:
+            if partly and budget.late(RESOLVING):
+                break
+            if not partly:
+                budget.check()
             resolved.append(resolver.demand(job))
-        demands = rules.apply(resolved, check)
+        unseen = order[len(resolved) :]
+        if unseen:
+            gone = {job.id for job in unseen}
+            pending = tuple(job for job in instance.pending if job.id not in gone)
+            instance = replace(instance, pending=pending)
+        demands = rules.apply(resolved, (lambda: None) if partly else budget.check)
         left_out = rules.left_out()
-        return cls(instance, resolver, demands, base, left_out, as_lsf)
+        return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 
     @classmethod
     def without_demands(cls, instance: Instance, resolver: Resolver) -> PlanningProblem:

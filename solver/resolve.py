@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
-from ..model.duration import expected_duration, expected_finish
+from ..model.duration import expected_duration
 from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob
@@ -27,7 +27,6 @@ from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term,
 from .availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand
-from .availability.profile import Profile
 from .availability.resources import ResourceTable
 from .availability.uses import Alternative
 from .placement.compound_limits import held_by_terms
@@ -90,22 +89,6 @@ class Resolver:
         table = ResourceTable(instance)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows, margin)
-
-    def profile(self, check: Callable[[], None] = lambda: None) -> Profile:
-        """The profile of the running jobs of the instance; check: called for each of them."""
-        profile = Profile(self.table, self.instance.now)
-        for resource, away in self.table.reported_away().items():
-            profile.hold_reported(resource, away)
-        index = self.instance.cluster.host_index()
-        for running in self.instance.running:
-            check()
-            allocation = {index[name]: slots for name, slots in running.allocation.items()}
-            finish = expected_finish(self.instance, running)
-            blocked = self.blocked_units(running.job, allocation)
-            for alternative, part in self.running_uses(running, allocation):
-                profile.hold(alternative, part, running.start, finish, whole_hosts=blocked)
-        profile.freeze()
-        return profile
 
     def running_uses(
         self, running: RunningJob, allocation: Allocation

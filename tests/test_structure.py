@@ -65,6 +65,7 @@ ROOMS = (
     "solver.availability",
     "solver.placement",
     "solver.resolve",
+    "solver.entering",
     "solver.fairshare",
     "solver.rules",
     "solver.problem",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -130,31 +130,71 @@ def load_study(path: str | Path) -> StudyDocument:
 
 
 def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
+    """The study and all that is wrong; what cannot be read hides nothing of the rest."""
     from .raw import strange_values
 
     found = list(strange_values(data))
-    try:
-        study = StudyDocument.model_validate(data)
-    except ValidationError as error:
-        return None, found + explain(error, StudyDocument)
+    unread: set[Location] = set()
+    while True:
+        try:
+            study = StudyDocument.model_validate(data)
+        except ValidationError as error:
+            found += explain(error, StudyDocument)
+            places = {detail["loc"] for detail in error.errors()}
+            if not isinstance(data, dict) or places <= unread:
+                return None, found
+            unread |= places
+            for place in sorted(places, key=str):
+                data = _without(data, place)
+        else:
+            return None if unread else study, found + list(_disagreeing(study))
+
+
+def _without(data: dict[str, Any], place: Location) -> dict[str, Any]:
+    """A study without what cannot be read at a place; entries keep their numbers and names."""
+    if not place:
+        return {}
+    section, *within = place
+    if section == "format":
+        return {**data, section: FORMAT}
+    entries = data.get(str(section))
+    if section == "parameters" and within and isinstance(entries, dict):
+        return {**data, "parameters": {k: v for k, v in entries.items() if k != within[0]}}
+    if section not in ("cases", "policies") or not within or not isinstance(entries, list):
+        return {key: value for key, value in data.items() if key != section}
+    number = within[0]
+    if not isinstance(number, int) or not number < len(entries):
+        return data
+    entry, unnamed = entries[number], f"unnamed-{section}-{number}"
+    given = entry if isinstance(entry, dict) else {}
+    if within[1:2] == ["name"] and given:
+        rest = {**given, "name": unnamed}
+    else:
+        rest = {"name": given.get("name", unnamed)}
+        rest |= {"generate": {}} if section == "cases" else {}
+    return {**data, str(section): [*entries[:number], rest, *entries[number + 1 :]]}
+
+
+def _disagreeing(study: StudyDocument) -> Iterator[Finding]:
+    """What is wrong between entries that are well-formed each."""
     for section, names in (
         ("cases", [case.title for case in study.cases]),
         ("policies", [policy.name for policy in study.policies]),
     ):
-        found += [
-            Finding((section, n, "name"), f"there is a {name!r} already: names tell rows apart")
-            for n, name in enumerate(names)
-            if name in names[:n]
-        ]
+        for n, name in enumerate(names):
+            if name in names[:n]:
+                said = f"there is a {name!r} already: names tell rows apart"
+                yield Finding((section, n, "name"), said)
     places: list[Location] = [("parameters", key) for key in study.parameters]
     places += [("policies", n, "set", key) for n, p in enumerate(study.policies) for key in p.set]
-    found += [Finding(at, said) for at in places if (said := workload_key(str(at[-1])))]
+    for at in places:
+        if said := workload_key(str(at[-1])):
+            yield Finding(at, said)
     for key, values in study.parameters.items():
         if len(set(map(value_text, values))) < len(values):
-            found.append(Finding(("parameters", key), "gives a value twice"))
+            yield Finding(("parameters", key), "gives a value twice")
     if study.seeds is not None and len(set(study.seeds)) < len(study.seeds):
-        found.append(Finding(("seeds",), "gives a seed twice"))
-    return study, found
+        yield Finding(("seeds",), "gives a seed twice")
 
 
 def value_text(value: Any) -> str:

@@ -20,16 +20,14 @@ job, tries it, and says what came of it::
 * A job may come up several times in a cycle: once for each host partition in which its user has a
   share (``offer.hosts`` are that partition's), then once at queue level, on hosts of no partition
   (FSH-08). A job that has started does not come up again.
-* Every pending job comes up at least once. One that may not start now (its queue has used up its
-  part of the pool, its user has no share) comes last, with the reason in ``offer.withheld``; the
-  loop may plan ahead for it, but not start it.
+* Every pending job comes up at least once. One that may not start now (the pool is used up, the
+  user has no share) comes last, with the reason in ``offer.withheld``; it may be planned for.
 * ``offer.max_slots`` bounds what a job of a slot pool may take of ``-n min,max``.
 * A running job that may grow stands among the pending ones with the slots it still wants; where it
   gets some, ``resized`` and then ``skipped`` answer its offer.
 
 Between cycles: ``ended``, ``resized``, ``suspended``, ``resumed``, ``reserved``; ``submitted`` and
-``withdrawn`` for ``begin_with_those_told``. ``started`` is also right for jobs that start out of
-turn (backfill). Event times never go back. ``to_state`` gives plain data for a checkpoint.
+``withdrawn`` of jobs told. ``started`` is right for backfill too. Event times never go back.
 """
 
 from __future__ import annotations
@@ -45,6 +43,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from . import past_usage
 from .accounts import Account, ShareTree
+from .hopeless import UNKNOWN, Hopeless, JobKind
 from .ledger import Ledger
 from .priority import Factors
 from .slot_pools import PoolUse, host_slots, surplus
@@ -123,8 +122,7 @@ class DispatchOrder:
         self._preempted: set[str] = set()
         self._told = WaitingJobs(self._priority)
         self._more: set[str] = set()
-        #: The jobs of the cycle at hand.
-        self._waiting = self._told
+        self._waiting = self._told  # of the cycle at hand
         self._growing: set[str] = set()
         #: Ranks that were offered, with the number of stages made by then.
         self._offered: dict[Rank, int] = {}
@@ -180,14 +178,14 @@ class DispatchOrder:
         self._withheld = self._held_back()
         self._stage = self._last = None
 
-    def submitted(self, job: Job, number: int, arrival: int) -> None:
+    def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits from now on, until it starts or is withdrawn.
 
         arrival: grows from job to job; of equal ones that with the least comes first.
         """
         self._more.discard(job.id)
         self._told.leave(job.id)
-        self._told.enter(job, arrival)
+        self._told.enter(job, arrival, kind)
 
     def withdrawn(self, job: Job) -> None:
         """The job waits no more, or not where it did."""
@@ -211,9 +209,11 @@ class DispatchOrder:
                 self._stage.answered(first[0])
         return self._last
 
-    def next_but(self, fails: Callable[[Job], bool]) -> Offer | None:
-        """The job to try now once those are skipped of which `fails` says that they cannot."""
-        while (offer := self.next()) is not None and fails(offer.job):
+    def next_but(self, hopeless: Hopeless) -> Offer | None:
+        """The job to try now once those are skipped that are hopeless."""
+        if not self._waiting.any_but(hopeless):
+            return None
+        while (offer := self.next()) is not None and hopeless.fails(offer.job):
             self.skipped(offer.job)
         return offer
 

@@ -8,12 +8,16 @@ see there; only FirstCome has to be told of submissions, and only its order neve
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ..availability.arrays import IntArray
 from .dispatch_order import DispatchOrder, order_policy
+from .hopeless import UNKNOWN, Hopeless, JobKind
 from .queue_order import has_policy, queue_key
 from .stages import Offer
 
@@ -26,12 +30,19 @@ class FirstCome:
         self._keys: list[tuple[int, int, int, int, int, int]] = []
         self._offers: dict[int, Offer] = {}
         self._key_of: dict[str, tuple[int, int, int, int, int, int]] = {}
+        #: The kind of each job of the list, in its order: number and limit.
+        self._kinds: IntArray = np.zeros((2, 64), dtype=np.int64)
         self._at = 0
 
-    def submitted(self, job: Job, number: int, arrival: int) -> None:
+    def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job joins the list at its place."""
         key = (*queue_key(job, self._priority[job.queue]), number)
-        bisect.insort(self._keys, key)
+        place, count = bisect.bisect_left(self._keys, key), len(self._keys)
+        if count == self._kinds.shape[1]:
+            self._kinds = np.concatenate([self._kinds, self._kinds], axis=1)
+        self._kinds[:, place + 1 : count + 1] = self._kinds[:, place:count]
+        self._kinds[:, place] = kind
+        self._keys.insert(place, key)
         self._key_of[job.id] = key
         self._offers[number] = Offer(job, key)
 
@@ -45,15 +56,12 @@ class FirstCome:
         """The job at hand."""
         return self._offers[self._keys[self._at][-1]] if self._at < len(self._keys) else None
 
-    def next_but(self, fails: Callable[[Job], bool]) -> Offer | None:
-        """The job at hand once those are passed of which `fails` says that they cannot start."""
-        keys, offers = self._keys, self._offers
-        while self._at < len(keys):
-            offer = offers[keys[self._at][-1]]
-            if not fails(offer.job):
-                return offer
-            self._at += 1
-        return None
+    def next_but(self, hopeless: Hopeless) -> Offer | None:
+        """The job at hand once those are passed that are hopeless."""
+        numbers, limits = self._kinds[:, self._at : len(self._keys)]
+        hopes = np.flatnonzero(~hopeless.among(numbers, limits))
+        self._at = self._at + int(hopes[0]) if hopes.size else len(self._keys)
+        return self.next()
 
     def skipped(self, job: Job) -> None:
         """On to the next."""
@@ -70,7 +78,8 @@ class FirstCome:
         key = self._key_of.pop(job.id, None)
         if key is None:
             return
-        place = bisect.bisect_left(self._keys, key)
+        place, count = bisect.bisect_left(self._keys, key), len(self._keys)
+        self._kinds[:, place : count - 1] = self._kinds[:, place + 1 : count]
         del self._keys[place]
         del self._offers[key[-1]]
         if place < self._at:

@@ -8,11 +8,15 @@ when the next cycle begins, so that lists stand still while one is walked throug
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from heapq import merge
 
+import numpy as np
+
 from ...model.job import Job
 from .accounts import Account
+from .hopeless import UNKNOWN, Hopeless, JobKind
 from .queue_order import queue_key
 
 #: Queue priority, job priority, standing (time, place), number in its name, arrival.
@@ -76,12 +80,14 @@ class WaitingJobs:
         self._rank_of: dict[str, Rank] = {}
         self._new: dict[str, list[Rank]] = {}
         self._lines: dict[tuple[str, tuple[str, ...]], Lines] = {}
+        self._kind_of: dict[str, JobKind] = {}
+        self._of_kind: Counter[JobKind] = Counter()
 
     def rank(self, job: str) -> Rank | None:
         """Where a job waits, None where it does not."""
         return self._rank_of.get(job)
 
-    def enter(self, job: Job, arrival: int) -> None:
+    def enter(self, job: Job, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits; of equal ones that with the least arrival comes first."""
         rank = (*queue_key(job, self._priority[job.queue]), arrival)
         if rank in self.gone:
@@ -90,6 +96,8 @@ class WaitingJobs:
         self._rank_of[job.id] = rank
         self._new.setdefault(job.queue, []).append(rank)
         self.slots[job.queue] += job.most_slots
+        self._kind_of[job.id] = kind
+        self._of_kind[kind] += 1
 
     def leave(self, job: str) -> None:
         """A job waits no more, or not where it did."""
@@ -98,6 +106,17 @@ class WaitingJobs:
             self.gone.add(rank)
             left = self.jobs[rank]
             self.slots[left.queue] -= left.most_slots
+            kind = self._kind_of.pop(job)
+            self._of_kind[kind] -= 1
+            if not self._of_kind[kind]:
+                del self._of_kind[kind]
+
+    def any_but(self, hopeless: Hopeless) -> bool:
+        """Whether some job that waits, or has had its turn in this walk, is not hopeless."""
+        if not self._of_kind:
+            return False
+        numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T
+        return not hopeless.among(numbers, limits).all()
 
     def settle(self) -> None:
         """Bring the lists up to date, before a walk."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import bisect
 
+import numpy as np
+
 from ...model.job import Job
+from ..availability.arrays import BoolArray, IntArray
 from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
@@ -25,20 +28,10 @@ def run(cycle: CycleState) -> None:
     estimates = _lending_until(cycle)
     if not estimates or not _any_free(cycle):
         return
-    # What fails with so many lenders fails with fewer.
-    failed: dict[int, int] = {}
-    state_of, soonest = world.states.of, estimates[-1] - world.now
-
-    def fails(job: Job) -> bool:
-        state = state_of(job.id)
-        if state.limit is None or state.limit > soonest:
-            return True
-        number = cycle.shape(state).number
-        return _lenders(cycle, state, estimates) <= failed.get(number, 0)
-
-    order = world.order
+    tried = _Tried(cycle, estimates)
+    state_of, order = world.states.of, world.order
     order.begin_with_those_told(world.now)
-    while (offer := order.next_but(fails)) is not None and not cycle.budget.late():
+    while (offer := order.next_but(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.barred(state, offer):
             lenders = _lenders(cycle, state, estimates)
@@ -52,8 +45,38 @@ def run(cycle: CycleState) -> None:
                 if not _any_free(cycle):
                     return
                 continue
-            failed[cycle.shape(state).number] = lenders
+            tried.failed(state, lenders)
         order.skipped(offer.job)
+
+
+class _Tried:
+    """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
+
+    What fails with so many lenders fails with fewer.
+    """
+
+    def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
+        """estimates: until when reservations lend, ascending."""
+        self._cycle, self._now = cycle, cycle.world.now
+        self._estimates = estimates
+        self._ends = np.array(estimates, dtype=np.int64)
+        #: With how many lenders such a job has failed, by the number of its shape.
+        self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
+
+    def failed(self, state: JobState, lenders: int) -> None:
+        """A job does not fit on what so many lend."""
+        self._failed[self._cycle.shape(state).number] = lenders
+
+    def fails(self, job: Job) -> bool:
+        """Whether a job cannot backfill."""
+        state = self._cycle.world.states.of(job.id)
+        lenders = _lenders(self._cycle, state, self._estimates)
+        return lenders <= int(self._failed[self._cycle.shape(state).number])
+
+    def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+        """Which jobs cannot, by their kinds (:meth:`Requests.kind`)."""
+        lenders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
+        return np.asarray(lenders <= self._failed[numbers])
 
 
 def start_of(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
@@ -80,9 +103,8 @@ def _lending_until(cycle: CycleState) -> list[int]:
 
 def _lenders(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
     """How many reservations lend to a job: those that start no earlier than it ends."""
-    if state.limit is None or not cycle.queues[state.job.queue].backfill:
-        return 0
-    return len(estimates) - bisect.bisect_left(estimates, cycle.world.now + state.limit)
+    until = cycle.world.now + cycle.world.requests.lent_for(state.job, state.limit)
+    return len(estimates) - bisect.bisect_left(estimates, until)
 
 
 def _any_free(cycle: CycleState) -> bool:

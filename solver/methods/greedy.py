@@ -41,8 +41,23 @@ class Greedy:
 
     def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
-        beside, now = cycle.beside(closed), cycle.world.now
+        shape = cycle.shape(state)
         lent = cycle.loans.any and bool(state.held)
+        if not lent and shape.number in cycle.nothing_to_hold:
+            return None
+        held = self._reserve(cycle, state, closed, lent)
+        if held is None:
+            # Less and less is free while jobs have their turns; partitions leave each its own.
+            if not lent and not cycle.instance.partitions:
+                cycle.nothing_to_hold.add(shape.number)
+            return None
+        return earlier_of_its_own(cycle, state, held.estimate) or held
+
+    def _reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None, lent: bool
+    ) -> Held | None:
+        """What is free for the job now; lent: whether it may have lent some of what it held."""
+        beside, now = cycle.beside(closed), cycle.world.now
         if not lent and not (beside.free(SLOTS, now) > 0).any():
             return None
         memory = holds_memory(cycle, state)
@@ -50,7 +65,7 @@ class Greedy:
         demand = replace(shape.reserving, job=state.job, earliest=max(now, state.job.begin or now))
         if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
             return None
-        held = reserve_greedily(
+        return reserve_greedily(
             state,
             demand,
             beside,
@@ -60,7 +75,6 @@ class Greedy:
             by_start_time=cycle.instance.params.reserve_by_starttime,
             loans=cycle.loans,
         )
-        return None if held is None else earlier_of_its_own(cycle, state, held.estimate) or held
 
 
 def reserve_greedily(
@@ -83,7 +97,7 @@ def reserve_greedily(
     lent = loans.take(state.held, demand.slots) if loans else {}
     wanted = demand.slots - sum(lent.values())
     free, most = _slot_room(demand, beside, now)
-    demand = _sticky(demand, state.held)
+    demand = _sticky(demand, state.held, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
     for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
@@ -127,15 +141,18 @@ def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArr
     return [mask]
 
 
-def _sticky(demand: Demand, before: tuple[int, ...]) -> Demand:
+def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
     """Hosts held in the last cycle first, so that a reservation grows where it is (MEM-01)."""
     if not before:
         return demand
+    own = np.array(before, dtype=np.int64)
     terms = []
     for term in demand.terms:
-        own = np.array(before, dtype=np.int64)
-        own = own[np.isin(own, term.candidates)]
-        order = np.concatenate([own, term.candidates[~np.isin(term.candidates, own)]])
+        member, first = np.zeros((2, hosts), dtype=bool)
+        member[term.candidates] = True
+        mine = own[member[own]]
+        first[mine] = True
+        order = np.concatenate([mine, term.candidates[~first[term.candidates]]])
         terms.append(replace(term, candidates=order))
     return replace(demand, terms=tuple(terms))
 

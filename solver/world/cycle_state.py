@@ -63,8 +63,9 @@ class CycleState:
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
     stood: places of the cycle before at the same instant, by number, for when the budget ends.
     curtailed: whether the budget kept jobs from having a place in the future looked for;
-    shortened: those of them that have none now. filling: jobs, by number, that started on slots
-    lent until the very second of their end.
+    shortened: those of them that have none now. nothing_to_hold: numbers of the shapes for which a
+    greedy reservation finds nothing any more, while more and more is held. filling: jobs, by
+    number, that started on slots lent until the very second of their end.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class CycleState:
         self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
+        self.nothing_to_hold: set[int] = set()
         self.withheld: dict[int, str] = {}
         self.placeless: set[int] = set()
         self.filling: set[int] = set()
@@ -285,6 +287,7 @@ class CycleState:
         """These are the reservations of the cycle."""
         self.reservations = list(reservations)
         self._holding, self._freeing, self._estimates = {}, {}, []
+        self.nothing_to_hold.clear()
         for held in self.reservations:
             self._know(held)
 

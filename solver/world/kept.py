@@ -2,7 +2,7 @@
 
 Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of the
 columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
-:class:`.entering.Entering` takes; the others (amounts that change over time, several terms, whole
+:class:`..entering.Entering` takes; the others (amounts that change over time, several terms, whole
 units, suspended jobs) are entered anew for every plan, as from nothing.
 """
 
@@ -16,8 +16,8 @@ from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.free_now import FreeNow
 from ..availability.running_profile import RunningProfile
+from ..entering import Entering
 from ..fairshare.dispatch_policy import FirstCome
-from .entering import Entering
 from .job_state import RUNNING, JobState
 from .job_states import JobStates
 from .requests import Requests

@@ -14,6 +14,7 @@ from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import ResourceTable
 from ..availability.uses import Use
+from ..fairshare.hopeless import UNLIMITED, JobKind
 from ..placement.earliest import can_start
 from ..resolve import Resolver
 
@@ -47,6 +48,8 @@ class Requests:
         self.margin = margin
         self.resolver = Resolver.of(instance, reserving=False, margin=margin)
         self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
         self.follow_load = False
         self._fitting: dict[tuple[object, ...], bool] = {}
@@ -70,7 +73,33 @@ class Requests:
 
     def shape(self, job: Job) -> Shape:
         """The shape of a job."""
-        key = (
+        key = self._wanted(job)
+        found = self._shapes.get(key)
+        if found is None:
+            number = self._numbers.setdefault(key, len(self._numbers))
+            found = self._shapes[key] = self._new(job, number)
+        return found
+
+    def kind(self, job: Job, limit: int | None) -> JobKind:
+        """The kind of a job with a run limit: the number that its shape has, or would have."""
+        number = self._numbers.setdefault(self._wanted(job), len(self._numbers))
+        return JobKind(number, self.lent_for(job, limit))
+
+    @property
+    def kinds(self) -> int:
+        """How many numbers of shapes there are."""
+        return len(self._numbers)
+
+    def lent_for(self, job: Job, limit: int | None) -> int:
+        """Seconds for which a job may use what others hold, UNLIMITED where it never may (TBR-18).
+
+        It is a job of a BACKFILL queue that has a run limit.
+        """
+        return UNLIMITED if limit is None or job.queue not in self._backfill else limit
+
+    def _wanted(self, job: Job) -> tuple[object, ...]:
+        """All that decides what a job asks for."""
+        return (
             job.queue,
             job.user if self._by_user else "",
             job.res_req,
@@ -84,23 +113,19 @@ class Requests:
             job.extsched,
             self.resolver.home(job),
         )
-        found = self._shapes.get(key)
-        if found is None:
-            found = self._shapes[key] = self._new(job)
-        return found
 
     def shapes(self) -> list[Shape]:
         """All shapes so far, in the order in which they turned up."""
         return list(self._shapes.values())
 
-    def _new(self, job: Job) -> Shape:
+    def _new(self, job: Job, number: int) -> Shape:
         demand = replace(self.resolver.demand(job), duration=None)
         never = demand.impossible
         if not never and not self._ever_fits(demand):
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
-        return Shape(len(self._shapes), job, demand, reserving, never, dynamic)
+        return Shape(number, job, demand, reserving, never, dynamic)
 
     def _ever_fits(self, demand: Demand) -> bool:
         """Whether the job fits on the empty cluster; of several terms, each of them alone.

@@ -19,10 +19,10 @@ from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
+from ..entering import Entering
 from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
-from .entering import Entering
 from .events import EventQueue
 from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
@@ -189,7 +189,8 @@ class World:
         self._arrivals += 1
 
     def _queue(self, state: JobState) -> None:
-        self.order.submitted(state.job, state.number, state.arrival)
+        kind = self.requests.kind(state.job, state.limit)
+        self.order.submitted(state.job, state.number, state.arrival, kind)
 
     def learn(self, state: JobState, *, margin: int = 0) -> None:
         """What the job is expected to do, `margin` seconds longer, and what it really does."""

@@ -12,17 +12,22 @@ import pytest
 import slotwise as sw
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.objective import ObjectiveName
 from slotwise.model.plan import Method, Plan
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.explain import explain
+from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
+from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.loop.next_cycle import plan_next_cycle
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.resolve import Resolver
 from slotwise.solver.validate import validate
 
 ESTIMATES = ("greedy", "time-based")
@@ -57,9 +62,9 @@ def busy(seed: int = 0, pending: int = 7) -> Instance:
 
 
 def in_order(full: int, most: int = 40) -> list[int]:
-    """The polls to stop at: all of them, or so many evenly spread ones."""
+    """The polls to stop at: all of them, or the first few and so many evenly spread ones."""
     step = max(1, full // most)
-    return [*range(1, full + 1, step), full]
+    return sorted({*range(1, min(6, full) + 1), *range(1, full + 1, step), full})
 
 
 def is_whole(instance: Instance, found: Plan, *, as_lsf: bool) -> None:
@@ -262,3 +267,30 @@ def test_explaining_and_asking_stop() -> None:
         )
     answer = ask(small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40))
     assert answer.line.outlook.job.slots == 4
+
+
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize("objective", ["lexicographic", "total-start"])
+def test_an_exact_plan_places_the_jobs_that_the_grace_lasts_for(
+    method: Method, objective: ObjectiveName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of jobs that there was no time to resolve nothing is said; the others are placed."""
+    small = busy()
+    resolved = 0
+    demand = Resolver.demand
+
+    def counting(resolver: Resolver, job: Job) -> Demand:
+        nonlocal resolved
+        resolved += 1
+        return demand(resolver, job)
+
+    monkeypatch.setattr(Resolver, "demand", counting)
+    monkeypatch.setattr(Budget, "late", lambda _, graces=1.0: graces < 1 and resolved >= 3)
+    found = plan(small, method, objective=objective, cancel=Nth(1))
+    is_whole(small, found, as_lsf=False)
+    assert found.cut
+    assert found.bound is None
+    unseen = [item.job for item in found if item.fallback == NOT_LOOKED_AT]
+    assert unseen == [job.id for job in priority_order(small)][3:]
+    assert [item.start is None for item in found] == [False] * 3 + [True] * 4
+    assert not any(item.proved for item in found)

@@ -17,7 +17,7 @@ from slotwise.solver.optimal.pool.makespan import makespan_bound
 from slotwise.solver.optimal.pool.order_search import OrderSearch
 from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
 from slotwise.solver.optimal.pool.packing import Patterns
-from slotwise.solver.optimal.pool.pricing import Fineness, make_grid, refine
+from slotwise.solver.optimal.pool.pricing import Fineness, instants, make_grid, refine
 from slotwise.solver.optimal.pool.problem import MOST_COST, SCALE
 from slotwise.solver.optimal.pool.prover import latest_starts
 from slotwise.solver.optimal.pool.relax import certify
@@ -180,6 +180,19 @@ def test_plans_found_elsewhere_are_gone_on_from() -> None:
 
 
 # --- grids, latest starts -------------------------------------------------------------------------
+
+
+def test_a_grid_is_fine_where_most_jobs_start() -> None:
+    """Ever farther apart up to the last start of a plan, few beyond, both ends and never more."""
+    found = instants(10, 110, 1010, 10)
+    assert found[0] == 10
+    assert found[-1] == 1010
+    assert len(found) <= 10
+    dense = found[found <= 110]
+    assert len(dense) == 8
+    assert (np.diff(np.diff(dense)) >= -1).all()
+    assert instants(10, 9999, 90, 6).tolist() == instants(10, 90, 90, 6).tolist()
+    assert instants(10, 0, 90, 6)[0] == 10
 
 
 def test_a_grid_has_the_steps_and_the_points_and_goes_on_to_the_end() -> None:

@@ -378,6 +378,39 @@ def test_a_bad_study_is_refused(tmp_path: Path, old: str, new: str, said: str) -
     assert said in str(caught.value)
 
 
+def test_all_that_is_wrong_with_a_study_is_said_at_once(tmp_path: Path) -> None:
+    """What cannot be read hides nothing of the rest, not even of its own entry."""
+    text = """format: slotwise-study/1
+until: foo
+cases:
+  - {name: "a\\tb", site: site.yaml, hosts: 4}
+  - {name: twice, site: site.yaml}
+  - {name: twice, sites: site.yaml}
+policies: [{name: p, set: {pending: []}}, {name: p}, 7]
+parameters: {now: [0, 5], top: [1, 1], bad: []}
+seeds: [1, 1]
+"""
+    with pytest.raises(sw.InputError) as caught:
+        load_study(study_file(tmp_path, text))
+    said = [f"{problem.path}: {problem.message}" for problem in caught.value.problems]
+    for part in (
+        "until: must be a duration",
+        "cases[0].name: ",
+        "cases[0]: has hosts: N",
+        "cases[2].sites: unknown key 'sites' (did you mean 'site'?)",
+        "cases[2].name: there is a 'twice' already",
+        "policies[0].set.pending: pending is no part of the",
+        "policies[1].name: there is a 'p' already",
+        "policies[2]",
+        "parameters.now: now is no part",
+        "parameters.top: gives a value twice",
+        "parameters.bad: must have at least one entry",
+        "seeds: gives a seed twice",
+    ):
+        assert sum(line.startswith(part) for line in said) == 1, (part, said)
+    assert len(said) == 12, said
+
+
 @pytest.mark.parametrize("until", ["100", '"100"'])
 def test_until_before_every_case_begins(tmp_path: Path, until: str) -> None:
     study = study_file(tmp_path, STUDY.replace("name: backfilling", f"until: {until}"))

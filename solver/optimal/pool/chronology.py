@@ -334,6 +334,8 @@ class Chronology:
                     options.append((extra, kind))
         options.sort()
         for extra, kind in options:
+            if spent + least - rest[kind] + extra > self._budget:
+                continue  # a better plan has been found among the options before
             grown = self.started(state, kind)
             self._start(grown, free - self.sizes[kind], spent + extra)
         later = self.later(state, free)

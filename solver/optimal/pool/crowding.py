@@ -164,7 +164,8 @@ class CrowdTree:
         if not len(self._grid):
             pairs = zip(spans.last.tolist(), problem.groups, strict=True)
             end = max(last + group.duration for last, group in pairs)
-            self._grid = make_grid(problem, spans.points(fineness.buckets), end, fineness.buckets)
+            points = spans.points(fineness.buckets, self.incumbent.last)
+            self._grid = make_grid(problem, points, end, fineness.buckets)
             return self._grid
         cuts = [count.instant for count in counts]
         return np.union1d(self._grid, cuts).astype(np.int64)

@@ -22,6 +22,11 @@ class Incumbent:
     def proved(self) -> bool:
         return self.bound >= self.value
 
+    @property
+    def last(self) -> int:
+        """The last start of the best plan."""
+        return int(self.starts.max())
+
     def offer(self, starts: Ints) -> bool:
         """Take a plan if it is better."""
         value = self.problem.value(starts)

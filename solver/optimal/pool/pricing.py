@@ -35,6 +35,17 @@ def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Int
     return np.unique(np.concatenate((np.zeros(1, np.int64), steps, picked, tail)))
 
 
+def instants(first: int, busy: int, last: int, count: int) -> Ints:
+    """At most ``count`` instants for a grid: up to ``busy`` ever farther apart, for prices change
+    most where most jobs may start; then few and even to ``last``.
+    """
+    busy = min(max(first, busy), last)
+    few = count // 5 if busy < last else 0
+    shares = np.linspace(0, 1, max(2, count - few)) ** 2
+    dense = first + (busy - first) * shares
+    return np.unique(np.append(dense, np.linspace(busy, last, few)).astype(np.int64))
+
+
 def _spread(values: Ints, count: int) -> Ints:
     if len(values) <= count:
         return values
@@ -48,6 +59,7 @@ def refine(
     fineness: Fineness,
     *,
     horizon: int = 0,
+    busy: int | None = None,
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
     scale: int | None = None,
@@ -55,16 +67,20 @@ def refine(
     """Certified bounds, on the whole ever better; None between pieces of work.
 
     ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
-    with the grid then ending at ``horizon``. ``known``: functions, as size -> weight, that helped
-    in a related problem. ``crowd``: a larger problem for which the prices should do, too.
+    with the grid then ending at ``horizon``. ``busy``: the last start of a good plan, after which
+    the grid may be coarse; that of the domains if None. ``known``: functions, as size -> weight,
+    that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
     ``scale``: of the prices, the problem's own if None.
     """
     if domains is None:
-        points, end = np.linspace(0, horizon, fineness.buckets).astype(np.int64), horizon
+        points, end = np.array([0, horizon]), horizon
     else:
         points = np.unique(np.concatenate(domains))
         lasts = [int(starts[-1]) for starts in domains]
         end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
+    if domains is None or len(points) > fineness.buckets:
+        first, last = int(points[0]), int(points[-1])
+        points = instants(first, last if busy is None else busy, last, fineness.buckets)
     market = Market(problem, make_grid(problem, points, end, fineness.buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)

@@ -27,12 +27,15 @@ from .splitting import split
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
+FINEST = Fineness(buckets=160, rounds=15, gain=2e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
+#: From so many jobs on, finer prices raise the bound faster than halved starts do.
+MANY = 60
 MOST_STATES = 1_000_000
 
 
@@ -41,7 +44,17 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
     coarse = yield from best_of(
-        _posted(incumbent, refine(problem, None, incumbent.value, COARSE, horizon=horizon))
+        _posted(
+            incumbent,
+            refine(
+                problem,
+                None,
+                incumbent.value,
+                COARSE,
+                horizon=horizon,
+                busy=incumbent.last,
+            ),
+        )
     )
     if coarse is None or incumbent.proved:
         return
@@ -58,6 +71,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     else:
         yield from root.try_at_once()
     yield from root.tighten(FINE)
+    if len(problem) >= MANY:
+        yield from root.tighten(FINEST)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     if layered and len(problem) <= SEARCHABLE:
@@ -121,7 +136,10 @@ class Root:
         for _ in range(3):
             if self.incumbent.proved:
                 return
-            bounds = refine(self.problem, self.domains, self.incumbent.value, fineness)
+            incumbent = self.incumbent
+            bounds = refine(
+                self.problem, self.domains, incumbent.value, fineness, busy=incumbent.last
+            )
             best = yield from best_of(_posted(self.incumbent, bounds))
             if best is None:
                 return
@@ -232,6 +250,8 @@ class Root:
             domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
         if min(map(len, domains)) == 0:
             return None
-        bounds = refine(problem, domains, tree.best - state.value, BRANCH, known=known)
+        bounds = refine(
+            problem, domains, tree.best - state.value, BRANCH, busy=self.incumbent.last, known=known
+        )
         bound = yield from best_of(bounds)
         return None if bound is None else Guide(bound, state, kinds)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .pricing import instants
 from .problem import Ints, PoolProblem
 from .relax import Count, PoolBound
 
@@ -28,10 +29,11 @@ class Spans:
         first = np.array([int(problem.alone[group.members[0]]) for group in problem.groups])
         return cls(first, np.maximum(first, np.array(latest, dtype=np.int64)))
 
-    def points(self, buckets: int) -> Ints:
-        """Instants for a grid: evenly between the first start and the last."""
+    def points(self, buckets: int, busy: int | None = None) -> Ints:
+        """Instants for a grid between the first start and the last, most of them up to ``busy``,
+        the last start of a good plan."""
         low, high = int(self.first.min()), int(self.last.max())
-        return np.unique(np.linspace(low, max(high, low + 1), buckets).astype(np.int64))
+        return instants(low, high if busy is None else busy, max(high, low + 1), buckets)
 
     def candidates(
         self, problem: PoolProblem, grid: Ints, counts: Sequence[Count] = ()

@@ -34,7 +34,7 @@ def split(incumbent: Incumbent, domains: list[Ints], bound: PoolBound) -> Iterat
             return
         for half in halves:
             found = yield from best_of(
-                refine(problem, half, incumbent.value, FINENESS, known=known)
+                refine(problem, half, incumbent.value, FINENESS, busy=incumbent.last, known=known)
             )
             if found is None:
                 return

@@ -2,7 +2,7 @@
 
 Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
 world's business, so that none may be among them that ends by now. What they come to is what
-:meth:`.world.World.add_running` makes of them one by one, but for what a job gives back.
+:meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...model.job import RunningJob
-from ...model.resreq.syntax import Compound
-from ..availability.arrays import FloatArray, IntArray
-from ..availability.free_now import FreeNow
-from ..availability.profile import FOREVER
-from ..availability.resources import ResourceTable
-from ..availability.room import held_for_life
-from ..availability.running_profile import RunningProfile
-from ..availability.uses import Alternative, Per, Use
-from ..resolve import Resolver
+from ..model.duration import expected_finish
+from ..model.job import RunningJob
+from ..model.resreq.syntax import Compound
+from .availability.arrays import FloatArray, IntArray
+from .availability.free_now import FreeNow
+from .availability.profile import FOREVER, Profile
+from .availability.resources import ResourceTable
+from .availability.room import held_for_life
+from .availability.running_profile import RunningProfile
+from .availability.uses import Alternative, Per, Use
+from .resolve import Resolver
 
 
 @dataclass(slots=True)
@@ -120,6 +121,30 @@ class Entering:
         for index, found in _by_owner(of_pools).items():
             free_now.take_from_pool(index, float(found[4].sum()))
             profile.enter_rows(index, *found, pool=True)
+
+
+def profile_of_running(resolver: Resolver) -> Profile:
+    """The profile of the running jobs of an instance; one that is overdue ends now."""
+    instance, table = resolver.instance, resolver.table
+    index = instance.cluster.host_index()
+    found = RunningProfile(table, instance.now)
+    for resource, away in table.reported_away().items():
+        found.hold_reported(resource, away)
+    entering, others = Entering(resolver, index), []
+    for number, running in enumerate(instance.running):
+        finish = expected_finish(instance, running)
+        if entering.takes(number, running, finish):
+            continue
+        allocation = {index[name]: slots for name, slots in running.allocation.items()}
+        blocked = resolver.blocked_units(running.job, allocation)
+        uses = resolver.running_uses(running, allocation)
+        others += [(use, part, running.start, finish, blocked) for use, part in uses]
+    entering.close(FreeNow(table), found, np.zeros(len(index), dtype=np.int64))
+    profile = found.copy()
+    for use, part, start, finish, blocked in others:
+        profile.hold(use, part, start, finish, whole_hosts=blocked)
+    profile.freeze()
+    return profile
 
 
 def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray) -> FloatArray:
