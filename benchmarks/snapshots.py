@@ -1,22 +1,30 @@
 """Total start of real queue snapshots: ours beside a plain CP-SAT model and, if present, PyJobShop.
 
     python benchmarks/snapshots.py FOLDER [--seconds 15] [--only NAME ...] [--no-peers]
+    python benchmarks/snapshots.py LOG ... --cut 60 [--seed 1] [--half report]
 
-FOLDER holds snapshots as `slotwise import pool` reads them. Each method has the same wall time on
-the same machine, one after the other; the values are sums of starts in seconds after now. The plain
-model is one cumulative over seconds with the best of three priority orders as a hint. PyJobShop is
-left out where it is not installed (benchmarks/requirements.txt).
+FOLDER holds snapshots as `slotwise import pool` reads them; with --cut, queues are cut out of SWF
+logs at random moments: one half is for choosing, the other for reporting. At the end, gaps by the
+length of the queue, and how busy the machine was. Each method has the same wall time on the same
+machine, one after the other; the values are sums of starts in seconds after now. The plain model is
+one cumulative over seconds with the best of three priority orders as a hint. PyJobShop is left out
+where it is not installed (benchmarks/requirements.txt).
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from queue_cuts import LENGTHS, cut_queues
 from slotwise.model.formats.pool import load_pool
+from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
 from slotwise.solver.optimal.aggregate import pool_of
 from slotwise.solver.optimal.costs import Costs
@@ -30,9 +38,12 @@ Answer = tuple[int, float]
 
 
 def main() -> None:
-    """Measure and print the table."""
+    """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
+    parser.add_argument("--cut", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--no-peers", action="store_true")
@@ -40,26 +51,58 @@ def main() -> None:
     peers_head = "plain CP-SAT | its bound | PyJobShop | its bound"
     print(f"| snapshot | time-based | ours | bound | gap % | {peers_head} |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for file in sorted(options.folder.glob("*.json")):
-        if options.only and file.stem not in options.only:
-            continue
-        instance = load_pool(file)
+    gaps: list[tuple[int, float]] = []
+    loads = []
+    for name, instance in _queues(options):
+        loads.append(os.getloadavg()[0])
         timed = plan(instance, "time-based").value
         ours = plan(instance, objective="total-start", time_limit=options.seconds)
         assert ours.value is not None
         assert ours.bound is not None
         gap = 100 * (ours.value - ours.bound) / max(1.0, ours.value)
+        gaps.append((len(instance.pending), gap))
         peers: list[Answer | None] = [None, None]
         if not options.no_peers:
             pool = _pool(PlanningProblem.of(instance))
             peers = [_plain(pool, options.seconds), _pyjobshop(pool, options.seconds)]
         cells = [f"{a[0]} | {a[1]:.0f}" if a is not None else "- | -" for a in peers]
         print(
-            f"| {file.stem} | {timed:.0f} | {ours.value:.0f} | {ours.bound:.0f} | {gap:.2f} | "
+            f"| {name} | {timed:.0f} | {ours.value:.0f} | {ours.bound:.0f} | {gap:.2f} | "
             + " | ".join(cells)
             + " |",
             flush=True,
         )
+    _summary(gaps, loads)
+
+
+def _queues(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:
+    """What to measure, by name."""
+    if options.cut:
+        first = 1 if options.half == "report" else 0
+        step = 1 if options.half == "both" else 2
+        every = cut_queues(options.sources, options.cut, options.seed)
+        for instance in islice(every, first, None, step):
+            yield instance.name, instance
+        return
+    for folder in options.sources:
+        for file in sorted(folder.glob("*.json")):
+            if not options.only or file.stem in options.only:
+                yield file.stem, load_pool(file)
+
+
+def _summary(gaps: list[tuple[int, float]], loads: list[float]) -> None:
+    """Gaps by the length of the queue, and the load averages (1 min) met before each queue."""
+    print("\n| jobs waiting | queues | proved | mean gap % | worst % |\n|---|---:|---:|---:|---:|")
+    for shortest, longest in (*LENGTHS, (0, 10**9)):
+        found = [gap for count, gap in gaps if shortest <= count <= longest]
+        if found:
+            name = f"{shortest} to {longest}" if shortest else "all"
+            proved = sum(gap <= 0 for gap in found)
+            mean = sum(found) / len(found)
+            print(f"| {name} | {len(found)} | {proved} | {mean:.2f} | {max(found):.2f} |")
+    if loads:
+        mean = sum(loads) / len(loads)
+        print(f"\nLoad of the machine: {mean:.1f} on average, on {os.cpu_count()} processors.")
 
 
 def _pool(problem: PlanningProblem) -> PoolProblem:

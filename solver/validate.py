@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ..model.collection import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
@@ -70,5 +71,6 @@ def validate(
     asked as the judge goes; once it says yes, Unfinished is raised. Raises ValueError for a window
     text that cannot be read.
     """
-    facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split, stop=stop)
-    return [violation for check in _CHECKS for violation in check(facts)]
+    with no_collection():
+        facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split, stop=stop)
+        return [violation for check in _CHECKS for violation in check(facts)]

@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
@@ -60,6 +61,11 @@ class HostsWorld:
 
     def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """As :class:`ForwardWorld` says."""
+        # What lives for one future is dropped whole; the collector would only look at it again.
+        with no_collection():
+            return self._starts(run_times, coming, stop)
+
+    def _starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool]) -> Ints:
         session = self._begun()
         self._end_as_drawn(session.world, run_times)
         newcomers = self.newcomers.jobs(coming, session.requests)
@@ -136,7 +142,7 @@ def hosts_world(
     """The instance with its hosts. settings: of the loop, as configured where None."""
     instance = replace(instance, future=())
     here = jobs_here(instance)
-    jobs = asked_jobs(instance, history)
+    jobs = asked_jobs(instance, history, here)
     return HostsWorld(
         instance,
         jobs,

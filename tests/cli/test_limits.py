@@ -121,3 +121,71 @@ def test_a_limit_that_keeps_jobs_from_their_turn_is_said(cluster: Path, step: fl
     assert done.returncode == 3, done.stderr
     assert done.stderr == ""
     assert "cut short by the limit" in done.stdout
+
+
+#: Runs the command and sends itself a signal when a function is called for the first time.
+SIGNALLED_AT = """
+import importlib, os, sys
+from slotwise.cli.main import main
+
+number, (module, path) = int(sys.argv[1]), sys.argv[2].split(":")
+holder = importlib.import_module(module)
+*inner, name = path.split(".")
+for part in inner:
+    holder = getattr(holder, part)
+whole, left = getattr(holder, name), [1]
+
+def signalled(*given, **named):
+    if left:
+        left.clear()
+        os.kill(os.getpid(), number)
+    return whole(*given, **named)
+
+setattr(holder, name, signalled)
+sys.argv[:] = ["slotwise", *sys.argv[3:]]
+main()
+"""
+
+
+def signalled_at(
+    place: str, how: signal.Signals, cluster: Path, method: str
+) -> subprocess.CompletedProcess[str]:
+    arguments = ["solve", str(cluster), "--method", method, "--format", "json"]
+    command = [sys.executable, "-c", SIGNALLED_AT, str(int(how)), f"slotwise.{place}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("method", "place"),
+    [
+        ("time-based", "solver.world.world:World.add_all_running"),
+        ("time-based", "solver.loop.simulation:Session.settle"),
+        ("greedy", "solver.loop.cycle:Cycle.run"),
+        ("time-based", "solver.loop.next_cycle:plan_of"),
+        ("time-based", "solver.planning:certified"),
+        ("optimal", "solver.problem:profile_of_running"),
+        ("optimal", "solver.problem:priority_order"),
+    ],
+)
+def test_a_signal_is_heard_in_every_phase(
+    cluster: Path, how: signal.Signals, method: str, place: str
+) -> None:
+    """Entering what runs, the cycle, resolving, writing up and the judge: there is a plan."""
+    done = signalled_at(place, how, cluster, method)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr == "slotwise: stopping with what there is so far (once more: at once)\n"
+    found = made_anew(json.loads(done.stdout))
+    instance = sw.load(cluster)
+    assert validate(instance, found, as_lsf=method != "optimal") == []
+    named = [item.job for item in found] + [item.job for item in found.unplaced]
+    assert sorted(named) == sorted(job.id for job in instance.pending)
+
+
+@pytest.mark.parametrize("place", ["model.formats.reader:_interpret", "cli.render:plan_output"])
+def test_a_signal_ends_reading_and_the_output(cluster: Path, place: str) -> None:
+    for how, codes in ((signal.SIGINT, (130,)), (signal.SIGTERM, (143, -signal.SIGTERM))):
+        done = signalled_at(place, how, cluster, "greedy")
+        assert done.returncode in codes, done.stderr
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 
 import numpy as np
@@ -301,6 +302,23 @@ def test_it_stops_in_the_middle_of_a_sample() -> None:
 
     found = forecast_world(world, ("3",), AtLimits(), NoArrivals(), samples=10**4, stop=later)
     assert 1 <= found.samples.shape[1] < 30
+
+
+def test_the_garbage_collector_is_spared_a_future_and_no_longer() -> None:
+    world, seen = hosts_world(SMALL, NOTHING), []
+
+    def stop(at_last: bool = False) -> bool:
+        seen.append(gc.isenabled())
+        return at_last
+
+    assert gc.isenabled()
+    world.starts(np.array([600, 900, 600]), NOBODY, stop)
+    assert gc.isenabled()
+    with pytest.raises(OutOfTime):
+        world.starts(np.array([600, 900, 600]), NOBODY, lambda: stop(True))
+    assert gc.isenabled()
+    assert seen
+    assert not any(seen)
 
 
 # --- forecasts ------------------------------------------------------------------------------------

@@ -27,12 +27,15 @@ from .splitting import split
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
+FINEST = Fineness(buckets=160, rounds=15, gain=2e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
+#: From so many jobs on, finer prices raise the bound faster than halved starts do.
+MANY = 60
 MOST_STATES = 1_000_000
 
 
@@ -68,6 +71,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     else:
         yield from root.try_at_once()
     yield from root.tighten(FINE)
+    if len(problem) >= MANY:
+        yield from root.tighten(FINEST)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     if layered and len(problem) <= SEARCHABLE:
