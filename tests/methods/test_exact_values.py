@@ -84,6 +84,7 @@ def check(instance: Instance, objective: str, found: Plan) -> Fraction:
     [
         (1, 1e-4, 5e-5),
         (1 / 3, 1, 2),
+        (1 / 3, 1e-6, 1e6),
         (1e9, 1, 3),
         (1e9, 1e9, 1e9),
         (1e9, 1e9 + 1, 1e9 + 2),
