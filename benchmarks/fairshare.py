@@ -12,6 +12,11 @@ users cost. All times are CPU time.
 
 runs the whole loop instead, so many pending jobs over 1,600 slots for two hours: first come, first
 served beside fairshare and beside a slot pool of two queues, and the ratios.
+
+    python benchmarks/fairshare.py --log UniLu-Gaia-2014.swf.gz [--hosts 167] [--jobs 100000]
+
+runs the first jobs of an SWF log over hosts under greedy reservation, first come, first served and
+with an equal share for each user.
 """
 
 from __future__ import annotations
@@ -20,8 +25,11 @@ import argparse
 import random
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.formats.file_format import ReadOptions
+from slotwise.model.formats.registry import format_of
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.params import Params
@@ -164,13 +172,35 @@ def loop(users: int, jobs: int) -> None:
         print(f"  {policy:12}{best:8.2f} s  x {ratio:.2f}  {starts[policy]:6} starts")
 
 
+def log(path: Path, hosts: int, jobs: int) -> None:
+    """Print CPU seconds of the loop over a log, without and with a share for each user."""
+    read = format_of(path).read(path, ReadOptions(hosts, None, False)).instance
+    plain = replace(read, future=tuple(read.future)[:jobs])
+    shares = tuple(replace(queue, user_shares=(("default", 1),)) for queue in plain.queues)
+    for name, instance in (("first come", plain), ("fairshare", replace(plain, queues=shares))):
+        at = time.process_time()
+        found = simulate(instance, reservation="greedy")
+        seconds = time.process_time() - at
+        days = (found.time - instance.now) / 86400
+        count = len(found.starts)
+        print(
+            f"  {name:12}{seconds:8.2f} s  {count} jobs of {days:.0f} days over {hosts} hosts, "
+            f"{found.cycles} cycles, {count / seconds:.0f} jobs/s"
+        )
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--users", type=int, default=10_000)
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--loop", type=int, metavar="JOBS", help="the loop with so many pending")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="the loop over an SWF log")
+    parser.add_argument("--hosts", type=int, default=167, help="of the log")
     arguments = parser.parse_args()
+    if arguments.log:
+        log(arguments.log, arguments.hosts, arguments.jobs)
+        return
     if arguments.loop:
         loop(min(arguments.users, 500), arguments.loop)
         return

@@ -14,6 +14,7 @@ from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.resreq.syntax import Compound, Simple, Term
+from slotwise.model.user import HostPartition
 from slotwise.solver.validation.facts import counts_of
 
 ONE = racks(r1=1, r2=1, r3=1)
@@ -187,3 +188,46 @@ def test_a_host_for_oneself_up_to_the_edges_of_an_advance_reservation(
         advance_reservations=(AdvanceReservation("ar", 100, 500, {"A": 2}),),
     )
     assert bool(faults(instance, {"j": (start, {"A": 1})})) == wrong
+
+
+@pytest.mark.behaviour("FSH-08", "PLC-07")
+@pytest.mark.parametrize(
+    ("inside", "held", "wrong"),
+    [
+        # One host of each rack is of the partition: who has hosts of none needs two racks.
+        (("r1a", "r2b", "r3b"), {"r1b": 4, "r2a": 1}, None),
+        (("r1a",), {"r1a": 4, "r1b": 1}, "r1a r1b are neither in one host partition nor in none"),
+        (("r1a", "r1b"), {"r1a": 4, "r1b": 1}, None),
+        (("r3a",), {"r1b": 4, "r2a": 1}, "1 would do: 4*r1a 1*r1b"),
+        # A rack outside would do; who is asked for a partition's hosts has those.
+        (("r1a", "r2a"), {"r1a": 4, "r2a": 1}, None),
+    ],
+)
+def test_hosts_of_a_partition_go_with_each_other_alone(
+    inside: tuple[str, ...], held: dict[str, int], wrong: str | None
+) -> None:
+    partitions = (HostPartition("P", inside, (("default", 1),)),)
+    asked = replace(problem(job("1", 5, "cu[maxcus=2]"), cluster=TWO), partitions=partitions)
+    found = faults(asked, {"1": (0, held)})
+    assert [wrong is not None and wrong in text for text in found] == ([True] if wrong else [])
+
+
+@pytest.mark.behaviour("FSH-08")
+def test_partitions_that_overlap() -> None:
+    partitions = (
+        HostPartition("P", ("r1a", "r1b"), (("default", 1),)),
+        HostPartition("Q", ("r1b", "r2a"), (("default", 1),)),
+    )
+    asked = replace(problem(job("1", 5), cluster=TWO), partitions=partitions)
+
+    def fine(*names: str) -> bool:
+        first, *rest = names
+        held = {first: 4, **dict.fromkeys(rest, 1)}
+        found = faults(asked, {"1": (0, held)})
+        assert all("neither in one host partition nor in none" in text for text in found)
+        return not found
+
+    assert fine("r1a", "r1b")
+    assert fine("r1b", "r2a")
+    assert not fine("r1a", "r2a")
+    assert fine("r2b", "r3a")

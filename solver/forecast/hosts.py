@@ -142,7 +142,7 @@ def hosts_world(
     """The instance with its hosts. settings: of the loop, as configured where None."""
     instance = replace(instance, future=())
     here = jobs_here(instance)
-    jobs = asked_jobs(instance, history)
+    jobs = asked_jobs(instance, history, here)
     return HostsWorld(
         instance,
         jobs,

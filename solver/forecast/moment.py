@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...model.cluster import Host
@@ -16,14 +18,16 @@ from .history import History
 from .jobs import NO_LIMIT, AskedJobs, ints
 
 
-def asked_jobs(instance: Instance, history: History) -> AskedJobs:
+def asked_jobs(
+    instance: Instance, history: History, here: Sequence[Job] | None = None
+) -> AskedJobs:
     """The running jobs by start, then the pending ones in the order in which they have turns.
 
-    Limits are the durations that a plan takes (TBR-03).
+    Limits are the durations that a plan takes (TBR-03). here: of :func:`jobs_here`, where known.
     """
     running = _by_start(instance)
-    pending = priority_order(instance)
-    jobs = [run.job for run in running] + list(pending)
+    jobs = jobs_here(instance) if here is None else here
+    pending = jobs[len(running) :]
     limits = [_planned(instance, run) for run in running]
     limits += [expected_duration(instance, job) for job in pending]
     elapsed = [max(0, instance.now - run.start) for run in running] + [-1] * len(pending)

@@ -85,7 +85,7 @@ def _settle(
     fixed = [(item.demand, item.start.time) for item in settled]
     bound: int | None = None
     pairs = _pairs([*(item.demand for item in settled), demand])
-    why = _too_large(pairs, room)
+    why = LIMIT if budget.exhausted() else _too_large(pairs, room)
     for time in instants(problem, demand, fixed):
         if why or budget.exhausted():
             why = why or LIMIT

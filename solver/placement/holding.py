@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -97,18 +97,20 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
     slots: dict[int, int] = {}
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         alternative = term.alternatives[start.alternative]
-        free, most = slot_room(alternative, beside, time)
-        most -= sum(slots.values())
-        wanted = dict(allocation)
-        if term.unit is not None and term.unit.excl:
+        hosts = list(allocation)
+        whole = term.unit is not None and term.unit.excl
+        if whole:
+            assert term.unit is not None
             used = {int(term.unit.unit_of[host]) for host in allocation}
-            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used)))
-            wanted |= {int(host): int(free[host]) for host in members}
+            members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+            hosts += [host for host in members if host not in allocation]
+        free, most = slot_room(alternative, beside, time, hosts)
+        most -= sum(slots.values())
+        there = free.astype(np.int64).tolist()
+        wanted = dict(allocation)
+        if whole or alternative.host_uses[0].per is Per.WHOLE:
+            wanted = dict(zip(hosts, there, strict=True))
             most = FOREVER
-        elif alternative.host_uses[0].per is Per.WHOLE:
-            wanted = {host: int(free[host]) for host in allocation}
-            most = FOREVER
-        there = free[list(wanted)].astype(np.int64).tolist()
         for (host, count), left in zip(wanted.items(), there, strict=True):
             part = min(count, left - slots.get(host, 0), most)
             if part > 0:
@@ -117,13 +119,19 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
     return slots
 
 
-def slot_room(alternative: Alternative, beside: Availability, time: int) -> tuple[FloatArray, int]:
-    """Slots that a job may hold at `time` on each host, [H], and in all (TBR-10)."""
-    free = np.full(beside.hosts, np.inf)
+def slot_room(
+    alternative: Alternative, beside: Availability, time: int, hosts: Sequence[int] | None = None
+) -> tuple[FloatArray, int]:
+    """Slots that a job may hold at `time` on each of these hosts, and in all (TBR-10).
+
+    hosts: all where None, [H].
+    """
+    free = np.full(beside.hosts if hosts is None else len(hosts), np.inf)
     most = FOREVER
     for use in alternative.host_uses:
         if counts_slots(use):
-            free = np.minimum(free, beside.free(use.index, time))
+            there = beside.free(use.index, time)
+            free = np.minimum(free, there if hosts is None else there[hosts])
     for use in alternative.pool_uses:
         if counts_slots(use):
             most = min(most, int(beside.free_in_pool(use.index, time)))

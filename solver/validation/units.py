@@ -16,7 +16,7 @@ from itertools import chain, combinations, islice
 import numpy as np
 
 from ...model.resreq.syntax import Cu, Simple
-from . import capacity, hosts, limits, shape
+from . import capacity, hosts, limits, partitions, shape
 from .columns import IntArray
 from .facts import SLACK, Facts, Holding, TermShare
 from .usage import method, on_host
@@ -34,6 +34,7 @@ _RULES = (
     shape.cu_balance,
     hosts.candidates,
     hosts.first_execution_host,
+    partitions.one_partition,
     capacity.slots,
     capacity.amounts,
     capacity.shared,
@@ -84,6 +85,9 @@ def _in_fewer(
     known = facts.units(shape.unit_type(facts, cu))
     wanted = sum(part.allocation.values())
     free = facts.columns().free_beside(holding.job.id, holding.start)
+    if facts.instance.partitions:
+        side = partitions.Sides.of(facts).open_with(part.allocation)
+        free = np.where([host in side for host in facts.hosts], free, 0)
     within = known.sums(free)
     if int(np.sort(within)[::-1][:most].sum()) < wanted:
         return None

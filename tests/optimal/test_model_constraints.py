@@ -46,7 +46,7 @@ def moving(instance: Instance) -> bool:
     asked = PlanningProblem.of(instance)
     alone = {demand.job.id: instance.now for demand in asked.demands}
     demands = list(asked.demands)
-    assert IntervalModel.fits(demands, len(instance.cluster.hosts))
+    assert IntervalModel.fits(demands, Budget())
     costs = Costs.of(objective_named("total-start"), demands, instance.now)
     model = IntervalModel(asked, demands, costs, alone, instance.now, costs.total(alone))
     try:
