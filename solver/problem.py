@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..model.duration import expected_finish
@@ -96,20 +97,22 @@ class PlanningProblem:
         if not as_lsf:
             close_reserved_slots(instance, base)
         rules = RuleBook(instance, resolver)
-        resolved: list[Demand] = []
         order = priority_order(instance)
-        for job in order:
-            if partly and budget.late(RESOLVING):
-                break
-            if not partly:
-                budget.check()
-            resolved.append(resolver.demand(job))
-        unseen = order[len(resolved) :]
+
+        def resolved() -> Iterator[Demand]:
+            for job in order:
+                if partly and budget.late(RESOLVING):
+                    return
+                if not partly:
+                    budget.check()
+                yield resolver.demand(job)
+
+        demands = rules.apply(resolved())
+        unseen = order[len(demands) :]
         if unseen:
             gone = {job.id for job in unseen}
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
-        demands = rules.apply(resolved, (lambda: None) if partly else budget.check)
         left_out = rules.left_out()
         return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 

@@ -7,7 +7,7 @@ is used. What no demand can say is named instead, and nothing that it touches is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +58,10 @@ class RuleBook:
         self.admissions = admissions(instance)
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
+        #: What hosts set a loadSched for.
+        self._limited = frozenset(
+            name for host in instance.cluster.hosts for name in host.thresholds.sched
+        )
         self._values = self.eligibility.values() if self._loads_matter() else None
 
     def _loads_matter(self) -> bool:
@@ -68,14 +72,9 @@ class RuleBook:
         ]
         return any(host.load for host in hosts) or any(item.sched or item.stop for item in limits)
 
-    def apply(
-        self, demands: Sequence[Demand], check: Callable[[], None] = lambda: None
-    ) -> tuple[Demand, ...]:
-        """The demands with everything that they have to heed; check: called for each of them."""
-        found: list[Demand] = []
-        for demand in demands:
-            check()
-            found.append(self._heed(demand))
+    def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
+        """The demands with everything that they have to heed, one after the other."""
+        found = [self._heed(demand) for demand in demands]
         for rule, jobs in self._always_left_out(found):
             self._leave_out(rule, jobs)
         return tuple(found)
@@ -124,8 +123,7 @@ class RuleBook:
 
     def _loaded(self, demand: Demand) -> Demand:
         """loadSched: closed while the load is as reported; amounts are looked at when it starts."""
-        limits = [demand.queue.thresholds, *(h.thresholds for h in self.instance.cluster.hosts)]
-        names = {name for item in limits for name in item.sched}
+        names = self._limited.union(demand.queue.thresholds.sched)
         closed = np.zeros(len(self.situation.names), dtype=bool)
         floors: list[Floor] = []
         for name in sorted(names):
