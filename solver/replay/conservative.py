@@ -15,6 +15,8 @@ class Conservative(Engine):
     (Mu'alem and Feitelson 2001, with compression).
     """
 
+    plans_ahead = True
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.profile = ProcessorProfile([self.now], [self.procs])

@@ -29,6 +29,8 @@ class Engine(ABC):
     """
 
     default_schedule_after: ClassVar[ScheduleAfter] = "event"
+    #: Whether jobs are set to start later than now: then a start of now may be one set before.
+    plans_ahead: ClassVar[bool] = False
 
     def __init__(self, workload: Workload, procs: int, schedule_after: ScheduleAfter) -> None:
         self.submit: list[int] = workload.submit.tolist()
@@ -87,7 +89,8 @@ class Engine(ABC):
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""
         self.start[job] = time
-        if time == self.now:  # nothing comes between: all that happens now happens before starts
+        # Without plans nothing comes between: all that happens now happens before starts.
+        if time == self.now and not self.plans_ahead:
             self.queue.push(time + self.run[job], EventKind.END, job)
         else:
             self.queue.push(time, EventKind.START, job)

@@ -38,6 +38,19 @@ def test_equals_the_reference(policy, schedule_after, case):
     assert result.start.tolist() == reference_starts(jobs, procs, policy, schedule_after)
 
 
+@pytest.mark.parametrize("schedule_after", SWITCHES)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_of_two_that_end_together_the_first_that_was_set_to_start_ends_first(
+    policy, schedule_after
+):
+    """Job 4 is set to start at 3 long before job 1, whose start is moved there."""
+    jobs = [(0, 3, 4, 2), (0, 2, 3, 3), (0, 3, 3, 2), (0, 1, 1, 4), (0, 2, 3, 1), (0, 1, 1, 2)]
+    result = replay(workload(jobs), policy=policy, procs=4, schedule_after=schedule_after)
+    assert result.start.tolist() == reference_starts(jobs, 4, policy, schedule_after)
+    if (policy, schedule_after) == ("conservative", "event"):
+        assert result.start.tolist() == [0, 3, 0, 5, 3, 6]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @settings(max_examples=30, deadline=None)
 @given(case=workloads(), events=st.integers(0, 30), schedule_after=st.sampled_from(SWITCHES))
