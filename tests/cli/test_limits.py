@@ -62,6 +62,19 @@ def made_anew(record: dict[str, object]) -> Plan:
     )
 
 
+def left_a_plan_of_all_jobs(
+    done: subprocess.CompletedProcess[str], cluster: Path, method: str
+) -> None:
+    """A signal ended a solve by exit code 3 and one line, with a plan that keeps every rule."""
+    assert done.returncode == 3, done.stderr
+    assert done.stderr == "slotwise: stopping with what there is so far (once more: at once)\n"
+    found = made_anew(json.loads(done.stdout))
+    instance = sw.load(cluster)
+    assert validate(instance, found, as_lsf=method != "optimal") == []
+    named = [item.job for item in found] + [item.job for item in found.unplaced]
+    assert sorted(named) == sorted(job.id for job in instance.pending)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
 @pytest.mark.parametrize("poll", [1, 20])
@@ -71,13 +84,7 @@ def test_a_signal_leaves_a_plan_of_all_jobs(
     arguments = ["solve", str(cluster), "--method", method, "--format", "json"]
     command = [sys.executable, "-c", SIGNALLED, str(int(how)), str(poll), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 3, done.stderr
-    assert done.stderr == "slotwise: stopping with what there is so far (once more: at once)\n"
-    found = made_anew(json.loads(done.stdout))
-    instance = sw.load(cluster)
-    assert validate(instance, found, as_lsf=method != "optimal") == []
-    named = [item.job for item in found] + [item.job for item in found.unplaced]
-    assert sorted(named) == sorted(job.id for job in instance.pending)
+    left_a_plan_of_all_jobs(done, cluster, method)
 
 
 @pytest.mark.parametrize("command", ["explain", "ask"])
@@ -173,13 +180,7 @@ def test_a_signal_is_heard_in_every_phase(
 ) -> None:
     """Entering what runs, the cycle, resolving, writing up and the judge: there is a plan."""
     done = signalled_at(place, how, cluster, method)
-    assert done.returncode == 3, done.stderr
-    assert done.stderr == "slotwise: stopping with what there is so far (once more: at once)\n"
-    found = made_anew(json.loads(done.stdout))
-    instance = sw.load(cluster)
-    assert validate(instance, found, as_lsf=method != "optimal") == []
-    named = [item.job for item in found] + [item.job for item in found.unplaced]
-    assert sorted(named) == sorted(job.id for job in instance.pending)
+    left_a_plan_of_all_jobs(done, cluster, method)
 
 
 @pytest.mark.parametrize("place", ["model.formats.reader:_interpret", "cli.render:plan_output"])
