@@ -92,8 +92,9 @@ def on_dask(
     """The results with the numbers of their tasks as they come.
 
     A worker that dies takes nothing with it: Dask gives its task to another one, so often as its
-    configuration says (distributed.scheduler.allowed-failures). Without a scheduler any more it
-    ends, and what is missing is missing.
+    configuration says (distributed.scheduler.allowed-failures); a result that dies with its worker
+    before it is fetched is waited for anew. Without a scheduler any more it ends, and what is
+    missing is missing.
     """
     futures = {
         client.submit(work, task, pure=False, retries=RETRIES): number
@@ -106,6 +107,9 @@ def on_dask(
         if not batch:
             time.sleep(GLANCE)
         for future in batch:
+            if future.status in ("lost", "pending"):
+                coming.add(future)
+                continue
             left -= 1
             if future.status == "finished":
                 result: R = future.result()

@@ -6,18 +6,22 @@ import csv
 import io
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import slotwise as sw
 from slotwise.model.formats.study import load_study
+from slotwise.solver.studies import dask_cluster
+from slotwise.solver.studies.dask_cluster import on_dask
 from slotwise.solver.studies.redraw import redrawn
 from slotwise.solver.studies.sweep import METRICS, cells_of, run_cell
 from slotwise.solver.studies.workers import STRIKES, Lost, on_processes
@@ -259,6 +263,54 @@ def test_a_dask_worker_killed_in_the_middle(tmp_path: Path, slow_table: str, clu
     out, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     assert out == slow_table
+
+
+class _Future:
+    """A future of Dask that takes these states, one each time it is waited for."""
+
+    def __init__(self, result: int, states: Sequence[str]) -> None:
+        self.status, *self.later = states
+        self.value = result
+
+    def result(self) -> int:
+        assert self.status == "finished"
+        return self.value
+
+    def release(self) -> None:
+        assert self.status not in ("lost", "pending")
+
+
+class _Coming:
+    """``distributed.as_completed`` over such futures."""
+
+    def __init__(self, futures: Sequence[_Future]) -> None:
+        self.queue: queue.SimpleQueue[_Future] = queue.SimpleQueue()
+        for future in futures:
+            self.queue.put(future)
+
+    def add(self, future: _Future) -> None:
+        future.status = future.later.pop(0)
+        self.queue.put(future)
+
+    def next_batch(self, block: bool) -> Iterator[_Future]:
+        assert not block
+        while not self.queue.empty():
+            yield self.queue.get()
+
+
+def test_a_result_that_dies_with_its_worker_is_waited_for_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was done, and gone before we came to fetch it; Dask is computing it again."""
+    states = [["finished"], ["lost", "pending", "finished"], ["pending", "lost", "finished"]]
+    futures = [_Future(10 * n, told) for n, told in enumerate(states)]
+    client = SimpleNamespace(submit=lambda _work, task, **_how: futures[task], status="running")
+    monkeypatch.setattr(
+        dask_cluster, "_package", lambda _name: SimpleNamespace(as_completed=_Coming)
+    )
+    found = dict(on_dask(_die, range(3), client, threading.Event()))
+    assert found == {0: 0, 1: 10, 2: 20}
+    assert all(not future.later for future in futures)
 
 
 def test_ctrl_c_on_dask_and_going_on_without_it(
