@@ -67,8 +67,31 @@ def test_queue_windows_are_kept_by_default_and_left_out_as_lsf_does(
 @pytest.mark.behaviour("TBR-19")
 def test_a_job_without_a_known_end_fits_into_no_run_window() -> None:
     instance = problem(job("j", 1, run_limit=None), queues=queue(run_window="2-4"))
-    assert "j" not in plan(instance, effort=10)
+    found = plan(instance, effort=10)
+    assert "j" not in found
+    assert [item.reason for item in found.unplaced] == [
+        "has no known end, so that it fits into no run window (2-4) of its queue"
+    ]
     assert plan(instance, effort=10, as_lsf=True)["j"].start == 0
+
+
+@pytest.mark.behaviour("TBR-19", "LOP-01")
+@pytest.mark.parametrize(
+    ("windows", "said"),
+    [
+        ({"run_window": "2-4"}, "is longer than every run window (2-4) of its queue"),
+        (
+            {"run_window": "2-6", "dispatch_window": "4-6"},
+            "the dispatch and run windows of its queue and hosts leave it no start",
+        ),
+    ],
+)
+def test_a_job_that_fits_into_no_window_says_which(windows: dict[str, str], said: str) -> None:
+    instance = problem(job("j", 1, run_limit=3 * HOUR), queues=queue(**windows))
+    for method in ("optimal", "milp"):
+        found = plan(instance, method, effort=10)
+        assert [(item.job, item.reason) for item in found.unplaced] == [("j", said)]
+        assert found.status == "infeasible"
 
 
 @pytest.mark.behaviour("TBR-19")
