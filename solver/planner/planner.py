@@ -189,7 +189,9 @@ class Planner:
         if isinstance(request, str):
             job = submitted_job(instance, request, user=user)
         else:
-            trial = LivingInstance(replace(instance, running=()))
+            # All that runs is looked at only where it has a job of this name.
+            beside = instance.running if self._living.runs(request.id) else ()
+            trial = LivingInstance(replace(instance, running=beside))
             trial.submit(replace(request, submit=instance.now))
             job = trial.instance.pending[-1]
         if self.method not in ("greedy", "time-based"):

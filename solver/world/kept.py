@@ -29,7 +29,7 @@ class KeptRunning:
     """The running jobs of an instance, by their place in it, and what they hold.
 
     instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
-    that are kept; growing: of those of them that are resizable. ids: of all.
+    that are kept; growing: of those of them that are resizable.
     """
 
     def __init__(self, instance: Instance, *, cycle: int, margin: int = 0) -> None:
@@ -44,7 +44,6 @@ class KeptRunning:
         self.states: list[JobState] = []
         self.plain: set[int] = set()
         self.growing: set[int] = set()
-        self.ids: set[str] = set()
         self.started(instance, instance.running)
 
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
@@ -56,7 +55,6 @@ class KeptRunning:
         for running in more:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
-            self.ids.add(running.job.id)
             world.begun(state, running)
             # One that ends when its limit does not say so is expected anew as time goes by.
             steady = not running.suspended and running.job.run_time is None
@@ -74,7 +72,6 @@ class KeptRunning:
             self.profile.give_back(number, self.free_now)
             self.plain.discard(number)
             self.growing.discard(number)
-        self.ids.discard(self.states[number].job.id)
         last = self.states.pop()
         if last.number == number:
             return

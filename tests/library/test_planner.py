@@ -416,5 +416,5 @@ def test_what_is_likely_makes_the_search_shorter_and_changes_nothing(seed: int) 
 def test_a_question_about_a_job_that_runs_is_refused() -> None:
     instance = generate(hosts=4, running=4, pending=1, seed=1)
     planner = sw.Planner(instance)
-    with pytest.raises(sw.InputError, match="is there twice"):
+    with pytest.raises(sw.InputError, match="there is a job r1 already"):
         planner.ask(sw.Job(instance.running[0].job.id, 1, queue="normal"))
