@@ -7,7 +7,7 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -70,7 +70,7 @@ def plan_next_cycle(
 def plan_of(cycle: NextCycle) -> Plan:
     """What a cycle says of all its jobs, as a plan."""
     instance, method = cycle.instance, cycle.method
-    found = [cycle.says_of(job.id) for job in priority_order(instance)]
+    found = list(cycle.says_of_all())
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
@@ -120,6 +120,12 @@ def _overtaken(reservations: Sequence[Held]) -> bool:
         for host in held.allocation:
             latest[host] = max(latest.get(host, 0), estimate)
     return False
+
+
+def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
+    """The same with the sentence of its exact fit, by job, where it has one."""
+    fit = fits.get(item.job, "")
+    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
 
 
 class NextCycle:
@@ -196,9 +202,15 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        found = self._answer(job)
-        fit = self._exact_fits.get(job)
-        return replace(found, exact_fit=fit) if fit and isinstance(found, PlannedJob) else found
+        own = next((item for item in self.standings if item.name == job), None)
+        fits = {} if own is None else exact_fits(self.before_its_starts, self.standings, only=own)
+        return _with_fit(self._answer(job), fits)
+
+    def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
+        """What the cycle says of each of its pending jobs, in priority order."""
+        fits = exact_fits(self.before_its_starts, self.standings)
+        for job in priority_order(self.instance):
+            yield _with_fit(self._answer(job.id), fits)
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
         state = self.world.states.of(job)
@@ -313,11 +325,6 @@ class NextCycle:
         """What the jobs keep from those behind them, in the order of planning."""
         order = priority_order(self.instance)
         return [item for job in order if (item := self._standing(job.id)) is not None]
-
-    @cached_property
-    def _exact_fits(self) -> dict[str, str]:
-        """The jobs whose start hangs on an exact fit, each with a sentence."""
-        return exact_fits(self.before_its_starts, self.standings)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
