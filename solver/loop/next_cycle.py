@@ -122,6 +122,13 @@ def _overtaken(reservations: Sequence[Held]) -> bool:
     return False
 
 
+def _expect(session: Session, likely: Mapping[str, int]) -> None:
+    """Tell pending jobs when they are likely to start."""
+    for number, job in enumerate(session.instance.pending, len(session.instance.running)):
+        if job.id in likely:
+            session.world.states.keep(number).expected = likely[job.id]
+
+
 def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
     """The same with the sentence of its exact fit, by job, where it has one."""
     fit = fits.get(item.job, "")
@@ -144,8 +151,12 @@ class NextCycle:
         budget: Budget | None = None,
         margin: int = 0,
         kept: KeptRunning | None = None,
+        likely: Mapping[str, int] | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
+        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
+
+        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
+        """
         self.budget = budget or Budget()
         self.margin = margin
         self.asked = instance
@@ -159,6 +170,8 @@ class NextCycle:
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
+        if likely:
+            _expect(session, likely)
         session.settle()
         self._settled = session.settled
         self.world = session.world
