@@ -113,10 +113,11 @@ class PlanView:
     @classmethod
     def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
         """Everything that a cycle starts or foresees."""
+        said = {item.job: item for item in cycle.says_of_all()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
             for demand in cycle.problem.demands
-            if isinstance(item := cycle.says_of(demand.job.id), PlannedJob)
+            if isinstance(item := said[demand.job.id], PlannedJob)
             and (start := cycle.place_of(demand.job.id)) is not None
         )
         profile = _profile(cycle.problem, planned, guarded=guarded)

@@ -7,7 +7,7 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -70,7 +70,7 @@ def plan_next_cycle(
 def plan_of(cycle: NextCycle) -> Plan:
     """What a cycle says of all its jobs, as a plan."""
     instance, method = cycle.instance, cycle.method
-    found = [cycle.says_of(job.id) for job in priority_order(instance)]
+    found = list(cycle.says_of_all())
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
@@ -83,7 +83,7 @@ def plan_of(cycle: NextCycle) -> Plan:
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
         notes=(
-            *left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
+            *left_out_of_estimates(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen()),
             *cycle.cut_short(),
         ),
         cut=cycle.cut,
@@ -122,10 +122,17 @@ def _overtaken(reservations: Sequence[Held]) -> bool:
     return False
 
 
+def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
+    """The same with the sentence of its exact fit, by job, where it has one."""
+    fit = fits.get(item.job, "")
+    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
+
+
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
-    instance: as estimates see it. held: reservations by job id.
+    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
+    job id.
     """
 
     def __init__(
@@ -141,6 +148,7 @@ class NextCycle:
         """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
         self.budget = budget or Budget()
         self.margin = margin
+        self.asked = instance
         self.instance = as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
@@ -194,9 +202,15 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        found = self._answer(job)
-        fit = self._exact_fits.get(job)
-        return replace(found, exact_fit=fit) if fit and isinstance(found, PlannedJob) else found
+        own = next((item for item in self.standings if item.name == job), None)
+        fits = {} if own is None else exact_fits(self.before_its_starts, self.standings, only=own)
+        return _with_fit(self._answer(job), fits)
+
+    def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
+        """What the cycle says of each of its pending jobs, in priority order."""
+        fits = exact_fits(self.before_its_starts, self.standings)
+        for job in priority_order(self.instance):
+            yield _with_fit(self._answer(job.id), fits)
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
         state = self.world.states.of(job)
@@ -311,11 +325,6 @@ class NextCycle:
         """What the jobs keep from those behind them, in the order of planning."""
         order = priority_order(self.instance)
         return [item for job in order if (item := self._standing(job.id)) is not None]
-
-    @cached_property
-    def _exact_fits(self) -> dict[str, str]:
-        """The jobs whose start hangs on an exact fit, each with a sentence."""
-        return exact_fits(self.before_its_starts, self.standings)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
