@@ -84,7 +84,7 @@ def plan_of(cycle: NextCycle) -> Plan:
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
         notes=(
-            *left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
+            *left_out_of_estimates(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen()),
             *cycle.cut_short(),
         ),
         cut=cycle.cut,
@@ -139,7 +139,8 @@ def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJo
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
-    instance: as estimates see it. held: reservations by job id.
+    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
+    job id.
     """
 
     def __init__(
@@ -159,6 +160,7 @@ class NextCycle:
         """
         self.budget = budget or Budget()
         self.margin = margin
+        self.asked = instance
         self.instance = as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
