@@ -27,7 +27,7 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
-from ..placement.earliest import Start
+from ..placement.earliest import Start, earliest_start
 from ..placement.exact_fit import Standing, exact_fits
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
@@ -37,6 +37,7 @@ from ..world.held import Held, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
+from ..world.requests import without_hosts
 from . import backfill
 from .simulation import Session
 
@@ -314,6 +315,19 @@ class NextCycle:
         answer = self.would_say_of(job)
         at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
         return None if at_once else answer
+
+    def at_the_earliest(self, job: Job) -> int | None:
+        """When a job fits beside what runs and the places that others have; None for never.
+
+        What a limit leaves to say of a job that had no turn.
+        """
+        cycle, shape = self.cycle.state, self.world.requests.shape(job)
+        if shape.never:
+            return None
+        closed = cycle.eligibility.closed(job.queue, None, windows=False)
+        demand = self.world.requests.reserving(shape, job, self.world.now)
+        found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
+        return None if found is None else found.time
 
     def _turn_of(self, job: Job) -> PlannedJob | None:
         """Where one more job starts in the cycle as it stands, None where it does not."""
