@@ -1,9 +1,10 @@
-"""Bounds of total start over hosts: each job alone, all slots as one pool, several pools at once.
+"""Bounds of total start over hosts: each job alone, one pool of slots, several pools, by parts.
 
-    python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--load .97] [--seeds 0 1]
+    python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--seeds 0 1] [--seconds 30]
 
 On generated clusters with compute units and memory; sums of starts in seconds after now, beside the
-plan that takes job by job where it first fits. Seconds are of the processor.
+plan that takes job by job where it first fits. With --seconds, the best plan in so
+many (of the clock) and its gap. CPU s are seconds of the processor.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
+from slotwise.solver.optimal.parts import bound_of_parts
 from slotwise.solver.optimal.pooled import solve_as_pool
 from slotwise.solver.optimal.several_pools import bound_of_pools
 from slotwise.solver.optimal.weighted import earliest_alone
+from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 
 
@@ -29,9 +32,13 @@ def main() -> None:
     parser.add_argument("--pending", type=int, default=50)
     parser.add_argument("--load", type=float, default=0.97)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
+    parser.add_argument("--seconds", type=float, default=0, help="for a plan of each, 0 for none")
     options = parser.parse_args()
-    print("| seed | first fit | alone | slots | CPU s | several pools | CPU s |")
-    print("|---:|---:|---:|---:|---:|---:|---:|")
+    bounds = ("slots", "several pools", "parts")
+    print(
+        "| seed | first fit | alone |", *(f"{name} | CPU s |" for name in bounds), "plan | gap % |"
+    )
+    print("|" + "---:|" * 11)
     for seed in options.seeds:
         instance = generate(
             hosts=options.hosts,
@@ -53,9 +60,17 @@ def main() -> None:
         middle = time.process_time()
         several = bound_of_pools(problem, problem.demands, costs, alone, known)
         end = time.process_time()
+        parts = bound_of_parts(problem, problem.demands, costs, alone, known, Budget())
+        last = time.process_time()
+        planned = ("-", "-")
+        if options.seconds:
+            found = plan(instance, objective="total-start", time_limit=options.seconds)
+            best, low = found.value or 0.0, found.bound or 0.0
+            planned = (f"{best:.0f}", f"{100 * (best - low) / max(1.0, best):.1f}")
         print(
             f"| {seed} | {value} | {costs.total(alone)} | {slots} | {middle - begun:.1f} | "
-            f"{several} | {end - middle:.1f} |",
+            f"{several} | {end - middle:.1f} | {parts} | {last - end:.1f} | "
+            f"{planned[0]} | {planned[1]} |",
             flush=True,
         )
 

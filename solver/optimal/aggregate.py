@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..availability.arrays import IntArray
 from ..availability.demand import Demand
 from ..availability.resources import SLOTS
 from ..availability.uses import Per
@@ -47,12 +48,28 @@ def pool_of(
     None where there is none: no jobs, a job whose end is unknown, or an objective that a pool does
     not have (the largest cost of a job where that is not its end).
     """
+    base = problem.base
+    free = [int(np.clip(base.free(SLOTS, time), 0, None).sum()) for time in base.changes()]
+    sizes = [demand.slots for demand in demands]
+    return as_pool(problem, demands, costs, alone, np.array(free), np.array(sizes))
+
+
+def as_pool(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    free: IntArray,
+    sizes: IntArray,
+) -> AggregatedProblem | None:
+    """The pool problem of `demands` that each take `sizes` of what is `free`.
+
+    free: at each instant at which the base changes. None as for :func:`pool_of`.
+    """
     if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
         return None
-    base, now = problem.base, problem.instance.now
-    times = base.changes()
-    free = [int(np.clip(base.free(SLOTS, time), 0, None).sum()) for time in times]
-    if free[-1] < max(demand.slots for demand in demands):
+    now, times = problem.instance.now, problem.base.changes()
+    if free[-1] < sizes.max():
         return None
     if costs.largest and not _are_ends(demands, costs, now):
         return None
@@ -70,7 +87,7 @@ def pool_of(
     pool = PoolProblem.build(
         [time - now for time in times],
         free,
-        [demand.slots for demand in demands],
+        sizes,
         durations,
         earliest=earliest,
         weights=weights.numbers,

@@ -100,6 +100,7 @@ def pools_of(base: Profile, jobs: Sequence[Demand]) -> list[Pieces]:
             pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
     pools += _on_able_hosts(base, times, jobs)
     pools += _in_one_unit(base, times, jobs)
+    pools += _idle_units(base, times, jobs)
     return [pool for pool in pools if pool.scarce]
 
 
@@ -161,6 +162,28 @@ def _in_one_unit(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) ->
                 number: float(size // piece) for number, size in sizes.items() if size >= piece
             }
             found.append(Pieces(np.floor(there / piece).sum(axis=1), taken))
+    return found
+
+
+def _idle_units(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+    """Compute units without work, for jobs that share theirs with no other (cu[excl])."""
+    groups: dict[int, tuple[IntArray, dict[int, float]]] = {}
+    capacity = base.table.host_resources[SLOTS].capacity
+    for number, job in enumerate(jobs):
+        (term,) = job.terms
+        if term.unit is not None and term.unit.excl:
+            unit_of = term.unit.unit_of
+            largest = np.bincount(unit_of[unit_of >= 0], capacity[unit_of >= 0]).max()
+            count = max(1.0, float(-(-term.slots // largest)))
+            groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = count
+    found = []
+    for unit_of, taken in groups.values():
+        inside, units = unit_of >= 0, np.unique(unit_of[unit_of >= 0])
+        there = [
+            len(np.setdiff1d(units, unit_of[inside & (base.free(SLOTS, time) < capacity)]))
+            for time in times
+        ]
+        found.append(Pieces(np.array(there, dtype=float), taken))
     return found
 
 

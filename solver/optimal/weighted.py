@@ -26,8 +26,8 @@ from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
+from .parts import bound_of_parts
 from .pooled import solve_as_pool
-from .several_pools import bound_of_pools
 
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
 EXACT_SHARE = 0.35
@@ -127,7 +127,7 @@ def _search_and_prove(
     else:
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
-        found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended]))
+        found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
     exact = _exact_model_fits(placed, budget)
     found = _search(problem, costs, budget, alone, found, exact, tell)
     tell(found.total, found.low)
