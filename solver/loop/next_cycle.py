@@ -28,7 +28,7 @@ from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start
-from ..placement.exact_fit import Standing, exact_fits
+from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
@@ -170,6 +170,7 @@ class NextCycle:
         self.cut = self.budget.stopped() and bool(
             self._unseen or state.curtailed or state.record.started or self.budget.late()
         )
+        self._fits_left_out = False
         looks_ahead = METHODS[method].looks_ahead
         self._shortened = set(state.shortened)
         if self.cut and looks_ahead:
@@ -184,8 +185,9 @@ class NextCycle:
 
     def cut_short(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
+        unknown = (NOT_ALL_KNOWN,) if self._fits_left_out else ()
         if not self.cut:
-            return ()
+            return unknown
         said: list[str] = []
         if self._shortened:
             said.append(counted(len(self._shortened), "job", "reserved for greedily"))
@@ -193,7 +195,7 @@ class NextCycle:
             said.append(counted(len(self._unseen), "job", "not looked at"))
         if not said:
             said.append("what started last may move the places of others")
-        return (f"cut short by the limit: {', '.join(said)}",)
+        return (f"cut short by the limit: {', '.join(said)}", *unknown)
 
     @cached_property
     def problem(self) -> PlanningProblem:
@@ -208,9 +210,14 @@ class NextCycle:
 
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
-        fits = exact_fits(self.before_its_starts, self.standings)
+        fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
         for job in priority_order(self.instance):
             yield _with_fit(self._answer(job.id), fits)
+
+    def _fits_too_late(self) -> bool:
+        """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
+        self._fits_left_out = self._fits_left_out or self.budget.late()
+        return self._fits_left_out
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
         state = self.world.states.of(job)
