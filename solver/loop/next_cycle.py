@@ -207,8 +207,7 @@ class NextCycle:
             said.append(counted(len(self._shortened), "job", "reserved for greedily"))
         if self._unseen:
             said.append(counted(len(self._unseen), "job", "not looked at"))
-        if not said:
-            said.append("what started last may move the places of others")
+        said = said or ["what started last may move the places of others"]
         return (f"cut short by the limit: {', '.join(said)}", *unknown)
 
     @cached_property
