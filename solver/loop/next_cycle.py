@@ -223,7 +223,7 @@ class NextCycle:
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings)
-        for job in priority_order(self.instance):
+        for job in self._order:
             yield _with_fit(self._answer(job.id), fits)
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
@@ -350,8 +350,12 @@ class NextCycle:
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        order = priority_order(self.instance)
-        return [item for job in order if (item := self._standing(job.id)) is not None]
+        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _order(self) -> tuple[Job, ...]:
+        """The pending jobs in the order of planning."""
+        return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
