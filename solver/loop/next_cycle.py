@@ -27,7 +27,7 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
-from ..placement.earliest import Start
+from ..placement.earliest import Start, earliest_start
 from ..placement.exact_fit import Standing, exact_fits
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
@@ -37,6 +37,7 @@ from ..world.held import Held, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
+from ..world.requests import without_hosts
 from . import backfill
 from .simulation import Session
 
@@ -122,6 +123,13 @@ def _overtaken(reservations: Sequence[Held]) -> bool:
     return False
 
 
+def _expect(session: Session, likely: Mapping[str, int]) -> None:
+    """Tell pending jobs when they are likely to start."""
+    for number, job in enumerate(session.instance.pending, len(session.instance.running)):
+        if job.id in likely:
+            session.world.states.keep(number).expected = likely[job.id]
+
+
 def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
     """The same with the sentence of its exact fit, by job, where it has one."""
     fit = fits.get(item.job, "")
@@ -144,8 +152,12 @@ class NextCycle:
         budget: Budget | None = None,
         margin: int = 0,
         kept: KeptRunning | None = None,
+        likely: Mapping[str, int] | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
+        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
+
+        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
+        """
         self.budget = budget or Budget()
         self.margin = margin
         self.asked = instance
@@ -159,6 +171,8 @@ class NextCycle:
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
+        if likely:
+            _expect(session, likely)
         session.settle()
         self._settled = session.settled
         self.world = session.world
@@ -209,7 +223,7 @@ class NextCycle:
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings)
-        for job in priority_order(self.instance):
+        for job in self._order:
             yield _with_fit(self._answer(job.id), fits)
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
@@ -302,6 +316,19 @@ class NextCycle:
         at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
         return None if at_once else answer
 
+    def at_the_earliest(self, job: Job) -> int | None:
+        """When a job fits beside what runs and the places that others have; None for never.
+
+        What a limit leaves to say of a job that had no turn.
+        """
+        cycle, shape = self.cycle.state, self.world.requests.shape(job)
+        if shape.never:
+            return None
+        closed = cycle.eligibility.closed(job.queue, None, windows=False)
+        demand = self.world.requests.reserving(shape, job, self.world.now)
+        found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
+        return None if found is None else found.time
+
     def _turn_of(self, job: Job) -> PlannedJob | None:
         """Where one more job starts in the cycle as it stands, None where it does not."""
         world = self.world
@@ -323,8 +350,12 @@ class NextCycle:
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        order = priority_order(self.instance)
-        return [item for job in order if (item := self._standing(job.id)) is not None]
+        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _order(self) -> tuple[Job, ...]:
+        """The pending jobs in the order of planning."""
+        return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
