@@ -33,7 +33,7 @@ from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
 from ..shortage import counted
-from ..world.held import Held, takes_only_slots
+from ..world.held import Held, overtaken, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
@@ -109,18 +109,6 @@ def _hold_reserved(held: Held, begin: int, end: int, profile: Profile) -> None:
     rows = HeldRows(profile.table)
     rows.add(held.alternative, held.reserved, held.memory, begin, end)
     rows.enter(profile)
-
-
-def _overtaken(reservations: Sequence[Held]) -> bool:
-    """Whether some reservation starts before an earlier one with which it shares a host."""
-    latest: dict[int, int] = {}
-    for held in reservations:
-        estimate = held.estimate or 0
-        if any(latest.get(host, estimate) > estimate for host in held.allocation):
-            return True
-        for host in held.allocation:
-            latest[host] = max(latest.get(host, 0), estimate)
-    return False
 
 
 def _expect(session: Session, likely: Mapping[str, int]) -> None:
@@ -224,7 +212,7 @@ class NextCycle:
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
-        for job in priority_order(self.instance):
+        for job in self._order:
             yield _with_fit(self._answer(job.id), fits)
 
     def _fits_too_late(self) -> bool:
@@ -257,7 +245,7 @@ class NextCycle:
             for held in later
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
-        if _overtaken(later):
+        if overtaken(later):
             found.append("that a job which will backfill holds nothing of its place until then")
         return found
 
@@ -356,8 +344,12 @@ class NextCycle:
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        order = priority_order(self.instance)
-        return [item for job in order if (item := self._standing(job.id)) is not None]
+        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _order(self) -> tuple[Job, ...]:
+        """The pending jobs in the order of planning."""
+        return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
