@@ -7,12 +7,14 @@ itself. A program may make instances of any kind; here they meet the same rules
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from .model.errors import InputError
+from .model.errors import Cancelled, InputError
 from .model.formats.change_objects import require_sound_changes
 from .model.formats.objects import examine_objects, require_sound
 from .model.instance import Instance
@@ -31,6 +33,8 @@ from .solver.validate import Violation
 P = ParamSpec("P")
 R = TypeVar("R")
 
+#: Seconds that a cancelled call still looks at its instance.
+PATIENCE = 2.0
 #: Seconds that are left at least of a time limit, so that there is something to stop.
 LEAST_LIMIT = 1e-3
 
@@ -39,17 +43,44 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     return args[0] if args else kwargs.get("instance")
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
+@dataclass(slots=True)
+class Patience:
+    """Ends the look at an instance when its call has been cancelled for some seconds."""
+
+    cancel: threading.Event
+    seconds: float = PATIENCE
+    _since: float | None = None
+
+    def __call__(self) -> None:
+        """Raise Cancelled where that is so."""
+        if not self.cancel.is_set():
+            return
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        if now - self._since >= self.seconds:
+            raise Cancelled
+
+
+def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> Callable[P, R]:
     """The function, with its instance (the first parameter) looked at before it begins.
 
-    That counts for a time limit too.
+    That counts for a time limit too, and is ended by `cancel`. unseen: what is answered then; None:
+    Cancelled is raised.
     """
 
     @wraps(function)
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:
         begun = time.monotonic()
-        require_sound(_instance(args, kwargs))
         named: dict[str, Any] = kwargs
+        cancel = named.get("cancel")
+        patience = Patience(cancel if isinstance(cancel, threading.Event) else threading.Event())
+        try:
+            require_sound(_instance(args, kwargs), patience)
+        except Cancelled:
+            if unseen is None:
+                raise
+            return unseen(*args, **kwargs)
         limit = named.get("time_limit")
         if isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0:
             named["time_limit"] = max(LEAST_LIMIT, limit - (time.monotonic() - begun))
@@ -70,7 +101,7 @@ def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
     return safe
 
 
-plan = checked(_planning.plan)
+plan = checked(_planning.plan, unseen=_planning.nothing_planned)
 compare = checked(_compare.compare)
 explain = checked(_explain.explain)
 ask = checked(_ask.ask)

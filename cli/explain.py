@@ -34,6 +34,7 @@ _NO_START = {
     "no place found": "has no start: no place found",
     "?": "has no known start",
 }
+_BESIDE = "beside what runs and what was planned before the limit"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
 _SUGGESTIONS = (
     *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
@@ -200,7 +201,10 @@ def placed_text(
     from .tables import hosts_text
 
     if outlook.start is None:
-        return f"{who} {_NO_START[outlook.missing]} ({method})"
+        early = ""
+        if outlook.at_the_earliest is not None:
+            early = f": {clock_text(instance, outlook.at_the_earliest)} at the earliest, {_BESIDE}"
+        return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
     end = "never ends" if outlook.finish is None else f"ends {clock_text(instance, outlook.finish)}"
     proved = ", proved the earliest" if outlook.proved else ""
     start = clock_text(instance, outlook.start)

@@ -98,6 +98,10 @@ ResumeFile = Annotated[
 ]
 
 
+#: Jobs of an instance that the garbage collector had better not look at again.
+MANY_JOBS = 10_000
+
+
 def tell(text: str) -> None:
     """A line on stderr."""
     typer.echo(f"slotwise: {printable(text)}", err=True)
@@ -130,11 +134,17 @@ def read_source(source: Path) -> Instance:
 
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """As :func:`read_source`, with the warnings as data."""
+    from ..model.collection import keep_for_good, no_collection
     from ..model.formats import load_with_warnings, loads_with_warnings
 
-    if str(source) == "-":
-        return loads_with_warnings(_standard_input(), "<stdin>")
-    return load_with_warnings(source)
+    with no_collection():
+        if str(source) == "-":
+            found = loads_with_warnings(_standard_input(), "<stdin>")
+        else:
+            found = load_with_warnings(source)
+        if len(found[0].running) + len(found[0].pending) >= MANY_JOBS:
+            keep_for_good()
+    return found
 
 
 def _standard_input() -> bytes:

@@ -18,6 +18,13 @@ class SlotwiseError(Exception):
     """Base of every error that Slotwise raises on purpose; its text is fit for a user."""
 
 
+class Cancelled(SlotwiseError):
+    """A call was cancelled before it was known whether its instance is sound."""
+
+    def __init__(self) -> None:
+        super().__init__("cancelled while the instance was still being looked at")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong with an input.

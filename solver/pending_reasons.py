@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..model.plan import PlannedJob
+from ..model.windows import open_periods
+from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand
 from .availability.profile import Profile
 from .availability.uses import Alternative, Use
@@ -143,6 +146,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     if demand.impossible:
         return demand.impossible
     if earliest_start(problem.empty, demand) is None:
+        if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
+            return _no_window(demand)
         return "does not fit on this cluster even when nothing runs: " + shortage(
             problem, demand, problem.empty, demand.earliest
         )
@@ -151,3 +156,15 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         shown = ", ".join(endless[:3]) + (" and more" if len(endless) > 3 else "")
         return f"waits for jobs whose end is unknown (no run limit): {shown}"
     return "the jobs before it hold its places for ever (they have no run limit)"
+
+
+def _no_window(demand: Demand) -> str:
+    """Why a job that has room has no start inside the windows."""
+    text = demand.queue.run_window
+    if text and demand.duration is None:
+        return f"has no known end, so that it fits into no run window ({text}) of its queue"
+    if text and demand.duration is not None:
+        periods = open_periods(text, None, 0, 2 * WEEK)
+        if demand.duration > max(last - first for first, last in periods):
+            return f"is longer than every run window ({text}) of its queue"
+    return "the dispatch and run windows of its queue and hosts leave it no start"

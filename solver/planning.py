@@ -7,9 +7,9 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
-from ..model.errors import InputError, UnknownNameError
+from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
@@ -96,6 +96,22 @@ def plan(
         instance, found, as_lsf=as_lsf or estimates, stop=lambda: budget.late(TO_JUDGE)
     )
     return replace(found, origin=instance.origin)
+
+
+def nothing_planned(
+    instance: Instance,
+    method: Method = "optimal",
+    *,
+    objective: ObjectiveName = "lexicographic",
+    **_: Any,
+) -> Plan:
+    """The plan of a call that was cancelled before its instance was looked at.
+
+    Raises Cancelled where not even the ids of the jobs are there.
+    """
+    if not all(isinstance(job, Job) for job in instance.pending):
+        raise Cancelled
+    return nothing_looked_at(instance, method, objective)
 
 
 def _budget(

@@ -166,7 +166,7 @@ class PlanningProblem:
         """The start that a plan's entry records, by host index and term; None for an estimate."""
         if item.start is None:
             return None
-        index = self.instance.cluster.host_index()
+        index = self.resolver.host_index()
         parts = item.terms or (item.allocation,)
         terms = tuple({index[name]: n for name, n in part.items()} for part in parts)
         return Start(item.start, terms, item.alternative)
@@ -225,7 +225,7 @@ def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
 
 def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]]:
     """Running jobs by the instants at which they hold less."""
-    index = instance.cluster.host_index()
+    index = resolver.host_index()
     drops_of: dict[tuple[object, ...], frozenset[int]] = {}
     found: dict[int, list[RunningJob]] = defaultdict(list)
     for running in instance.running:

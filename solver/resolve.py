@@ -57,6 +57,7 @@ class Resolver:
     honour_windows: bool = False
     margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
+    _calendars: dict[str, Calendar | None] = field(default_factory=dict)
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
@@ -200,6 +201,18 @@ class Resolver:
             self._requirements[key] = effective_requirement(self.instance, job).requirement
         return self._requirements[key]
 
+    def host_index(self) -> Mapping[str, int]:
+        """Host name to position, put together once."""
+        if not self._index:
+            self._index.update(self.instance.cluster.host_index())
+        return self._index
+
+    def calendar(self, queue: Queue) -> Calendar | None:
+        """The windows of the jobs of a queue, looked up once; None where nothing is closed."""
+        if queue.name not in self._calendars:
+            self._calendars[queue.name] = Calendar.of(self.instance, queue)
+        return self._calendars[queue.name]
+
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
         requirement = self.requirement(job)
@@ -217,7 +230,7 @@ class Resolver:
         runs = expected_duration(self.instance, job)
         duration = None if runs is None else runs + self.margin
         earliest = max(self.instance.now, job.begin or self.instance.now)
-        calendar = Calendar.of(self.instance, queue) if self.honour_windows else None
+        calendar = self.calendar(queue) if self.honour_windows else None
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
@@ -332,7 +345,7 @@ class Resolver:
     ) -> tuple[IntArray, tuple[str, ...], IntArray]:
         """The unit of each host by rank, -1 for none; names and preferences by rank."""
         cluster = self.instance.cluster
-        index = cluster.host_index()
+        index = self.host_index()
         units = list(cluster.units_of(type_))
         liking = [max((preference[index[h]] for h in unit.hosts), default=0) for unit in units]
         order = sorted(range(len(units)), key=lambda position: (-liking[position], position))
@@ -373,9 +386,7 @@ class Resolver:
         names = tuple(names)
         if not names:
             return np.zeros(len(self.hosts), dtype=bool)
-        if not self._index:
-            self._index.update(self.instance.cluster.host_index())
-        index = self._index
+        index = self.host_index()
         mask = np.zeros(len(index), dtype=bool)
         for name in names:
             for host in self.instance.cluster.expand(name) or ():

@@ -8,6 +8,7 @@ import pytest
 import slotwise as sw
 from slotwise.model.formats import loads
 from slotwise.model.formats.submit import submitted_job
+from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 
 HOUR = 3600
@@ -199,3 +200,20 @@ def test_one_slot_of_many_is_no_alternative() -> None:
     tried = {item.shown["slots"] for item in answer.alternatives}
     assert "32" in tried or "16" in tried
     assert "1" not in tried
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
+    instance = generate(hosts=12, running=60, pending=8, seed=seed, load=1.0)
+    line = "-n 60 -W 60"
+    alone = replace(instance, pending=())
+    cut, whole = (sw.ask(alone, line, time_limit=limit).line.outlook for limit in (0, None))
+    assert whole.start is not None
+    assert whole.start > instance.now
+    assert (cut.start, cut.cut, cut.at_the_earliest) == (None, True, whole.start)
+    assert whole.at_the_earliest is None
+    record = sw.ask(instance, line, time_limit=0).to_dict()["line"]
+    behind = sw.ask(instance, line).line.outlook
+    assert behind.start is not None
+    assert (record["start"], record["missing"]) == (None, "?")
+    assert instance.now < record["at_the_earliest"] <= behind.start

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from judging import faults, host, job, problem, racks, running
-from slotwise.model.cluster import Cluster
+from slotwise.model.cluster import Cluster, Thresholds
 from slotwise.model.instance import AdvanceReservation
 from slotwise.model.job import HostRequest
 from slotwise.model.limits import Limit, ReservationUsage, Scope
@@ -15,6 +16,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.resreq.syntax import Compound, Simple, Term
 from slotwise.model.user import HostPartition
+from slotwise.solver.planning import plan as planned
 from slotwise.solver.validation.facts import counts_of
 
 ONE = racks(r1=1, r2=1, r3=1)
@@ -231,3 +233,73 @@ def test_partitions_that_overlap() -> None:
     assert fine("r1b", "r2a")
     assert not fine("r1a", "r2a")
     assert fine("r2b", "r3a")
+
+
+@pytest.mark.behaviour("PLC-07", "TBR-19")
+@pytest.mark.parametrize(
+    ("start", "as_lsf", "better"), [(0, False, False), (300, False, True), (0, True, True)]
+)
+def test_a_host_whose_dispatch_window_is_closed_saves_no_unit(
+    start: int, as_lsf: bool, better: bool
+) -> None:
+    """The idle r1a takes jobs from minute 5 on; the others have two free slots each."""
+    cluster = replace(
+        ONE,
+        hosts=tuple(
+            replace(item, windows="0:05-1:00") if item.name == "r1a" else item for item in ONE.hosts
+        ),
+    )
+    instance = problem(
+        job("j", 4, "cu[maxcus=2]"),
+        cluster=cluster,
+        running=(running("r", {"r2a": 2, "r3a": 2}, run_limit=900),),
+    )
+    found = faults(instance, {"j": (start, {"r2a": 2, "r3a": 2})}, as_lsf=as_lsf)
+    said = "cu-fewest: job j: it uses 2 compute units, 1 would do: 4*r1a"
+    assert found == ([said] if better else [])
+
+
+@pytest.mark.behaviour("PLC-07", "RSV-11", "TBR-16")
+@pytest.mark.parametrize("asked", ["cu[maxcus=2]", "cu[balance]", "cu[pref=bestfit]"])
+@pytest.mark.parametrize(
+    ("changes", "more", "closed"),
+    [
+        ({"load": {"r1m": 3.0}, "thresholds": Thresholds({"r1m": 2.0})}, {}, True),
+        ({"load": {"r1m": 2.0}, "thresholds": Thresholds({"r1m": 2.0})}, {}, False),
+        ({"load": {"it": 3.0}, "thresholds": Thresholds({"it": 5.0})}, {}, True),
+        ({"load": {"it": 5.0}, "thresholds": Thresholds({"it": 5.0})}, {}, False),
+        ({"amounts": {"mem": 100.0}, "thresholds": Thresholds({"mem": 200.0})}, {}, True),
+        ({"amounts": {"mem": 300.0}, "thresholds": Thresholds({"mem": 200.0})}, {}, False),
+        ({"load": {"r1m": 3.0}}, {"thresholds": Thresholds({"r1m": 2.0})}, True),
+        # r1a took a job a second ago that has ended since; a cycle has a minute.
+        ({}, {"job_accept_interval": 1, "just": True}, True),
+        ({}, {"job_accept_interval": 1, "just": False}, False),
+    ],
+)
+def test_a_host_that_is_closed_saves_no_unit(
+    asked: str, changes: dict[str, Any], more: dict[str, Any], closed: bool
+) -> None:
+    """Every method takes the two other units while load or a recent start closes r1a."""
+    more = dict(more)
+    old = (running("old", {"r1a": 1}, run_limit=1),) if more.pop("just", False) else ()
+    cluster = replace(
+        ONE,
+        hosts=tuple(
+            replace(item, **changes) if item.name == "r1a" else replace(item, slots=2)
+            for item in ONE.hosts
+        ),
+    )
+    instance = problem(
+        job("j", 4, asked),
+        cluster=cluster,
+        queues=(Queue("default", **more),),
+        running=old,
+        now=1,
+    )
+    for method in ("greedy", "time-based", "optimal", "milp"):
+        found = planned(instance, method)
+        assert not any("bug" in note for note in found.notes)
+        assert (found["j"].start, set(found["j"].allocation)) == (
+            1,
+            {"r2a", "r3a"} if closed else {"r1a"},
+        )

@@ -6,6 +6,7 @@ for limits); the project's own lower-case keys take seconds. docs/instances.md d
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -41,7 +42,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_copied(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
+        if not isinstance(data, dict) or data.keys() <= cls._plain_keys():
             return data
         unset = [
             key
@@ -56,6 +57,14 @@ class Section(BaseModel):
         if not unset and not names:
             return data
         return {names.get(key, key): value for key, value in data.items() if key not in unset}
+
+    @classmethod
+    @cache
+    def _plain_keys(cls) -> frozenset[str]:
+        """Keys of our own, in lower case, that need no look."""
+        return frozenset(
+            name for name in cls.model_fields if cls.lsf_names.get(name.upper(), name) == name
+        )
 
 
 class HostEntry(Section):

@@ -50,6 +50,8 @@ def _new_name(value: object) -> str:
 
 def _job_id(value: object) -> str:
     """A name, or an element of a job array: ``123[4]``."""
+    if type(value) is str and value.isalnum():
+        return value
     if isinstance(value, str) and (element := _ELEMENT.fullmatch(value)):
         names.check_name(element[1])
         return value

@@ -40,12 +40,15 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
 
     def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
         return tuple(
-            settled((section, n), job, partial(scale.hosts_of, job)) for n, job in enumerate(jobs)
+            settled((section, n), job, partial(scale.hosts_of, job)) if _on_a_host(job) else job
+            for n, job in enumerate(jobs)
         )
 
     def running(number: int, item: RunningJob) -> RunningJob:
+        if not _on_a_host(item.job):
+            return item
         job = settled(("running", number), item.job, lambda: list(item.allocation)[:1])
-        return item if job is item.job else replace(item, job=job)
+        return replace(item, job=job)
 
     def everywhere() -> list[str]:
         return [host.name for host in instance.cluster.hosts]
@@ -64,6 +67,11 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
         pending=waiting("pending", instance.pending),
         future=waiting("future", instance.future),
     )
+
+
+def _on_a_host(job: Job) -> bool:
+    """Whether some limit of the job counts on one host."""
+    return LimitOnHost in (type(job.run_limit), type(job.run_time), type(job.cpu_limit))
 
 
 class LimitScale:

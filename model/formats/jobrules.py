@@ -51,9 +51,19 @@ class _References:
         }
         self._hosts = {"all", OTHERS, *host_names(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
+        self._sound: set[tuple[object, ...]] = set()
 
-    def check(self, place: Location, job: Job) -> Iterator[Finding]:
-        """Queue, application and hosts exist, and the user may use the queue."""
+    def check(self, place: Location, job: Job) -> Iterable[Finding]:
+        """Queue, application and hosts exist, and the user may use the queue; equal ones once."""
+        named = (job.queue, job.user, job.application, job.from_host, job.hosts)
+        if named in self._sound:
+            return ()
+        found = list(self._wrong(place, job))
+        if not found:
+            self._sound.add(named)
+        return found
+
+    def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
         queue = self.queues.get(job.queue)
         if queue is None:
             hint = nearest(job.queue, self.queues)
@@ -125,7 +135,8 @@ def _running(instance: Instance) -> Iterator[Finding]:
     held = dict.fromkeys(slots, 0)
     last: dict[str, int] = {}
     for index, item in enumerate(instance.running):
-        yield from _times(instance, index, item)
+        if not _plain(item, instance.now):
+            yield from _times(instance, index, item)
         place: Location = ("running", index, "allocation")
         if not item.allocation:
             yield Finding(place, "holds no slots: name hosts such as 2*hostA")
@@ -140,6 +151,13 @@ def _running(instance: Instance) -> Iterator[Finding]:
         if held[host] > slots[host]:
             message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"
             yield Finding(("running", index, "allocation"), message)
+
+
+def _plain(item: RunningJob, now: int) -> bool:
+    """Whether a running job has started, names no end and holds as many slots as it asked for."""
+    job = item.job
+    asked = item.slots == job.slots and job.max_slots is None
+    return asked and item.start <= now and item.finish is None
 
 
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:

@@ -51,11 +51,9 @@ class JobBuilder:
             built.append(
                 RunningJob(
                     job,
-                    self._instant((*place, "start"), entry.start),
+                    self._instant(place, "start", entry.start),
                     entry.allocation,
-                    None
-                    if entry.finish is None
-                    else self._instant((*place, "finish"), entry.finish),
+                    None if entry.finish is None else self._instant(place, "finish", entry.finish),
                     entry.alternative,
                     entry.suspended,
                 )
@@ -83,13 +81,13 @@ class JobBuilder:
             future=tuple(map(slots_of, instance.future)),
         )
 
-    def _instant(self, place: Location, instant: Any) -> int:
+    def _instant(self, place: Location, key: str, instant: Any) -> int:
         if type(instant) is int:
             return instant
         try:
             return self._clock.seconds(instant)
         except ValueError as error:
-            self._findings.append(Finding(place, str(error)))
+            self._findings.append(Finding((*place, key), str(error)))
             return 0
 
     def _job(self, place: Location, entry: d.JobEntry, used: int | None) -> Job:
@@ -118,9 +116,9 @@ class JobBuilder:
             cpu_limit=entry.cpu_limit,
             run_time=entry.run_time,
             cpu_time=entry.cpu_time,
-            submit=self._instant((*place, "submit"), entry.submit),
-            begin=self._optional((*place, "begin"), entry.begin),
-            deadline=self._optional((*place, "deadline"), entry.deadline),
+            submit=self._instant(place, "submit", entry.submit),
+            begin=self._optional(place, "begin", entry.begin),
+            deadline=self._optional(place, "deadline", entry.deadline),
             priority=self._priority(entry),
             weight=entry.weight,
             project=entry.project,
@@ -140,8 +138,8 @@ class JobBuilder:
         given = "priority" in entry.model_fields_set
         return entry.priority if given else self._params.default_priority
 
-    def _optional(self, place: Location, instant: Any) -> int | None:
-        return None if instant is None else self._instant(place, instant)
+    def _optional(self, place: Location, key: str, instant: Any) -> int | None:
+        return None if instant is None else self._instant(place, key, instant)
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The fields of the bsub line; a field may not be given twice."""

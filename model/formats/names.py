@@ -24,6 +24,7 @@ _RIGHT_RANGES = "write n[001-128], n[1,3,7-9] or host[A-D]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
+_BRACKETED = re.compile(r"[,()\[\]]")
 _GROUPING = re.compile(r"[,(\[]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
@@ -158,6 +159,8 @@ def host_requests(value: object) -> tuple[tuple[HostRequest, ...], tuple[str, ..
 
 def allocation(value: object) -> dict[str, int]:
     """Host to slots of ``2*hostA 3*n[1-4] hostB`` or of a mapping; order is kept."""
+    if isinstance(value, str) and (plain := _plain_allocation(value)):
+        return plain
     found: dict[str, int] = {}
     pairs: Iterable[tuple[object, object]]
     if isinstance(value, dict):
@@ -173,6 +176,22 @@ def allocation(value: object) -> dict[str, int]:
                 raise ValueError(f"names {host} twice")
             found[host] = slots
     return found
+
+
+def _plain_allocation(text: str) -> dict[str, int]:
+    """The same of plain words such as ``2*hostA hostB``; {} of what needs a closer look."""
+    found: dict[str, int] = {}
+    if _BRACKETED.search(text):
+        return found
+    words = text.split()
+    for word in words:
+        count, star, name = word.partition("*")
+        if not star:
+            name, count = word, "1"
+        if not (count.isascii() and count.isdigit() and 0 < len(count) < 10 and name):
+            return {}
+        found[name] = int(count)
+    return found if len(found) == len(words) and all(found.values()) else {}
 
 
 def counted(what: str, count: object) -> int:

@@ -7,7 +7,7 @@ is wrong: ``pending[3].slots``, ``cluster.hosts[0].amounts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
@@ -52,16 +52,27 @@ _OF_INSTANCE: dict[str, type] = {
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
 }
+#: Objects from one poll to the next.
+_POLLED = 256
 #: Sections that others refer to by name, and fields whose value decides over other objects.
 _DEFINING = frozenset({"cluster", "queues", "applications", "users", "groups", "params"})
 _DECIDING = frozenset({"slots", "ncpus", "priority", "user_shares", "hosts"})
 
 
-def examine_objects(instance: object) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """What is wrong with an instance in memory, and what is odd but no error."""
+def _never() -> None:
+    """Nothing ends the look."""
+
+
+def examine_objects(
+    instance: object, poll: Callable[[], None] = _never
+) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """What is wrong with an instance in memory, and what is odd but no error.
+
+    poll: called now and then; what it raises ends the look.
+    """
     if not isinstance(instance, Instance):
         raise InputError(f"must be an Instance, not {type(instance).__name__}")
-    survey = _Survey()
+    survey = _Survey(poll)
     with no_collection():
         sound = survey.instance(instance)
         found = [*survey.findings, *survey.related(sound)]
@@ -77,9 +88,9 @@ def examine_objects(instance: object) -> tuple[tuple[Problem, ...], tuple[Proble
     return problems, warnings
 
 
-def require_sound(instance: Instance) -> None:
+def require_sound(instance: Instance, poll: Callable[[], None] = _never) -> None:
     """Raise InputError with everything that is wrong with an instance made in memory."""
-    problems, _ = examine_objects(instance)
+    problems, _ = examine_objects(instance, poll)
     if problems:
         raise InputError(problems)
 
@@ -97,10 +108,12 @@ def _rank(finding: Finding) -> tuple[int, int]:
 class _Survey:
     """Looks at every object by itself, and leaves an instance of what is right.
 
-    kept: for every tuple the numbers of the objects that are left. defining, deciding: whether
-    something is gone that others refer to or that decides over others. sound: values found right.
+    poll: called now and then. kept: for every tuple the numbers of the objects that are left.
+    defining, deciding: whether something is gone that others refer to or that decides over others.
+    sound: values found right.
     """
 
+    poll: Callable[[], None]
     findings: list[Finding] = field(default_factory=list)
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
     defining: bool = False
@@ -157,7 +170,11 @@ class _Survey:
             name = kind.__name__
             self._complain(place, f"must be a tuple of {name}, not {type(given).__name__}")
             return ()
-        found = [self._object((*place, index), item, kind) for index, item in enumerate(given)]
+        found: list[Any] = []
+        for index, item in enumerate(given):
+            if index % _POLLED == 0:
+                self.poll()
+            found.append(self._object((*place, index), item, kind))
         right = tuple(item for item in found if item is not None)
         if len(right) < len(found):
             self.kept[place] = tuple(i for i, item in enumerate(found) if item is not None)

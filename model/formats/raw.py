@@ -105,12 +105,12 @@ def _broken(message: str, source: str, line: int | None) -> InputError:
 
 def _parse_json(text: str) -> Any:
     data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    level = [data]
+    level, longest = [data], limits().value
     for _ in range(limits().nesting + 1):
-        inner = [value for outer in level for value in _values(outer)]
-        if any(isinstance(value, str) and len(value) > limits().value for value in inner):
+        inner = _values(level)
+        if any(len(value) > longest for value in inner if type(value) is str):
             raise ValueError(_too_long())
-        level = [value for value in inner if isinstance(value, (list, dict))]
+        level = [value for value in inner if type(value) is dict or type(value) is list]
         if not level:
             if "\\u" in text:  # an escape may stand for half a character
                 json.dumps(data, ensure_ascii=False).encode()
@@ -118,10 +118,15 @@ def _parse_json(text: str) -> Any:
     raise RecursionError
 
 
-def _values(data: Any) -> Iterable[Any]:
-    if isinstance(data, dict):
-        return data.values()
-    return data if isinstance(data, list) else ()
+def _values(level: Iterable[Any]) -> list[Any]:
+    """What lists and mappings hold, put together."""
+    found: list[Any] = []
+    for outer in level:
+        if type(outer) is dict:
+            found += outer.values()
+        elif type(outer) is list:
+            found += outer
+    return found
 
 
 def _too_long() -> str:
@@ -198,19 +203,18 @@ def strange_values(data: Any) -> Iterator[Finding]:
 
 def _any_strange(data: Any) -> bool:
     """Whether there is one at all: quick, as places are needed where something is wrong only."""
-    stack = [data]
-    while stack:
-        value = stack.pop()
-        kind = type(value)
-        if kind is str:
-            if not value.isprintable():
-                return True
-        elif kind is dict:
-            stack += value
-            stack += value.values()
-        elif kind is list:
-            stack += value
-    return False
+    texts: set[Any] = set()
+    level = [data]
+    while level:
+        for outer in level:
+            if type(outer) is dict:
+                texts.update(outer)
+        inner = _values(level)
+        texts.update([value for value in inner if type(value) is str])
+        level = [value for value in inner if type(value) is dict or type(value) is list]
+    if type(data) is str:
+        texts.add(data)
+    return not all(text.isprintable() for text in texts if type(text) is str)
 
 
 def _line(event: yaml.Event) -> int | None:

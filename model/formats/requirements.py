@@ -73,6 +73,8 @@ class _RequirementReader:
 
     def read_job(self, place: Location, job: Job) -> list[Finding]:
         """What is wrong with the strings of a job."""
+        if not job.res_req:
+            return []
         alone = len(job.res_req) == 1
         where = (*place, "res_req")
         return [found for text in job.res_req for found in self.read(where, text, alone=alone)]

@@ -13,7 +13,7 @@ from ..cluster import Thresholds
 from ..input_limits import check_length
 from ..limits import Scope
 from .names import counted, expand_range, tokens
-from .units import MINUTE, LimitOnHost, parse_duration, parse_size
+from .units import LONGEST, MINUTE, LimitOnHost, parse_duration, parse_size
 
 _SHARE = re.compile(r"\[\s*([^\s,\[\]]+)\s*,\s*(\d{1,9})\s*\]")
 _BOUND = re.compile(r"\[\s*([^\s=\[\]]+)\s*=\s*([^\s,\[\]]+)\s*(?:,\s*([^\s,\[\]]+)\s*)?\]")
@@ -56,6 +56,8 @@ def run_limit(value: object) -> tuple[int | None, int | None]:
 
 def positive_duration(value: object, unit: int = 1) -> int:
     """A duration above zero, in seconds; ``8:00/hostA`` is a :class:`LimitOnHost`."""
+    if type(value) is int and 0 < value * unit <= LONGEST:
+        return value * unit
     duration, slash, host = value.partition("/") if isinstance(value, str) else (value, "", "")
     seconds = parse_duration(duration, unit)
     if seconds <= 0:

@@ -41,6 +41,8 @@ class LimitOnHost(int):
 def parse_duration(value: object, unit: int = 1) -> int:
     """Seconds of ``2h``, ``90m``, ``1d12h``, ``2:00`` (h:mm) or a number of `unit` seconds."""
     if type(value) is int:
+        if -LONGEST <= value * unit <= LONGEST:
+            return value * unit
         seconds: float = value * unit
     elif isinstance(value, str):
         seconds = _text_seconds(value.strip(), unit)
@@ -139,6 +141,8 @@ def _is_stamp(text: str) -> bool:
 
 def parse_instant(value: object) -> int | datetime:
     """A point in time: seconds or a duration from the origin, or an ISO 8601 stamp."""
+    if type(value) is int and -LONGEST <= value <= LONGEST:
+        return value
     if isinstance(value, datetime) or (isinstance(value, str) and _is_stamp(value.strip())):
         return parse_stamp(value)
     try:

@@ -116,7 +116,7 @@ class Answer:
             "waits_for": outlook.waits_for,
             **outlook.unknown(),
         }
-        return with_stamps(found, self.origin, ("start", "finish", *TIMES))
+        return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest", *TIMES))
 
     def _repr_html_(self) -> str:
         """The answer as a notebook shows it, the line first; starts from now on."""

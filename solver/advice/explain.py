@@ -82,7 +82,7 @@ class Explanation:
             "tried": self.tried,
             **self.outlook.unknown(),
         }
-        return with_stamps(found, self.origin, ("start", "finish"))
+        return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
 
     def _repr_html_(self) -> str:
         """The explanation as a notebook shows it; times from now on."""

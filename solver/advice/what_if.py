@@ -48,7 +48,8 @@ class Outlook:
 
     waits_for: the constraint that binds, or why there is no start. missing: what is said where
     there is none. cut: a limit or Ctrl-C came before every job of the plan had been looked at.
-    exact_fit: what the start hangs on to the second, "" for nothing.
+    exact_fit: what the start hangs on to the second, "" for nothing. at_the_earliest: where a limit
+    left no start, when the job fits beside what runs and what was planned by then.
     """
 
     job: Job
@@ -60,6 +61,7 @@ class Outlook:
     missing: MissingStart = "never"
     cut: bool = False
     exact_fit: str = ""
+    at_the_earliest: int | None = None
 
     @classmethod
     def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
@@ -67,9 +69,11 @@ class Outlook:
         return cls(job, None, waits_for=why, missing="?", cut=True)
 
     def unknown(self) -> dict[str, Any]:
-        """What plain data has besides: the word for a missing start, a limit that cut it, a fit."""
-        word = {"missing": self.missing} if self.start is None else {}
+        """What plain data has besides: what is known of a missing start, a limit, a fit."""
+        word: dict[str, Any] = {"missing": self.missing} if self.start is None else {}
         fit = {"exact_fit": self.exact_fit} if self.exact_fit else {}
+        if self.at_the_earliest is not None:
+            word["at_the_earliest"] = self.at_the_earliest
         return {**word, **fit, **({"cut": True} if self.cut else {})}
 
 
@@ -113,10 +117,11 @@ class PlanView:
     @classmethod
     def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
         """Everything that a cycle starts or foresees."""
+        said = {item.job: item for item in cycle.says_of_all()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
             for demand in cycle.problem.demands
-            if isinstance(item := cycle.says_of(demand.job.id), PlannedJob)
+            if isinstance(item := said[demand.job.id], PlannedJob)
             and (start := cycle.place_of(demand.job.id)) is not None
         )
         profile = _profile(cycle.problem, planned, guarded=guarded)
@@ -264,11 +269,14 @@ class Asker:
     def _of_cycle(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> Outlook:
         if not self._behind_count:
             cycle = self._cycle(ahead)
-            return outlook_of_cycle(job, cycle, cycle.would_say_of(job))
-        pending = self._with_first(job) if first else self._with(job)
-        world = replace(self.instance, pending=pending)
-        cycle = self._next_cycle(world)
-        return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+            found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
+        else:
+            pending = self._with_first(job) if first else self._with(job)
+            cycle = self._next_cycle(replace(self.instance, pending=pending))
+            found = outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+        if found.start is None and found.missing == "?":
+            return replace(found, at_the_earliest=cycle.at_the_earliest(job))
+        return found
 
     def _next_cycle(self, instance: Instance) -> NextCycle:
         return NextCycle(instance, self.method, budget=self._budget(), margin=self.margin)

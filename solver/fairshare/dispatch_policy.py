@@ -9,40 +9,49 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.arrays import IntArray
+from ..availability.arrays import BoolArray, IntArray
 from .dispatch_order import DispatchOrder, order_policy
 from .hopeless import UNKNOWN, Hopeless, JobKind
 from .queue_order import has_policy, queue_key
 from .stages import Offer
 
+#: Place of a job in the order.
+Key = tuple[int, int, int, int, int, int]
+#: So many newcomers are put in one by one, and so many places of jobs that are gone are kept.
+FEW = 64
+
 
 class FirstCome:
-    """Queue priority, job priority, submission, id, place in the input (FSH-16, LOP-04)."""
+    """Queue priority, job priority, submission, id, place in the input (FSH-16, LOP-04).
+
+    Newcomers join the list when somebody looks at it, many at once; a job that leaves is marked,
+    and its place is given up with those of others.
+    """
 
     def __init__(self, instance: Instance) -> None:
         self._priority = {queue.name: queue.priority for queue in instance.queues}
-        self._keys: list[tuple[int, int, int, int, int, int]] = []
+        self._keys: list[Key] = []
         self._offers: dict[int, Offer] = {}
-        self._key_of: dict[str, tuple[int, int, int, int, int, int]] = {}
+        self._key_of: dict[str, Key] = {}
         #: The kind of each job of the list, in its order: number and limit.
-        self._kinds: IntArray = np.zeros((2, 64), dtype=np.int64)
+        self._kinds: IntArray = np.zeros((2, FEW), dtype=np.int64)
+        #: Which places of the list are of jobs that are gone, and how many these are.
+        self._gone: BoolArray = np.zeros(FEW, dtype=bool)
+        self._lost = 0
+        self._fresh: list[tuple[Key, JobKind]] = []
         self._at = 0
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job joins the list at its place."""
         key = (*queue_key(job, self._priority[job.queue]), number)
-        place, count = bisect.bisect_left(self._keys, key), len(self._keys)
-        if count == self._kinds.shape[1]:
-            self._kinds = np.concatenate([self._kinds, self._kinds], axis=1)
-        self._kinds[:, place + 1 : count + 1] = self._kinds[:, place:count]
-        self._kinds[:, place] = kind
-        self._keys.insert(place, key)
+        self._fresh.append((key, kind))
         self._key_of[job.id] = key
         self._offers[number] = Offer(job, key)
 
@@ -51,20 +60,32 @@ class FirstCome:
     ) -> None:
         """Start a cycle at the head of the list."""
         self._at = 0
+        if self._lost > FEW:
+            self._close_gaps()
+        self._take_in()
 
     def next(self) -> Offer | None:
         """The job at hand."""
-        return self._offers[self._keys[self._at][-1]] if self._at < len(self._keys) else None
+        self._take_in()
+        keys, gone = self._keys, self._gone
+        while self._at < len(keys):
+            if not gone[self._at]:
+                return self._offers[keys[self._at][-1]]
+            self._at += 1
+        return None
 
     def next_but(self, hopeless: Hopeless) -> Offer | None:
         """The job at hand once those are passed that are hopeless."""
-        numbers, limits = self._kinds[:, self._at : len(self._keys)]
-        hopes = np.flatnonzero(~hopeless.among(numbers, limits))
+        self._take_in()
+        rest = slice(self._at, len(self._keys))
+        numbers, limits = self._kinds[:, rest]
+        hopes = np.flatnonzero(~hopeless.among(numbers, limits) & ~self._gone[rest])
         self._at = self._at + int(hopes[0]) if hopes.size else len(self._keys)
         return self.next()
 
     def skipped(self, job: Job) -> None:
         """On to the next."""
+        self.next()
         self._at += 1
 
     def started(
@@ -78,12 +99,56 @@ class FirstCome:
         key = self._key_of.pop(job.id, None)
         if key is None:
             return
-        place, count = bisect.bisect_left(self._keys, key), len(self._keys)
-        self._kinds[:, place : count - 1] = self._kinds[:, place + 1 : count]
-        del self._keys[place]
+        self._take_in()
+        self._gone[bisect.bisect_left(self._keys, key)] = True
+        self._lost += 1
         del self._offers[key[-1]]
-        if place < self._at:
-            self._at -= 1
+
+    def _take_in(self) -> None:
+        """Newcomers at their places; the job at hand is the one so many places from the head."""
+        if not self._fresh:
+            return
+        fresh, self._fresh = self._fresh, []
+        if self._lost and (self._at or len(fresh) > FEW):
+            self._close_gaps()
+        self._widen(len(self._keys) + len(fresh))
+        if len(fresh) > FEW:
+            self._take_in_many(fresh)
+            return
+        for key, kind in fresh:
+            place, count = bisect.bisect_left(self._keys, key), len(self._keys)
+            for places in (self._kinds, self._gone):
+                places[..., place + 1 : count + 1] = places[..., place:count]
+            self._kinds[:, place] = kind
+            self._gone[place] = False
+            self._keys.insert(place, key)
+
+    def _take_in_many(self, fresh: list[tuple[Key, JobKind]]) -> None:
+        """The same where no place is of a job that is gone."""
+        count = len(self._keys)
+        self._kinds[:, count : count + len(fresh)] = np.array([kind for _, kind in fresh]).T
+        keys = [*self._keys, *(key for key, _ in fresh)]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        self._kinds[:, : len(keys)] = self._kinds[:, order]
+        self._keys = [keys[place] for place in order]
+
+    def _widen(self, count: int) -> None:
+        """Room for so many places."""
+        more = max(count, 2 * len(self._gone)) - len(self._gone)
+        if count > len(self._gone):
+            self._kinds = np.pad(self._kinds, ((0, 0), (0, more)))
+            self._gone = np.pad(self._gone, (0, more))
+
+    def _close_gaps(self) -> None:
+        """Give up the places of jobs that are gone; the job at hand stays."""
+        count = len(self._keys)
+        there = ~self._gone[:count]
+        kept = count - self._lost
+        self._at -= int(self._gone[: self._at].sum())
+        self._kinds[:, :kept] = self._kinds[:, :count][:, there]
+        self._keys = list(compress(self._keys, there.tolist()))
+        self._gone[:count] = False
+        self._lost = 0
 
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
         """Reservations count for nothing here."""

@@ -7,7 +7,7 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -27,7 +27,7 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
-from ..placement.earliest import Start
+from ..placement.earliest import Start, earliest_start
 from ..placement.exact_fit import Standing, exact_fits
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
@@ -37,6 +37,7 @@ from ..world.held import Held, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
+from ..world.requests import without_hosts
 from . import backfill
 from .simulation import Session
 
@@ -70,7 +71,7 @@ def plan_next_cycle(
 def plan_of(cycle: NextCycle) -> Plan:
     """What a cycle says of all its jobs, as a plan."""
     instance, method = cycle.instance, cycle.method
-    found = [cycle.says_of(job.id) for job in priority_order(instance)]
+    found = list(cycle.says_of_all())
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
@@ -83,7 +84,7 @@ def plan_of(cycle: NextCycle) -> Plan:
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
         notes=(
-            *left_out_of_estimates(instance, cycle.world.requests.resolver, cycle.unforeseen()),
+            *left_out_of_estimates(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen()),
             *cycle.cut_short(),
         ),
         cut=cycle.cut,
@@ -122,10 +123,24 @@ def _overtaken(reservations: Sequence[Held]) -> bool:
     return False
 
 
+def _expect(session: Session, likely: Mapping[str, int]) -> None:
+    """Tell pending jobs when they are likely to start."""
+    for number, job in enumerate(session.instance.pending, len(session.instance.running)):
+        if job.id in likely:
+            session.world.states.keep(number).expected = likely[job.id]
+
+
+def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
+    """The same with the sentence of its exact fit, by job, where it has one."""
+    fit = fits.get(item.job, "")
+    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
+
+
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
-    instance: as estimates see it. held: reservations by job id.
+    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
+    job id.
     """
 
     def __init__(
@@ -137,10 +152,15 @@ class NextCycle:
         budget: Budget | None = None,
         margin: int = 0,
         kept: KeptRunning | None = None,
+        likely: Mapping[str, int] | None = None,
     ) -> None:
-        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle."""
+        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
+
+        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
+        """
         self.budget = budget or Budget()
         self.margin = margin
+        self.asked = instance
         self.instance = as_estimates_see_it(instance)
         self.method = method
         # One more than there are: somebody may ask about another.
@@ -151,6 +171,8 @@ class NextCycle:
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
+        if likely:
+            _expect(session, likely)
         session.settle()
         self._settled = session.settled
         self.world = session.world
@@ -194,9 +216,15 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        found = self._answer(job)
-        fit = self._exact_fits.get(job)
-        return replace(found, exact_fit=fit) if fit and isinstance(found, PlannedJob) else found
+        own = next((item for item in self.standings if item.name == job), None)
+        fits = {} if own is None else exact_fits(self.before_its_starts, self.standings, only=own)
+        return _with_fit(self._answer(job), fits)
+
+    def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
+        """What the cycle says of each of its pending jobs, in priority order."""
+        fits = exact_fits(self.before_its_starts, self.standings)
+        for job in priority_order(self.instance):
+            yield _with_fit(self._answer(job.id), fits)
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
         state = self.world.states.of(job)
@@ -288,6 +316,19 @@ class NextCycle:
         at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
         return None if at_once else answer
 
+    def at_the_earliest(self, job: Job) -> int | None:
+        """When a job fits beside what runs and the places that others have; None for never.
+
+        What a limit leaves to say of a job that had no turn.
+        """
+        cycle, shape = self.cycle.state, self.world.requests.shape(job)
+        if shape.never:
+            return None
+        closed = cycle.eligibility.closed(job.queue, None, windows=False)
+        demand = self.world.requests.reserving(shape, job, self.world.now)
+        found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
+        return None if found is None else found.time
+
     def _turn_of(self, job: Job) -> PlannedJob | None:
         """Where one more job starts in the cycle as it stands, None where it does not."""
         world = self.world
@@ -311,11 +352,6 @@ class NextCycle:
         """What the jobs keep from those behind them, in the order of planning."""
         order = priority_order(self.instance)
         return [item for job in order if (item := self._standing(job.id)) is not None]
-
-    @cached_property
-    def _exact_fits(self) -> dict[str, str]:
-        """The jobs whose start hangs on an exact fit, each with a sentence."""
-        return exact_fits(self.before_its_starts, self.standings)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""

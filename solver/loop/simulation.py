@@ -14,6 +14,8 @@ from numbers import Integral
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from ...model.changes import (
     DOWN,
     OK,
@@ -162,10 +164,16 @@ class Session:
                 raise InputError(f"job {job.id}: there is no queue {job.queue}")
             return self.world.comes(job)
 
-        times = self.world.states.survey(look)[len(self.instance.running) :]
+        first = len(self.instance.running)
+        if self.kept is not None:
+            # What runs was looked at when it was entered, and that ids differ when they came.
+            waiting = (*self.instance.pending, *self.instance.future)
+            times = np.fromiter(map(look, waiting), dtype=np.int64, count=len(waiting))
+        else:
+            times = self.world.states.survey(look)[first:]
         if self.settings.planning:
             times[:] = self.instance.now
-        self.world.events.announce(times, Event.SUBMIT, len(self.instance.running))
+        self.world.events.announce(times, Event.SUBMIT, first)
 
     def _check_changes(self) -> None:
         hosts = set(self.instance.cluster.host_index())

@@ -131,7 +131,7 @@ def earliest_beside(
         if not cycle.reserved_between(state, max(start.time + 1, heeded), until):
             return start
         heeded = until
-        start = cycle.guard(state).earliest(demand, since=start.time, until=until)
+        start = cycle.guard(state).earliest(demand, since=start.time, until=until, hint=hint)
     return None
 
 

@@ -15,7 +15,7 @@ from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..problem import PlanningProblem, not_looked_at
 
 #: Said of a plan with whole nodes.
@@ -71,13 +71,7 @@ def _place(
     whole_nodes: bool,
 ) -> PlannedJob | None:
     """Place one job at its earliest instant and take the place; None if there is none."""
-    lower = None
-    if len(demand.terms) == 1:  # with more, jobs before it may even help: see earliest._first_fit
-        alone = earliest_start(problem.base, demand, finishes_only=True)
-        if alone is None:
-            return None
-        lower = alone.time
-    start = earliest_start(profile, demand, finishes_only=True, not_before=lower)
+    start = _earliest(problem, demand, profile)
     if start is None:
         return None
     reason = what_it_waits_for(problem, demand, start, profile, before, finishes_only=True)
@@ -86,6 +80,21 @@ def _place(
     else:
         hold_start(profile, demand, start)
     return problem.planned(demand, start, "time-based", waits_for=reason)
+
+
+def _earliest(problem: PlanningProblem, demand: Demand, profile: Profile) -> Start | None:
+    """Where a job first fits; no search where that is the first instant that it may start at."""
+    if demand.impossible:
+        return None
+    if len(demand.terms) > 1:  # jobs before it may even help: see earliest._first_fit
+        return earliest_start(profile, demand, finishes_only=True)
+    start = start_at(profile, demand, demand.earliest)
+    if start is not None:
+        return start
+    alone = earliest_start(problem.base, demand, finishes_only=True)
+    if alone is None:
+        return None
+    return earliest_start(profile, demand, finishes_only=True, not_before=alone.time)
 
 
 def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:

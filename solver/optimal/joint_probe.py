@@ -31,6 +31,8 @@ LEAST_EFFORT = 3.0
 FEWER = 4
 #: Jobs that run at an instant are asked about alone where they have no more of the pairs.
 CORE = 0.5
+#: Share of the effort of whole models that such questions may spend in vain.
+IN_VAIN = 0.2
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
 
@@ -58,6 +60,8 @@ class JointProbe:
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
+    _effort_in_vain: float = 0.0
+    _effort: float = 0.0
 
     def __post_init__(self) -> None:
         self.room = ModelRoom(self.budget)
@@ -164,7 +168,9 @@ class JointProbe:
             return "UNKNOWN", {}
         pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
         self.room.took(pairs, clock.monotonic() - begun)
+        before = self.budget.effort_spent
         status, placed = self._solve(model, free, share)
+        self._effort += self.budget.effort_spent - before
         if status == "FEASIBLE":
             return status, placed
         return ("UNKNOWN" if fixed else status), {}
@@ -182,7 +188,12 @@ class JointProbe:
     def _core_refutes(
         self, group: Sequence[Placed], demand: Demand, time: int, share: float
     ) -> bool:
-        """Whether those that run at the instant are too many already, where they are few."""
+        """Whether those that run at the instant are too many already, where they are few.
+
+        Not asked any more once such questions were too often in vain.
+        """
+        if self._effort_in_vain > IN_VAIN * self._effort:
+            return False
         core = [item for item in group if _runs_at(item, time)]
         size, whole = (
             sum(self._pairs_of(item.demand, item.start.time) for item in items)
@@ -197,7 +208,11 @@ class JointProbe:
             model = JointPlacement(self.base, asked, check=self.budget.check_search)
         except OutOfTime:
             return False
-        return self._solve(model, core, share)[0] == "INFEASIBLE"
+        before = self.budget.effort_spent
+        refuted = self._solve(model, core, share)[0] == "INFEASIBLE"
+        if not refuted:
+            self._effort_in_vain += self.budget.effort_spent - before
+        return refuted
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
         """The model of the settled jobs; kept for the next instant that is asked about."""

@@ -117,7 +117,8 @@ class SharedCapacity:
 
     def _free(self, index: int, point: int) -> FloatArray:
         free = self.base.free(index, point)
-        return free - MARGIN * (1 + abs(free))
+        # Where nothing bounds the resource it is infinite, and stays so.
+        return free - MARGIN * (1 + np.where(np.isfinite(free), abs(free), 0))
 
     def _largest(
         self, shape: TermShape, use: Use, amount: float

@@ -58,6 +58,10 @@ class LivingInstance:
         )
         return replace(found, cluster=replace(found.cluster, hosts=hosts))
 
+    def runs(self, job: str) -> bool:
+        """Whether a job of this id runs."""
+        return job in self._where
+
     # --- events ---------------------------------------------------------------------------------
 
     def submit(self, job: Job) -> None:

@@ -189,7 +189,9 @@ class Planner:
         if isinstance(request, str):
             job = submitted_job(instance, request, user=user)
         else:
-            trial = LivingInstance(replace(instance, running=()))
+            # All that runs is looked at only where it has a job of this name.
+            beside = instance.running if self._living.runs(request.id) else ()
+            trial = LivingInstance(replace(instance, running=beside))
             trial.submit(replace(request, submit=instance.now))
             job = trial.instance.pending[-1]
         if self.method not in ("greedy", "time-based"):
@@ -200,12 +202,12 @@ class Planner:
                 effort=self._options["effort"],  # type: ignore[arg-type]
                 margin=self._margin,
             ).outlook(job)
-        self._current()
+        current = self._current()
         if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
             return outlook_of_cycle(job, self._asked, answer)
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
-            cycle = self._cycle(asked, "time-based", jobs=None)
+            cycle = self._cycle(asked, "time-based", None, {item.job: item for item in current})
             return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
 
     # --- planning -------------------------------------------------------------------------------
@@ -228,15 +230,23 @@ class Planner:
                     PlanChange(job, item.start, start, item.allocation, on, because)
                 )
 
-    def _cycle(self, instance: Instance, method: Method, jobs: int | None) -> NextCycle:
-        return NextCycle(instance, method, jobs=jobs, margin=self._margin, kept=self._living.kept)
+    def _cycle(
+        self,
+        instance: Instance,
+        method: Method,
+        jobs: int | None,
+        last: Mapping[str, PlannedJob],
+    ) -> NextCycle:
+        likely = {job: item.start for job, item in last.items() if item.start is not None}
+        kept, margin = self._living.kept, self._margin
+        return NextCycle(instance, method, jobs=jobs, margin=margin, kept=kept, likely=likely)
 
     def _made(self, last: Mapping[str, PlannedJob]) -> Plan:
         """A plan from what is, near the last one."""
         instance = self.instance
         if self.method in ESTIMATES and self._options["objective"] == "lexicographic":
             with no_collection():
-                cycle = self._cycle(instance, self.method, self._jobs)
+                cycle = self._cycle(instance, self.method, self._jobs, last)
                 self._asked = cycle if self.method == "time-based" else None
                 found = replace(plan_of(cycle), margin=self._margin, origin=instance.origin)
                 return self._stable(found, grounds_of_cycle(cycle), last)

@@ -12,6 +12,7 @@ from ...model.job import Job
 from ...model.queue import Queue
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
+from ..availability.resources import HostResource
 from .situation import Situation
 
 
@@ -178,14 +179,14 @@ class Eligibility:
             return self.load[name]
         for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return self.situation.free_now.reported(index)
+                return _known(resource, self.situation.free_now.reported(index))
         return np.full(len(self.situation.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
     def available(self, name: str) -> FloatArray:
         """What is reported, less what running jobs have reserved; more for a load (RSV-01)."""
         for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
-                return self.situation.free_now.host(index)
+                return _known(resource, self.situation.free_now.host(index))
         reported = self.reported(name)
         reserved = self.situation.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
@@ -196,8 +197,7 @@ class Eligibility:
         found = {name: self.available(name) for name in self.load}
         for index, resource in enumerate(situation.table.host_resources):
             if resource.name in (*BUILTIN_AMOUNTS, "slots"):
-                free = np.where(resource.capacity < 0, np.nan, situation.free_now.host(index))
-                found[resource.name] = free
+                found[resource.name] = _known(resource, situation.free_now.host(index))
         return found
 
     def why_load(self, queue: str) -> str:
@@ -288,6 +288,11 @@ class Eligibility:
             "status": self.status,
             "load": {name: column.tolist() for name, column in self.load.items()},
         }
+
+
+def _known(resource: HostResource, amounts: FloatArray) -> FloatArray:
+    """The amounts on hosts that have the resource, nan on the others."""
+    return np.where(resource.capacity < 0, np.nan, amounts)
 
 
 def _past(name: str, value: FloatArray, limit: FloatArray) -> BoolArray:

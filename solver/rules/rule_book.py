@@ -157,9 +157,13 @@ class RuleBook:
             return None
         for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name:
-                own = [h.thresholds.sched.get(name, 0.0) for h in self.instance.cluster.hosts]
-                least = np.maximum(np.array(own), queue.thresholds.sched.get(name, 0.0))
-                return Floor(index, least)
+                of_queue = queue.thresholds.sched.get(name, -np.inf)
+                hosts = self.instance.cluster.hosts
+                least = np.array(
+                    [max(host.thresholds.sched.get(name, -np.inf), of_queue) for host in hosts]
+                )
+                # A host that says nothing of it is not past its threshold.
+                return Floor(index, np.where(resource.capacity < 0, -np.inf, least))
         return None
 
     def _accepting(self, demand: Demand) -> Demand:

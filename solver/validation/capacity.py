@@ -8,7 +8,6 @@ they hold more slots than it has is no host that a plan can be judged on, and is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from .facts import SLACK, Facts, Holding
@@ -19,10 +18,11 @@ from .violation import Violation, shown
 
 def running(facts: Facts) -> Iterator[Violation]:
     """The running jobs, suspended ones apart, hold no more slots of a host than it has."""
-    held: Counter[str] = Counter()
+    held = dict.fromkeys(facts.hosts, 0)
     for item in facts.instance.running:
         if not item.suspended:
-            held.update(item.allocation)
+            for name, count in item.allocation.items():
+                held[name] = held.get(name, 0) + count
     for host in facts.instance.cluster.hosts:
         if held[host.name] > host.slots:
             text = f"{host.name} has {host.slots} slots, the running jobs hold {held[host.name]}"

@@ -15,7 +15,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 #: Later than anything that ends.
-_NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int64).max
 
 #: A job that holds slots: its id, start, finish (None: never) and slots by host.
 Held: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
@@ -33,7 +33,7 @@ class SlotColumns:
                 position[host],
                 slots,
                 start,
-                _NEVER if finish is None else finish,
+                NEVER if finish is None else finish,
                 self._jobs.setdefault(job, len(self._jobs)),
             )
             for job, start, finish, allocation in held

@@ -11,7 +11,7 @@ from ...model.collection import no_collection
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
 from ...model.queue import Queue
 from ...model.reservation import Reservation
@@ -20,6 +20,8 @@ from ...model.resreq.syntax import Compound, Requirement, Simple
 from .columns import SlotColumns, UnitsOfType
 from .select import Names
 
+#: Running jobs from one look at the clock to the next.
+_POLLED = 256
 #: Amounts are compared with this slack (they are exact to 1e-6).
 SLACK = 1e-6
 
@@ -103,6 +105,9 @@ class Facts:
     _alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
     _reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
+        default_factory=dict
+    )
     _units: dict[str, UnitsOfType] = field(default_factory=dict)
     _columns: list[SlotColumns] = field(default_factory=list)
     _own_slots: dict[int, frozenset[str]] | None = None
@@ -139,11 +144,10 @@ class Facts:
 
     def _take_in(self, split: Splitter) -> None:
         """What holds something: running jobs, and the plan's entries."""
-        for running in self.instance.running:
-            self.poll()
-            finish = expected_finish(self.instance, running)
-            holding = Holding(running.job, running.start, finish, running.allocation, planned=False)
-            self.running.append(self._resolved(holding, running.alternative, split))
+        for number, running in enumerate(self.instance.running):
+            if number % _POLLED == 0:
+                self.poll()
+            self.running.append(self._of_running(running, split))
         for entry in self.plan.reservations:
             job = self.pending.get(entry.job)
             if job is None or entry.start is None:
@@ -158,6 +162,22 @@ class Facts:
                 finish += self.plan.margin
             holding = Holding(job, entry.start, finish, allocation, planned=True)
             self.planned.append(self._resolved(holding, entry.alternative, split, entry.terms))
+
+    def _of_running(self, running: RunningJob, split: Splitter) -> Holding:
+        """What a running job holds; equal requests of one term are looked up once."""
+        job, allocation = running.job, running.allocation
+        finish = expected_finish(self.instance, running)
+        key = (_asked(job), running.alternative)
+        known = self._known.get(key)
+        if known is not None:
+            found, held = known
+            parts = (TermShare(allocation, found, held),)
+            return Holding(job, running.start, finish, allocation, False, found, parts)
+        bare = Holding(job, running.start, finish, allocation, planned=False)
+        holding = self._resolved(bare, running.alternative, split)
+        if isinstance(holding.requirement, Simple) and not holding.fault:
+            self._known[key] = holding.requirement, holding.parts[0].reservations
+        return holding
 
     def poll(self) -> None:
         """Raise Unfinished where the judge has to give up."""
@@ -227,15 +247,7 @@ class Facts:
 
     def requirement(self, job: Job) -> Requirement | str:
         """The merged requirement of a job, or why it is refused; equal requests share one."""
-        key = (
-            job.res_req,
-            job.queue,
-            job.application,
-            job.slots,
-            job.max_slots,
-            job.resizable,
-            job.extsched,
-        )
+        key = _asked(job)
         if key not in self._requirements:
             try:
                 self._requirements[key] = effective_requirement(self.instance, job).requirement
@@ -341,6 +353,19 @@ class Facts:
                 waiting += new
             self._members[name] = frozenset(found)
         return self._members[name]
+
+
+def _asked(job: Job) -> tuple[object, ...]:
+    """All that the merged requirement of a job depends on."""
+    return (
+        job.res_req,
+        job.queue,
+        job.application,
+        job.slots,
+        job.max_slots,
+        job.resizable,
+        job.extsched,
+    )
 
 
 def _by_host(holdings: Iterable[Holding]) -> dict[str, list[Holding]]:

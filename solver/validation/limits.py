@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...model.job import Job
 from ...model.limits import Limit, Scope
 from .capacity import blame
+from .columns import NEVER, IntArray
 from .facts import SLACK, Facts, Holding
 from .usage import of_shared_on, on_host
 from .violation import Violation, shown
@@ -46,9 +49,35 @@ class Rule:
         return self.hosts is None or host in self.hosts
 
 
+class Covered:
+    """The jobs that a rule covers, from when to when they run as columns."""
+
+    def __init__(self, facts: Facts, rule: Rule) -> None:
+        self.rule = rule
+        kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
+        self._jobs = [item for jobs in kinds for item in jobs]
+        count = len(self._jobs)
+        self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
+        ends = (NEVER if item.finish is None else item.finish for item in self._jobs)
+        self._finishes = np.fromiter(ends, np.int64, count)
+        #: What each counts for, where that is the same as long as it runs.
+        self._counts: IntArray | None = None
+
+    def used(self, facts: Facts, time: int) -> float:
+        """What those that run at `time` count for the rule together, over all hosts."""
+        active = (self._starts <= time) & (time < self._finishes)
+        if self.rule.what not in ("slots", "jobs"):
+            jobs = (self._jobs[at] for at in np.flatnonzero(active))
+            return sum(_over_hosts(facts, self.rule, item, time) for item in jobs)
+        if self._counts is None:
+            counts = (int(_over_hosts(facts, self.rule, item, time)) for item in self._jobs)
+            self._counts = np.fromiter(counts, np.int64, len(self._jobs))
+        return int(self._counts[active].sum())
+
+
 def limits(facts: Facts) -> Iterator[Violation]:
     """Every limit that covers a planned job holds at the instant at which it starts."""
-    covered: dict[Rule, list[Holding]] = {}
+    covered: dict[Rule, Covered] = {}
     for time, jobs in facts.starts().items():
         facts.poll()
         rules: dict[Rule, list[Holding]] = {}
@@ -58,27 +87,28 @@ def limits(facts: Facts) -> Iterator[Violation]:
                     rules.setdefault(rule, []).append(job)
         for rule, blamed in rules.items():
             if rule not in covered:
-                alike = facts.alike()
-                kinds = [jobs for jobs in alike.values() if rule.covers(jobs[0].job)]
-                covered[rule] = [item for jobs in kinds for item in jobs]
-            active = [item for item in covered[rule] if item.active(time)]
-            yield from _broken(facts, rule, blamed, active, time)
+                covered[rule] = Covered(facts, rule)
+            yield from _broken(facts, covered[rule], blamed, time)
 
 
 def _broken(
-    facts: Facts, rule: Rule, blamed: list[Holding], active: list[Holding], time: int
+    facts: Facts, covered: Covered, blamed: list[Holding], time: int
 ) -> Iterator[Violation]:
+    rule = covered.rule
     if not rule.each_host:
         guilty = [job for job in blamed if _over_hosts(facts, rule, job, time) > 0]
-        used = sum(_over_hosts(facts, rule, item, time) for item in active)
-        if guilty and used > rule.most + SLACK:
+        used = covered.used(facts, time) if guilty else 0.0
+        if used > rule.most + SLACK:
             text = f"{shown(used)} {rule.what} at {time} s, {rule.name} allows {shown(rule.most)}"
             yield blame("limit", guilty, text, "", time)
         return
     for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
         most = most_on(facts, rule, host)
         guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
-        used = sum(_on_one_host(facts, rule, item, host, time) for item in active)
+        there = (item for item in facts.by_host[host] if rule.covers(item.job))
+        used = sum(
+            _on_one_host(facts, rule, item, host, time) for item in there if item.active(time)
+        )
         if guilty and used > most + SLACK:
             text = f"{shown(used)} {rule.what} on host {host} at {time} s"
             yield blame("limit", guilty, f"{text}, {rule.name} allows {shown(most)}", host, time)
@@ -93,6 +123,8 @@ def most_on(facts: Facts, rule: Rule, host: str) -> float:
 
 def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
     """What a job counts for a rule over all its hosts."""
+    if rule.hosts is None and rule.what == "slots":
+        return holding.slots
     inside = [host for host in holding.allocation if rule.on(host)]
     if rule.what == "slots":
         return sum(holding.allocation[host] for host in inside)

@@ -16,9 +16,10 @@ from itertools import chain, combinations, islice
 import numpy as np
 
 from ...model.resreq.syntax import Cu, Simple
-from . import capacity, hosts, limits, partitions, shape
+from . import capacity, hosts, limits, partitions, shape, times
 from .columns import IntArray
 from .facts import SLACK, Facts, Holding, TermShare
+from .opening import may_be_closed
 from .usage import method, on_host
 from .violation import Violation
 
@@ -40,6 +41,7 @@ _RULES = (
     capacity.shared,
     capacity.alone,
     limits.limits,
+    times.dispatch_windows,
 )
 
 
@@ -139,8 +141,12 @@ def _room(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> d
     found: dict[str, int] = {}
     for host in (names[at] for at in where):
         facts.poll()
-        times = _instants(facts, holding, host)
-        slots = min(_free(facts, holding, part, host, time, rules) for time in times)
+        if not times.takes_starts(facts, host, holding.start) or may_be_closed(
+            facts, holding, host
+        ):
+            continue
+        instants = _instants(facts, holding, host)
+        slots = min(_free(facts, holding, part, host, time, rules) for time in instants)
         if slots > 0 and not [
             *hosts.host_faults(facts, holding.job, part.requirement, host),
             *hosts.missing_resources(facts, part, host),

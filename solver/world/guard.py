@@ -158,10 +158,15 @@ class Guard:
 
     # --- what a job sees --------------------------------------------------------------------------
 
-    def earliest(self, demand: Demand, *, since: int, until: int) -> Start | None:
-        """The earliest start from `since` on beside the reservations that start before `until`."""
+    def earliest(
+        self, demand: Demand, *, since: int, until: int, hint: int | None = None
+    ) -> Start | None:
+        """The earliest start from `since` on beside the reservations that start before `until`.
+
+        hint: as of `earliest_start`.
+        """
         profile = self._at_most(since, until, FOREVER)
-        found = earliest_start(profile, demand, finishes_only=True, not_before=since)
+        found = earliest_start(profile, demand, finishes_only=True, not_before=since, hint=hint)
         if found is not None and found.time == since:
             return found
         pools = self._doubtful(demand, profile, since, FOREVER)

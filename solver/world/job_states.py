@@ -40,7 +40,7 @@ class JobStates(OnDemand[JobState]):
         self._row = array("i", [_NO_ROW]) * len(given)
         self._by_id: dict[str, JobState] = {}
         self._entered: Container[int] = ()
-        self._bring_up: Callable[[JobState], None] | None = None
+        self._bring_up: Callable[[JobState], JobState] | None = None
         self._places: NamePlaces | None = None
 
     def __len__(self) -> int:
@@ -69,11 +69,11 @@ class JobStates(OnDemand[JobState]):
             return self.ended.state(row, job)
         found = JobState(job, place)
         if self._bring_up is not None and place in self._entered:
-            self._bring_up(found)
+            return self._bring_up(found)
         return found
 
-    def entered(self, numbers: Container[int], bring_up: Callable[[JobState], None]) -> None:
-        """Jobs that are no objects yet but run; bring_up: makes their states what they are now."""
+    def entered(self, numbers: Container[int], bring_up: Callable[[JobState], JobState]) -> None:
+        """Jobs that are no objects here yet but run; bring_up: their states as they are now."""
         self._entered, self._bring_up = numbers, bring_up
 
     def keep(self, number: int) -> JobState:
@@ -84,10 +84,6 @@ class JobStates(OnDemand[JobState]):
             if self._row[number] == _NO_ROW:
                 self.here[number] = self._by_id[found.job.id] = found
         return found
-
-    def adopt(self, state: JobState) -> None:
-        """A job's state as another world has it counts here too."""
-        self.here[state.number] = self._by_id[state.job.id] = state
 
     def modify(self, state: JobState, job: Job) -> None:
         """A job is no longer as it was given."""

@@ -21,6 +21,7 @@ from ..fairshare.dispatch_policy import FirstCome
 from .job_state import RUNNING, JobState
 from .job_states import JobStates
 from .requests import Requests
+from .running_states import RunningStates
 from .world import World
 
 
@@ -28,7 +29,7 @@ class KeptRunning:
     """The running jobs of an instance, by their place in it, and what they hold.
 
     instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
-    that are kept.
+    that are kept; growing: of those of them that are resizable.
     """
 
     def __init__(self, instance: Instance, *, cycle: int, margin: int = 0) -> None:
@@ -42,6 +43,7 @@ class KeptRunning:
             self.profile.hold_reported(index, away)
         self.states: list[JobState] = []
         self.plain: set[int] = set()
+        self.growing: set[int] = set()
         self.started(instance, instance.running)
 
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
@@ -59,6 +61,8 @@ class KeptRunning:
             if steady and world.enters(entering, state, running):
                 state.status = RUNNING
                 self.plain.add(state.number)
+                if running.job.resizable:
+                    self.growing.add(state.number)
         accepted = np.zeros(len(instance.cluster.hosts), dtype=np.int64)
         entering.close(self.free_now, self.profile, accepted)
 
@@ -67,6 +71,7 @@ class KeptRunning:
         if number in self.plain:
             self.profile.give_back(number, self.free_now)
             self.plain.discard(number)
+            self.growing.discard(number)
         last = self.states.pop()
         if last.number == number:
             return
@@ -74,6 +79,9 @@ class KeptRunning:
             self.plain.discard(last.number)
             self.plain.add(number)
             self.profile.renumber(last.number, number)
+        if last.number in self.growing:
+            self.growing.discard(last.number)
+            self.growing.add(number)
         last.number = number
         self.states[number] = last
 
@@ -84,13 +92,11 @@ class KeptRunning:
         world.free_now = self.free_now.copy()
         world.running_profile = self.profile.twin(world.now)
         self.profile.last_begins(world.last_accepted)
-        for number, running in enumerate(world.instance.running):
-            if number in self.plain:
-                state = self.states[number]
-                world.states.adopt(state)
-                world.running[number] = state
-                if state.job.resizable:
-                    world.growing[number] = state
-            else:
-                world.add_running(world.states.keep(number), running)
+        running = world.instance.running
+        world.running = RunningStates(range(len(running)), world.states.keep)
+        world.states.entered(self.plain, lambda state: self.states[state.number])
+        for number in sorted({*range(len(running))} - self.plain):
+            world.add_running(world.states.keep(number), running[number])
+        for number in sorted(self.growing):
+            world.growing[number] = world.states.keep(number)
         world.changed = True

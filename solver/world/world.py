@@ -159,10 +159,11 @@ class World:
             return False
         return entering.takes(state.number, running, state.expected_end(self.now, self.cycle))
 
-    def _runs_on(self, state: JobState) -> None:
+    def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
+        return state
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""

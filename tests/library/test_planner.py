@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import slotwise as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slotwise.model.generate import generate
+from slotwise.solver.loop.next_cycle import NextCycle, plan_of
 
 QUEUES = [sw.Queue("q", priority=10, backfill=True), sw.Queue("low", priority=5)]
 
@@ -398,3 +401,20 @@ def test_it_can_be_sent_elsewhere_and_goes_on() -> None:
     other.end("r")
     assert starts(other)["a"] == 0
     assert starts(planner)["a"] == 600
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_likely_makes_the_search_shorter_and_changes_nothing(seed: int) -> None:
+    instance = generate(hosts=12, running=40, pending=12, seed=seed, load=1.0)
+    draw = random.Random(seed)
+    before = plan_of(NextCycle(instance, "time-based"))
+    likely = {job.id: draw.randrange(0, 100_000, 60) for job in instance.pending}
+    after = plan_of(NextCycle(instance, "time-based", likely=likely))
+    assert after.to_dict() == before.to_dict()
+
+
+def test_a_question_about_a_job_that_runs_is_refused() -> None:
+    instance = generate(hosts=4, running=4, pending=1, seed=1)
+    planner = sw.Planner(instance)
+    with pytest.raises(sw.InputError, match="there is a job r1 already"):
+        planner.ask(sw.Job(instance.running[0].job.id, 1, queue="normal"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
-from slotwise.model.cluster import Cluster, ComputeUnit, SharedResource
+from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource, Thresholds
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, ReservationUsage, Scope
@@ -421,3 +421,39 @@ def test_growth_ends_with_a_smaller_block() -> None:
     instance = problem(cluster=Cluster(tuple(host(name) for name in names)), running=(run,))
     grown = simulate(instance)["r"]
     assert list(grown.hosts.values()) == [4, 4, 4, 4, 2]
+
+
+@pytest.mark.behaviour("RSV-11")
+@every_method
+@pytest.mark.parametrize("of_queue", [True, False])
+def test_a_host_that_states_no_memory_is_past_no_threshold_of_memory(
+    method: str, objective: str, of_queue: bool
+) -> None:
+    """loadSched of memory closes A, which has 100 MB; nobody knows how much B has."""
+    limit = Thresholds({"mem": 200.0}, {"mem": 150.0})
+    hosts = (host("A", amounts={"mem": 100.0}, thresholds=Thresholds()), host("B"))
+    if not of_queue:
+        hosts = (replace(hosts[0], thresholds=limit), hosts[1])
+    queue = Queue("default", thresholds=limit if of_queue else Thresholds())
+    old = running("old", {"B": 1})
+    instance = problem(job("j", 2), hosts=hosts, queues=(queue,), running=(old,))
+    found = answer(instance, method, objective)
+    assert (found["j"].start, dict(found["j"].allocation)) == (0, {"B": 2})
+    assert loop_start(instance, "j") == 0
+    assert simulate(instance, cycle=0)["old"].suspensions == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.behaviour("TBR-10")
+@every_exact_method
+def test_a_limit_on_some_hosts_alone_warns_of_nothing(method: str, objective: str) -> None:
+    """JL/U of A, B and C; D, which has none, is bounded by nothing in that column."""
+    jlu = {"A": (2, 2), "B": (2, 2), "C": (4, 1), "D": (3, None)}
+    hosts = tuple(Host(name, slots, user_slots=most) for name, (slots, most) in jlu.items())
+    jobs = (job("j", 5, user="ann"), job("k", 2, user="ann"), job("l", 2, user="ann"))
+    old = (
+        running("old", {"B": 1}, user="ann", run_limit=50),
+        running("new", {"B": 1, "D": 2}, user="bob", run_limit=20),
+    )
+    found = answer(problem(*jobs, hosts=hosts, running=old), method, objective)
+    assert found.status == "optimal"

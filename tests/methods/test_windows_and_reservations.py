@@ -12,6 +12,7 @@ from slotwise.model.cluster import Cluster, SharedResource
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.limits import ReservationUsage
 from slotwise.model.params import Params
+from slotwise.model.plan import Method
 from slotwise.model.queue import Queue
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.compare import compare
@@ -67,8 +68,31 @@ def test_queue_windows_are_kept_by_default_and_left_out_as_lsf_does(
 @pytest.mark.behaviour("TBR-19")
 def test_a_job_without_a_known_end_fits_into_no_run_window() -> None:
     instance = problem(job("j", 1, run_limit=None), queues=queue(run_window="2-4"))
-    assert "j" not in plan(instance, effort=10)
+    found = plan(instance, effort=10)
+    assert "j" not in found
+    assert [item.reason for item in found.unplaced] == [
+        "has no known end, so that it fits into no run window (2-4) of its queue"
+    ]
     assert plan(instance, effort=10, as_lsf=True)["j"].start == 0
+
+
+@pytest.mark.behaviour("TBR-19", "LOP-01")
+@pytest.mark.parametrize(
+    ("windows", "said"),
+    [
+        ({"run_window": "2-4"}, "is longer than every run window (2-4) of its queue"),
+        (
+            {"run_window": "2-6", "dispatch_window": "4-6"},
+            "the dispatch and run windows of its queue and hosts leave it no start",
+        ),
+    ],
+)
+def test_a_job_that_fits_into_no_window_says_which(windows: dict[str, str], said: str) -> None:
+    instance = problem(job("j", 1, run_limit=3 * HOUR), queues=queue(**windows))
+    for method in ("optimal", "milp"):
+        found = plan(instance, method, effort=10)
+        assert [(item.job, item.reason) for item in found.unplaced] == [("j", said)]
+        assert found.status == "infeasible"
 
 
 @pytest.mark.behaviour("TBR-19")
@@ -331,3 +355,27 @@ def test_a_decaying_phase_falls_to_the_next_amount_by_steps_of_a_minute() -> Non
     ]
     assert all(held.planned_at(time) >= held.at(time) for time in range(0, 1000, 7))
     assert held.drops() == tuple(range(60, 901, 60))
+
+
+@pytest.mark.behaviour("TBR-19")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"queues": queue(dispatch_window="3-6")}, "dispatch and run windows"),
+        ({"queues": queue(run_window="3-6")}, "dispatch and run windows"),
+        ({"hosts": (host("A", windows="3-5"),)}, "dispatch and run windows"),
+        (
+            {"advance_reservations": (AdvanceReservation("kept", 0, HOUR, {"A": 4}),)},
+            "advance reservations",
+        ),
+    ],
+)
+def test_estimates_name_the_windows_and_reservations_that_they_leave_out(
+    method: Method, more: dict[str, Any], named: str
+) -> None:
+    """The job is planned for now, and the loop starts it later: the plan says beforehand why."""
+    instance = problem(job("j", 12, run_limit=HOUR) if "hosts" not in more else job("j", 4), **more)
+    found = plan(instance, method)
+    assert found["j"].start == 0
+    assert f"not considered: {named}" in found.notes

@@ -1,0 +1,62 @@
+"""The list of those who come first: what joins and leaves at any time keeps the order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from slotwise import Job
+from slotwise.model.generate import generate
+from slotwise.solver.fairshare.dispatch_policy import FirstCome
+from slotwise.solver.fairshare.queue_order import queue_key
+
+INSTANCE = generate(hosts=1, running=0, pending=0)
+PRIORITY = {queue.name: queue.priority for queue in INSTANCE.queues}
+
+
+def walked(order: FirstCome) -> list[str]:
+    """The ids in one walk from the head."""
+    order.begin_with_those_told(0)
+    found: list[str] = []
+    while (offer := order.next()) is not None:
+        found.append(offer.job.id)
+        order.skipped(offer.job)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_jobs_come_in_the_order_of_their_queues_however_many_join_or_leave_at_once(
+    seed: int,
+) -> None:
+    draw = random.Random(seed)
+    order, waiting = FirstCome(INSTANCE), dict[int, Job]()
+    came = 0
+    for _ in range(30):
+        for _ in range(draw.choice([0, 1, 3, 200])):
+            queue = draw.choice(sorted(PRIORITY))
+            job = Job(f"j{came}", 1, queue=queue, submit=draw.randint(0, 20))
+            order.submitted(job, came, came)
+            waiting[came] = job
+            came += 1
+        for number in draw.sample(sorted(waiting), min(len(waiting), draw.choice([0, 1, 90]))):
+            order.withdrawn(waiting.pop(number))
+        keys = {n: (*queue_key(job, PRIORITY[job.queue]), n) for n, job in waiting.items()}
+        assert walked(order) == [waiting[n].id for n in sorted(keys, key=keys.__getitem__)]
+
+
+def test_a_job_that_starts_in_its_turn_makes_way_for_the_next() -> None:
+    order = FirstCome(INSTANCE)
+    jobs = [Job(f"j{n}", 1, queue="normal", submit=n) for n in range(200)]
+    for number, job in enumerate(jobs):
+        order.submitted(job, number, number)
+    order.begin_with_those_told(0)
+    for number, job in enumerate(jobs):
+        offer = order.next()
+        assert offer is not None
+        assert offer.job is job
+        if number % 3:
+            order.started(job, {}, 0)
+        else:
+            order.skipped(job)
+    assert order.next() is None
+    assert walked(order) == [job.id for job in jobs[::3]]
