@@ -147,7 +147,7 @@ def _run() -> None:
 
 
 def _comes_from_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused it: Python 3.11 wraps what is raised while a module makes its classes."""
+    """Whether Ctrl-C caused it: Python 3.11 wraps what is raised while a class is made."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None

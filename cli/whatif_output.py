@@ -81,7 +81,7 @@ def cells(variant: ComparedVariant) -> tuple[str, ...]:
     """The texts of a row of the table of variants."""
     numbers = []
     for _, name in NUMBERS:
-        value = getattr(variant.metrics, name)
+        value = value_of(variant, name)
         change = variant.differences.get(name)
         shown = value_text(name, value)
         if change is not None and change.change:
@@ -112,7 +112,7 @@ def changes_of(
     """What is clear about a variant: measures, then whose wait; all but the variant's name."""
     for name, found in variant.differences.items():
         if found.clear:
-            today, then = (getattr(item.metrics, name) for item in (first, variant))
+            today, then = (value_of(item, name) for item in (first, variant))
             yield (
                 WORDS[name],
                 "",
@@ -131,6 +131,15 @@ def changes_of(
                 change_text("mean_wait", group.difference.change),
                 interval_text("mean_wait", group.difference),
             )
+
+
+def value_of(variant: ComparedVariant, name: str) -> float | None:
+    """A measure of a variant, None where there is none: in no time nothing is in use."""
+    metrics = variant.metrics
+    if name == "utilisation" and metrics.last_end <= metrics.first_submit:
+        return None
+    value: float | None = getattr(metrics, name)
+    return value
 
 
 def value_text(name: str, value: float | None) -> str:

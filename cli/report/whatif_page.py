@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from ...model.time_text import duration_text
 from ..cells import printable
-from ..whatif_output import NUMBERS, WORDS, change_text, interval_text, remarks, value_text
+from ..whatif_output import (
+    NUMBERS,
+    WORDS,
+    change_text,
+    interval_text,
+    remarks,
+    value_of,
+    value_text,
+)
 from .tables_page import TableCell, table, tables_page
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ def whatif_page(found: WhatIf, name: str) -> str:
         (str(len(found)), "variants"),
         (str(first.metrics.jobs), "jobs"),
         (value_text("mean_wait", first.metrics.mean_wait), f"mean wait {first.name}"),
-        (value_text("utilisation", first.metrics.utilisation), f"utilisation {first.name}"),
+        (value_text("utilisation", value_of(first, "utilisation")), f"utilisation {first.name}"),
         (str(found.blocks), f"blocks of {duration_text(found.block)}"),
     ]
     parts = [("Variants", _variants(found))]
@@ -60,7 +68,7 @@ def _variants(found: WhatIf) -> str:
     for variant in found:
         row = [TableCell(variant.name)]
         for _, name in NUMBERS:
-            row += _numbers(name, getattr(variant.metrics, name), variant.differences.get(name))
+            row += _numbers(name, value_of(variant, name), variant.differences.get(name))
         rows.append(row)
     return table("variants", head, rows)
 

@@ -19,7 +19,7 @@ from .survival import Weighed
 STREAM = "run time"
 #: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
 ENDLESS = 10**9
-#: Jobs that are like each other: whether they have a limit, then user, limit and size.
+#: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
 Group = tuple[int, ...]
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
@@ -91,31 +91,44 @@ class LastTwo:
 
 @dataclass(frozen=True, slots=True)
 class RatioSettings:
-    """Of :class:`Ratios`: how many jobs are looked at, and what they weigh, each of the nearest 1.
+    """Of :class:`Ratios`: how many jobs of a group are looked at, and what farther ones weigh.
 
-    alike: last jobs of the same user, limit and size. of_user: last jobs of the same user, which
-    weigh as much as `kin` of those alike. of_all: last jobs of all, which weigh as much as
-    `strangers` of the user's. together: the chance that a job of a sample shares the fate of the
-    others of its user, limit and size.
+    of_all: jobs that ended last. of_area: last jobs of about the area, limit times size. of_habit:
+    last jobs of the same user and limit. alike: last jobs of that user, limit and size. A near job
+    weighs 1; all farther ones together weigh as much as `strangers` jobs beside those of the area,
+    as `others` beside those of the habit, as `kin` beside those alike. together: the chance that a
+    job of a sample shares the fate of the others of its user, limit and size.
     """
 
-    alike: int = 10
-    of_user: int = 100
     of_all: int = 500
-    kin: float = 3.0
-    strangers: float = 3.0
-    together: float = 0.6
+    of_area: int = 300
+    of_habit: int = 300
+    alike: int = 10
+    strangers: float = 10.0
+    others: float = 10.0
+    kin: float = 10.0
+    together: float = 0.4
+
+    @property
+    def nearer(self) -> tuple[tuple[int, float], ...]:
+        """Of each group but all, nearer and nearer: how many, and what the farther weigh."""
+        return (
+            (self.of_area, self.strangers),
+            (self.of_habit, self.others),
+            (self.alike, self.kin),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Ratios:
     """What part of its limit a job uses, drawn from jobs that are like it.
 
-    Those of the same user, limit and size, mixed with a few of the same user, those with a few of
-    all: where the nearer are many, the farther hardly count. Jobs that still run count as longer
-    than they have run (:mod:`.survival`). What a running job has used already is not drawn any
-    more. For a job without a limit run times themselves are drawn. Jobs of one user, limit and size
-    tend to share their fate.
+    Four groups, each mixed with some of the farther: all, those of about the same area (limit times
+    size), those of the same user and limit, those of the same size as well. What a queue comes to
+    is decided by its large jobs, which are no shorter than large jobs are, whatever the many small
+    ones do. Jobs that still run count as longer than they have run (:mod:`.survival`). What a
+    running job has used already is not drawn any more. For a job without a limit run times
+    themselves are drawn. Jobs of one user, limit and size tend to share their fate.
     """
 
     past: PastJobs
@@ -130,7 +143,7 @@ class Ratios:
             for group in _groups(user, limit, slots):
                 groups[group].append(place)
             if limit != NO_LIMIT:  # its run time helps those without a limit too
-                for group in _groups(user, NO_LIMIT, slots)[1:]:
+                for group in _groups(user, NO_LIMIT, slots)[:-1]:
                     groups[group].append(place)
         places = {group: np.array(found, dtype=np.int64) for group, found in groups.items()}
         object.__setattr__(self, "_places", places)
@@ -168,22 +181,25 @@ class Ratios:
         groups = _groups(*kind)
         if limit == NO_LIMIT:
             return self._like(groups, seen)
-        if len(self._last(groups[2], 1, seen.count)):
+        if len(self._last(groups[0], 1, seen.count)):
             return self._like(groups, seen).times(limit)
         return self._like(_groups(user, NO_LIMIT, slots), seen).at_most(limit)
 
-    def _like(self, groups: tuple[Group, Group, Group], seen: _Seen) -> Weighed:
-        """Ratios of jobs of these groups, the nearest weighing most, from the farthest on."""
-        settings = self.settings
-        everybody = self._ratios(self._last(groups[2], settings.of_all, seen.count), groups[2])
-        found = Weighed.of(everybody)
-        for group, most, farther in (
-            (groups[1], settings.of_user, settings.strangers),
-            (groups[0], settings.alike, settings.kin),
-        ):
+    def _like(self, groups: tuple[Group, ...], seen: _Seen) -> Weighed:
+        """Ratios of jobs of these groups, from the farthest on; the nearest weigh most."""
+        group = groups[-1]
+        if groups in seen.weighed:  # kinds have their farther groups in common
+            return seen.weighed[groups]
+        if len(groups) == 1:
+            last = self._last(group, self.settings.of_all, seen.count)
+            found = Weighed.of(self._ratios(last, group))
+        else:
+            farther = self._like(groups[:-1], seen)
+            most, weight = self.settings.nearer[len(groups) - 2]
             ended, run_on = self._started(group, most, seen)
-            nearer = Weighed.of(self._ratios(ended, group)).beside(found.weighing(farther))
-            found = nearer.with_survivors(run_on, found)
+            nearer = Weighed.of(self._ratios(ended, group)).beside(farther.weighing(weight))
+            found = nearer.with_survivors(run_on, farther)
+        seen.weighed[groups] = found
         return found
 
     def _ratios(self, rows: Ints, group: Group) -> Floats:
@@ -214,24 +230,43 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What may be looked at: the first `count` jobs of the past, and those that run `now`."""
+    """What may be looked at: the first `count` jobs of the past, and those that run `now`.
+
+    weighed: what has been made of it, by group and all farther ones.
+    """
 
     count: int
     now: int
     running: AskedJobs
+    weighed: dict[tuple[Group, ...], Weighed] = field(default_factory=dict)
 
 
-def _groups(user: int, limit: int, slots: int) -> tuple[Group, Group, Group]:
-    """Those of the same user, limit and size; of the same user; all. Without a limit apart."""
+def _groups(user: int, limit: int, slots: int) -> tuple[Group, ...]:
+    """All; about the same area; the same user and limit; the same size as well.
+
+    Jobs without a limit apart: of those the area is the size.
+    """
     limited = int(limit != NO_LIMIT)
-    return (limited, user, limit, slots), (limited, user), (limited,)
+    area = slots * limit if limited else slots
+    return (
+        (limited,),
+        (limited, area.bit_length()),
+        (limited, user, limit),
+        (limited, user, limit, slots),
+    )
 
 
 def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
     """Which of the jobs are of a group."""
-    found = (jobs.limit != NO_LIMIT) if group[0] else np.ones(len(jobs), dtype=np.bool_)
-    for column, wanted in zip((jobs.user, jobs.limit, jobs.slots), group[1:], strict=False):
-        found = found & (column == wanted)
+    limited, *wanted = group
+    alike = len(wanted) == 3
+    found = (jobs.limit != NO_LIMIT) if limited else np.ones(len(jobs), dtype=np.bool_)
+    limit = jobs.limit if limited or alike else np.full(len(jobs), NO_LIMIT)
+    if len(wanted) == 1:
+        area = jobs.slots * limit if limited else jobs.slots
+        return np.asarray(found & (np.frexp(area)[1] == wanted[0]))
+    for column, value in zip((jobs.user, limit, jobs.slots), wanted, strict=False):
+        found = found & (column == value)
     return found
 
 

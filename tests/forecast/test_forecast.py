@@ -36,6 +36,20 @@ def test_quantiles_are_samples_and_no_start_is_later_than_all():
     assert found.chance_by(10**9).tolist() == [1, 0.4, 1]
 
 
+def test_records_have_the_chance_only_where_a_time_is_asked_about():
+    samples = NOW + ints([[10, 30, 20, 40, 50], [NEVER - NOW] * 3 + [5, 6]])
+    found = Forecasts(NOW, ("a", "b"), ints([NOW + 60, NEVER]), samples)
+    plain, asked = found.records(), found.records(by=NOW + 30)
+    assert [record["chance"] for record in asked] == [0.6, 0.4]
+    assert all("chance" not in record for record in plain)
+    for before, record in zip(plain, asked, strict=True):
+        assert record == before | {"chance": record["chance"]}
+    assert (plain[0]["by_limits"], plain[1]["by_limits"]) == (NOW + 60, None)
+    assert (plain[0]["likely"], plain[1]["likely"]) == (NOW + 30, None)
+    assert "by" not in found.to_dict()
+    assert found.to_dict(by=NOW + 30)["by"] == NOW + 30
+
+
 def test_bounds_are_calibrated_from_now_on():
     samples = NOW + ints([[100] * 2 + [200] * 6 + [300] * 2])
     found = Forecasts(NOW, ("a",), ints([NOW]), samples, Calibration(0.5, 2.0, 99))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from event_lines import job_new, job_start, job_status
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
@@ -120,6 +121,19 @@ def test_a_packed_log_is_read(tmp_path):
     packed = tmp_path / "log.swf.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert read_history(packed, _instance()).jobs.end.tolist() == [40, 65, 150]
+
+
+def test_a_job_of_lsb_events_has_the_slots_it_held_else_those_it_asked_for(tmp_path):
+    lines = [
+        *(job_new(number, 1000, slots=3) for number in (1, 2)),
+        job_start(1, 1010, "a", "a", "b", "b"),
+        job_start(2, 1020),  # on no host that is named
+        *(job_status(number, 1050 + number, 64) for number in (1, 2)),
+    ]
+    path = tmp_path / "lsb.events"
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    found = read_history(path, _instance(now=0, origin="1970-01-01T01:00:00+00:00"))
+    assert found.jobs.slots.tolist() == [4, 3]
 
 
 def test_lsb_acct_and_lsb_events_of_real_clusters():

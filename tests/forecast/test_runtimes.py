@@ -67,7 +67,7 @@ def test_last_two_is_the_mean_of_the_users_last_two_by_end():
     assert LastTwo(past).draw(jobs, 239, 1, 0)[0].tolist() == [100]  # one job is not two
 
 
-ONLY_NEAREST = RatioSettings(kin=1e-9, strangers=1e-9, together=0)
+ONLY_NEAREST = RatioSettings(kin=1e-9, others=1e-9, strangers=1e-9, together=0)
 
 
 def test_ratios_of_the_same_user_limit_and_size_weigh_most():
@@ -76,25 +76,59 @@ def test_ratios_of_the_same_user_limit_and_size_weigh_most():
     jobs = asked_of((1, 100, 2, WAITS))
     found = Ratios(past_of(*same, *others)).draw(jobs, LATER, 8000, 0)
     values, counts = np.unique(found, return_counts=True)
-    # Of all 24 like three of the user's 14, of those 17 like three of the four alike.
-    everybody = dict(zip((10, 20, 30, 40, 99, 77), (1, 1, 1, 1, 10, 10), strict=True))
-    own = {10: 1, 20: 1, 30: 1, 40: 1, 99: 10, 77: 0}
-    user = {run: own[run] + 3 * everybody[run] / 24 for run in own}
-    alike = {run: 1 if run < 50 else 0 for run in own}
-    chance = {run: (alike[run] + 3 * user[run] / 17) / 7 for run in own}
+    # Each group counts one a job, beside ten of the farther: all, those of the area 128 to 255,
+    # those of user 1 and limit 100, those of two slots among them.
+    chance = dict.fromkeys((10, 20, 30, 40, 99, 77), 0.0)
+    area, habit, alike = (1, 1, 1, 1, 0, 10), (1, 1, 1, 1, 10, 0), (1, 1, 1, 1, 0, 0)
+    for counted, farther in (((1, 1, 1, 1, 10, 10), 0), (area, 10), (habit, 10), (alike, 10)):
+        total = sum(counted) + farther
+        pairs = zip(chance.items(), counted, strict=True)
+        chance = {run: (count + farther * before) / total for (run, before), count in pairs}
     assert abs(sum(chance.values()) - 1) < 1e-9
     for value, count in zip(values.tolist(), counts.tolist(), strict=True):
         assert abs(count / 8000 - chance[value]) < 0.025, value
 
 
-def test_ratios_of_the_same_user_are_of_any_limit_and_scale_with_it():
+@pytest.mark.parametrize(
+    ("asked", "run"),
+    [
+        ((7, 200, 2, WAITS), 100),  # nobody knows the user: jobs of the area 400, by their ratio
+        ((7, 100, 3, WAITS), 50),  # about the area
+        ((7, 20, 10, WAITS), 15),  # the area 200
+        ((1, 100, 9, WAITS), 50),  # the user and limit, of whatever size and area
+    ],
+)
+def test_ratios_of_the_same_area_are_of_any_user_and_those_of_a_habit_of_any_size(asked, run):
     past = past_of(*[_job(1, 100, 4, 50, 290)] * 10, *[_job(2, 100, 2, 77, 291)] * 10)
-    found = Ratios(past, ONLY_NEAREST).draw(asked_of((1, 300, 2, WAITS)), LATER, 50, 0)
-    assert np.unique(found).tolist() == [150]
+    found = Ratios(past, ONLY_NEAREST).draw(asked_of(asked), LATER, 50, 0)
+    assert np.unique(found).tolist() == [run]
 
 
-def test_a_user_nobody_knows_is_like_all():
-    past = past_of(*[_job(1, 100, 4, 50, 290)] * 3, *[_job(2, 100, 2, 80, 291)] * 97)
+def test_large_jobs_are_not_as_short_as_many_small_ones():
+    """A user nobody knows: what the jobs of about that area did counts most."""
+    small, large = [_job(1, 100, 1, 2, 290)] * 300, [_job(2, 100, 64, 95, 291)] * 20
+    found = Ratios(past_of(*small, *large)).draw(asked_of((7, 100, 64, WAITS)), LATER, 4000, 0)[0]
+    assert abs((found == 95).mean() - (20 + 10 * 20 / 320) / 30) < 0.03
+
+
+def test_without_limits_about_the_same_size_counts():
+    past = past_of(*[_job(1, -1, 5, 50, 290)] * 10, *[_job(2, 100, 2, 77, 291)] * 10)
+    model = Ratios(past, ONLY_NEAREST)
+    asked = asked_of((7, -1, 4, WAITS), (7, -1, 3, WAITS))
+    found = model.draw(asked, LATER, 50, 0)
+    assert [np.unique(row).tolist() for row in found] == [[50], [77]]
+
+
+def test_a_job_that_started_this_very_second_takes_a_place_among_the_last():
+    past = past_of(*[_job(1, 100, 2, 10, 300)] * 2, *[_job(1, 100, 9, 90, 300)] * 8)
+    jobs = asked_of((1, 100, 2, 0), (1, 100, 2, 0), (1, 100, 2, WAITS))
+    settings = RatioSettings(alike=2, kin=1e-9, others=1e-9, strangers=1e-9, together=0)
+    found = Ratios(past, settings).draw(jobs, LATER, 400, 0)[-1]
+    assert abs((found == 90).mean() - 0.8) < 0.06  # those alike that ended are no longer the last
+
+
+def test_a_user_nobody_knows_is_like_all_of_the_area():
+    past = past_of(*[_job(1, 100, 2, 50, 290)] * 3, *[_job(2, 100, 2, 80, 291)] * 97)
     found = Ratios(past).draw(asked_of((7, 100, 2, WAITS)), LATER, 4000, 0)[0]
     assert abs((found == 80).mean() - 0.97) < 0.02
 

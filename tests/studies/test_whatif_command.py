@@ -160,6 +160,8 @@ def test_where_no_time_passes_nothing_is_nan(tmp_path: Path) -> None:
         assert "top=2" in shown
         assert not re.search(r"\b(nan|inf|infinity)\b", shown, re.IGNORECASE)
     assert re.search(r"^ +.*(?<=  )-( |$)", text.partition("top=2")[2], re.MULTILINE)
+    for shown in (text, files[0]):  # nor is there a use of 0 %
+        assert "0.0 %" not in shown
 
 
 @pytest.mark.parametrize(
