@@ -6,7 +6,7 @@ of the queue, so that short and long ones are as many, and of the logs in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,13 +85,15 @@ class PlayedLog:
         )
 
 
-def cut_queues(logs: list[Path], number: int, seed: int) -> Iterator[Instance]:
+def cut_queues(
+    logs: list[Path], number: int, seed: int, classes: Sequence[tuple[int, int]] = LENGTHS
+) -> Iterator[Instance]:
     """That many queues, as many of each class of lengths and each log as there are, mixed."""
     random = np.random.default_rng(seed)
     played = [PlayedLog.of(path) for path in logs]
     stock = [
         (log, random.permutation(log.moments(*lengths)).tolist())
-        for lengths in LENGTHS
+        for lengths in classes
         for log in played
     ]
     drawn: list[tuple[PlayedLog, int]] = []

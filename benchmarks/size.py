@@ -2,7 +2,7 @@
 
     python benchmarks/size.py [--hosts 2500 5000 10000] [--format json]
     python benchmarks/size.py --growth [--hosts 1000]
-    python benchmarks/size.py --limit 20 50000 200000 5000
+    python benchmarks/size.py --limit 20 50000 200000 5000 [--method optimal] [--processor]
 
 For each number of hosts: four running jobs and a tenth of a pending one a host, seconds of CPU
 and the peak memory (MB) of a process of its own for each step, and the exponent of the growth in
@@ -10,7 +10,8 @@ hosts times pending jobs from one size to the next. --format: of the file that i
 With --growth: the cycle of the time-based method alone on hosts without a free slot, and the
 exponents of its growth in hosts, in running and in pending jobs, the others as they are.
 With --limit SECONDS HOSTS RUNNING PENDING: one plan under a time limit, and how long it really
-took.
+took; --method: the planning method. --processor: by seconds of the processor instead of the wall,
+for a machine that has other work too.
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slotwise.model.plan import Method
 
 STEPS = ("generate", "load", "check", "time-based")
 
@@ -125,19 +131,23 @@ def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, int]:
     return taken, sum(item.start is not None and item.start > plan.now for item in plan)
 
 
-def under_a_limit(folder: Path, limit: float, hosts: int, running: int, pending: int) -> None:
-    """One time-based plan of a large cluster under a time limit."""
-    import slotwise as sw
+def under_a_limit(
+    method: Method, clock: Callable[[], float], limit: float, hosts: int, running: int, pending: int
+) -> None:
+    """One plan of a large cluster under a time limit that is counted by the clock."""
     from slotwise.model.generate import generate
+    from slotwise.solver import planning
 
+    planning.Budget = partial(planning.Budget, clock=clock)  # type: ignore[misc, assignment]
     instance = generate(hosts=hosts, running=running, pending=pending)
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    begun = time.monotonic()
-    found = sw.plan(instance, "time-based", time_limit=limit)
-    taken = time.monotonic() - begun
+    begun = clock()
+    found = planning.plan(instance, method, time_limit=limit)
+    taken = clock() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     ahead = sum(item.start is not None for item in found)
-    print(f"{hosts:,} hosts x {running:,} running x {pending:,} pending, --time-limit {limit:g}:")
+    size = f"{hosts:,} hosts x {running:,} running x {pending:,} pending"
+    print(f"{size}, {method}, --time-limit {limit:g}:")
     print(f"  {taken:.1f} s, {peak:.0f} MB ({held:.0f} MB of them the instance)")
     print(f"  {ahead} jobs with a start, {len(found.reservations) - ahead} not; cut: {found.cut}")
     for note in found.notes:
@@ -150,6 +160,8 @@ def main() -> None:
     parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
     parser.add_argument("--growth", action="store_true")
     parser.add_argument("--limit", type=float, nargs=4)
+    parser.add_argument("--method", default="time-based")
+    parser.add_argument("--processor", action="store_true")
     parser.add_argument("--step", nargs=5)
     given = parser.parse_args()
     if given.step:
@@ -160,7 +172,8 @@ def main() -> None:
         folder = Path(name)
         if given.limit:
             limit, *sizes = given.limit
-            under_a_limit(folder, limit, *map(int, sizes))
+            clock = time.process_time if given.processor else time.monotonic
+            under_a_limit(given.method, clock, limit, *map(int, sizes))
             return
         if given.growth:
             growth(given.hosts[0])

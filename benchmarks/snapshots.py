@@ -1,7 +1,7 @@
 """Total start of real queue snapshots: ours beside a plain CP-SAT model and, if present, PyJobShop.
 
     python benchmarks/snapshots.py FOLDER [--seconds 15] [--only NAME ...] [--no-peers]
-    python benchmarks/snapshots.py LOG ... --cut 60 [--seed 1] [--half report]
+    python benchmarks/snapshots.py LOG ... --cut 60 [--seed 1] [--half report] [--lengths 46 54]
 
 FOLDER holds snapshots as `slotwise import pool` reads them; with --cut, queues are cut out of SWF
 logs at random moments: one half is for choosing, the other for reporting. At the end, gaps by the
@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
     parser.add_argument("--cut", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--lengths", type=int, nargs=2, help="of the queues that are cut out")
     parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--only", nargs="*", default=[])
@@ -80,7 +81,8 @@ def _queues(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:
     if options.cut:
         first = 1 if options.half == "report" else 0
         step = 1 if options.half == "both" else 2
-        every = cut_queues(options.sources, options.cut, options.seed)
+        classes = [tuple(options.lengths)] if options.lengths else LENGTHS
+        every = cut_queues(options.sources, options.cut, options.seed, classes)
         for instance in islice(every, first, None, step):
             yield instance.name, instance
         return

@@ -141,7 +141,18 @@ def _may_replace(target: str, there: os.stat_result | None) -> bool:
         there.st_nlink == 1
         and (own or os.geteuid() == 0)
         and os.access(os.path.dirname(target), os.W_OK | os.X_OK)
+        and not _marked(target)
     )
+
+
+def _marked(target: str) -> bool:
+    """Whether it carries attributes (access lists, notes) that a new file would not have.
+
+    What a security module gives every file is none of these.
+    """
+    with suppress(OSError, AttributeError):  # not every system, nor every file system, has them
+        return any(not name.startswith("security.") for name in os.listxattr(target))
+    return False
 
 
 @contextmanager

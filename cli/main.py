@@ -135,6 +135,8 @@ def _run() -> None:
     except OSError:
         raise
     except Exception as error:
+        if _comes_from_interrupt(error):
+            _interrupted()
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _leave(Exit.FAULT, f"a fault of slotwise itself: {what} (slotwise --debug … shows where)")
     except SystemExit as leaving:
@@ -142,6 +144,13 @@ def _run() -> None:
         if leaving.code == Exit.INTERRUPTED:
             _interrupted()
         raise
+
+
+def _comes_from_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C caused it: Python 3.11 wraps what is raised while a class is made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None
 
 
 def _leave(code: Exit, text: str) -> NoReturn:

@@ -40,7 +40,7 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    found = with_exact_fits(problem, without_false_claims(problem, found))
+    found = with_exact_fits(problem, without_false_claims(problem, found), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 

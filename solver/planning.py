@@ -167,7 +167,7 @@ def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: 
 
     problem = PlanningProblem.of(instance, budget=budget, margin=margin)
     found = plan_first_fit(problem, budget, whole_nodes=True)
-    found = with_exact_fits(problem, found, whole_nodes=True)
+    found = with_exact_fits(problem, found, budget, whole_nodes=True)
     if objective.name == found.objective:
         return found
     return in_terms_of(objective, found, problem.demands)

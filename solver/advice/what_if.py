@@ -207,12 +207,12 @@ class Asker:
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs."""
         self._count()
-        ahead = () if first else self.ahead(job)
         if self.method == "time-based":
             try:
-                return self._of_cycle(job, ahead, first=first)
+                return self._of_cycle(job, first=first)
             except OutOfTime:
                 return Outlook.not_looked_at(job)
+        ahead = () if first else self.ahead(job)
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
@@ -266,9 +266,9 @@ class Asker:
             self._cycles[key] = self._next_cycle(world)
         return self._cycles[key]
 
-    def _of_cycle(self, job: Job, ahead: tuple[Job, ...], *, first: bool) -> Outlook:
+    def _of_cycle(self, job: Job, *, first: bool) -> Outlook:
         if not self._behind_count:
-            cycle = self._cycle(ahead)
+            cycle = self._cycle(() if first else self.ahead(job))
             found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
         else:
             pending = self._with_first(job) if first else self._with(job)

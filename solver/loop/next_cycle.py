@@ -28,12 +28,12 @@ from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, earliest_start
-from ..placement.exact_fit import Standing, exact_fits
+from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
 from ..shortage import counted
-from ..world.held import Held, takes_only_slots
+from ..world.held import Held, overtaken, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
@@ -111,18 +111,6 @@ def _hold_reserved(held: Held, begin: int, end: int, profile: Profile) -> None:
     rows.enter(profile)
 
 
-def _overtaken(reservations: Sequence[Held]) -> bool:
-    """Whether some reservation starts before an earlier one with which it shares a host."""
-    latest: dict[int, int] = {}
-    for held in reservations:
-        estimate = held.estimate or 0
-        if any(latest.get(host, estimate) > estimate for host in held.allocation):
-            return True
-        for host in held.allocation:
-            latest[host] = max(latest.get(host, 0), estimate)
-    return False
-
-
 def _expect(session: Session, likely: Mapping[str, int]) -> None:
     """Tell pending jobs when they are likely to start."""
     for number, job in enumerate(session.instance.pending, len(session.instance.running)):
@@ -184,6 +172,7 @@ class NextCycle:
         self.cut = self.budget.stopped() and bool(
             self._unseen or state.curtailed or state.record.started or self.budget.late()
         )
+        self._fits_left_out = False
         looks_ahead = METHODS[method].looks_ahead
         self._shortened = set(state.shortened)
         if self.cut and looks_ahead:
@@ -198,16 +187,16 @@ class NextCycle:
 
     def cut_short(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
+        unknown = (NOT_ALL_KNOWN,) if self._fits_left_out else ()
         if not self.cut:
-            return ()
+            return unknown
         said: list[str] = []
         if self._shortened:
             said.append(counted(len(self._shortened), "job", "reserved for greedily"))
         if self._unseen:
             said.append(counted(len(self._unseen), "job", "not looked at"))
-        if not said:
-            said.append("what started last may move the places of others")
-        return (f"cut short by the limit: {', '.join(said)}",)
+        said = said or ["what started last may move the places of others"]
+        return (f"cut short by the limit: {', '.join(said)}", *unknown)
 
     @cached_property
     def problem(self) -> PlanningProblem:
@@ -222,9 +211,14 @@ class NextCycle:
 
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
-        fits = exact_fits(self.before_its_starts, self.standings)
-        for job in priority_order(self.instance):
+        fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
+        for job in self._order:
             yield _with_fit(self._answer(job.id), fits)
+
+    def _fits_too_late(self) -> bool:
+        """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
+        self._fits_left_out = self._fits_left_out or self.budget.late()
+        return self._fits_left_out
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
         state = self.world.states.of(job)
@@ -251,7 +245,7 @@ class NextCycle:
             for held in later
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
-        if _overtaken(later):
+        if overtaken(later):
             found.append("that a job which will backfill holds nothing of its place until then")
         return found
 
@@ -350,8 +344,12 @@ class NextCycle:
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        order = priority_order(self.instance)
-        return [item for job in order if (item := self._standing(job.id)) is not None]
+        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _order(self) -> tuple[Job, ...]:
+        """The pending jobs in the order of planning."""
+        return priority_order(self.instance)
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""

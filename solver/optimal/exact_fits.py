@@ -6,17 +6,20 @@ from dataclasses import replace
 
 from ...model.plan import Plan
 from ..availability.demand import Demand
+from ..budget import Budget
 from ..placement.earliest import Start
-from ..placement.exact_fit import Standing, exact_fits
+from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits
 from ..problem import PlanningProblem
 from .first_fit import hold_whole_nodes
 from .lexicographic import warm_starts
 
 
-def with_exact_fits(problem: PlanningProblem, plan: Plan, *, whole_nodes: bool = False) -> Plan:
+def with_exact_fits(
+    problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
+) -> Plan:
     """The plan with its exact fits marked: each job beside those before it in dispatch order.
 
-    whole_nodes: as the plan was made.
+    As far as the budget and its grace go. whole_nodes: as the plan was made.
     """
     if problem.margin:
         return plan
@@ -30,11 +33,20 @@ def with_exact_fits(problem: PlanningProblem, plan: Plan, *, whole_nodes: bool =
     if problem.honours_windows:
         for item in problem.instance.advance_reservations:
             reserved.setdefault(item.start, f"advance reservation {item.name}")
-    found = exact_fits(lambda: problem.base.copy(), standing, reserved)
-    if not found:
-        return plan
-    reservations = (replace(item, exact_fit=found.get(item.job, "")) for item in plan)
-    return replace(plan, reservations=tuple(reservations))
+    stopped = False
+
+    def stop() -> bool:
+        nonlocal stopped
+        stopped = stopped or budget.late()
+        return stopped
+
+    found = exact_fits(lambda: problem.base.copy(), standing, reserved, stop=stop)
+    if found:
+        reservations = (replace(item, exact_fit=found.get(item.job, "")) for item in plan)
+        plan = replace(plan, reservations=tuple(reservations))
+    if stopped:
+        plan = replace(plan, notes=(*plan.notes, NOT_ALL_KNOWN))
+    return plan
 
 
 def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Standing:

@@ -28,7 +28,7 @@ ROUNDS = 120
 #: Pieces are counted with this slack.
 SPARE = 1e-9
 #: Share of the time left that all of it may take.
-SHARE = 0.15
+SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from .aggregate import is_whole_pool, pool_of
 from .costs import Costs
 
 #: Share of the time left that a bound may cost where placement matters, and at most these seconds.
-BOUND_SHARE = 0.25
+BOUND_SHARE = 0.1
 BOUND_SECONDS = 20.0
 #: Rounds of work of the pool optimiser for each unit of deterministic effort.
 ROUNDS_PER_EFFORT = 8

@@ -161,11 +161,12 @@ def _search(
     moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
     again = partial(search_orders, rules=False)
     low = found.low
+    # Orders find little once they have been searched; neighbourhoods go on for long.
     turns: Sequence[tuple[Callable[..., tuple[Starts, int]], int]] = (
         (search_orders, 1),
-        (improve, 2),
+        (improve, 5),
         (again, 1),
-        (improve, 2),
+        (improve, 5),
     )
     for number, (search, parts) in enumerate(turns):
         best, total = search(
@@ -175,8 +176,8 @@ def _search(
             alone,
             first=found.starts,
             enough=low,
-            seconds=parts * seconds / 6,
-            moves=parts * moves // 6,
+            seconds=parts * seconds / 12,
+            moves=parts * moves // 12,
             seed=number,
             on_better=lambda better: tell(better, low),
         )

@@ -7,7 +7,7 @@ one, it would not fit there: schedulers decide such a tie either way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -20,6 +20,8 @@ from .earliest import Start, hold_start, still_free
 NOTHING: Mapping[int, str] = MappingProxyType({})
 #: Names that are shown.
 MOST_NAMED = 3
+#: Said where the limit came before it was known of all starts.
+NOT_ALL_KNOWN = "the limit came before it was looked at which starts fill their gaps to the second"
 #: Enters something into a profile.
 Hold = Callable[[Profile], None]
 
@@ -67,12 +69,13 @@ def exact_fits(
     reserved: Mapping[int, str] = NOTHING,
     *,
     only: Standing | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, str]:
     """For each job that fills its gap to the second, a sentence that says so.
 
     base: what runs; taken only where somebody may fit exactly. standing: in the order of planning:
     each job beside those before it. reserved: what else begins when, in words. only: the one that
-    is asked about; None for all.
+    is asked about; None for all. stop: asked as it goes; once it says yes, the others are left out.
     """
     begins = {item.begins for item in standing} | set(reserved)
     asked = {
@@ -84,13 +87,17 @@ def exact_fits(
         return {}
     profile = base()
     found: dict[str, str] = {}
+    there: dict[int, list[Standing]] = {}
     for number, item in enumerate(standing[: max(asked) + 1]):
+        if stop():
+            break
         if number in asked and item.place is not None:
             demand, start = item.place
-            what = _fit_of(profile, demand, start, standing[:number], reserved)
+            what = _fit_of(profile, demand, start, there, reserved)
             if what:
                 found[item.name] = what
         item.hold(profile)
+        there.setdefault(item.begins, []).append(item)
     return found
 
 
@@ -98,23 +105,23 @@ def _fit_of(
     profile: Profile,
     demand: Demand,
     start: Start,
-    before: Iterable[Standing],
+    before: Mapping[int, Sequence[Standing]],
     reserved: Mapping[int, str],
 ) -> str:
     """The sentence for one job with its place; "" where a second more would fit there too.
 
-    profile: what runs and what stands before it.
+    profile: what runs and what stands before it. before: the latter by when it begins.
     """
     assert demand.duration is not None
     end = start.time + demand.duration
     longer = replace(demand, duration=demand.duration + 1)
-    there = [item for item in before if item.begins == end]
+    there = before.get(end, ())
     open_then = profile.open_for(longer, start.time)
     if open_then:
-        beside = profile.copy()
-        for item in there:
-            if item.promise is not None:
-                item.promise(beside)
+        promises = [item.promise for item in there if item.promise is not None]
+        beside = profile.copy() if promises else profile
+        for promise in promises:
+            promise(beside)
         if still_free(beside, longer, start):
             return ""
     met = [item.name for item in there if start.allocation.keys() & item.hosts.keys()]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ..availability.arrays import Allocation, FloatArray, IntArray
@@ -76,10 +77,16 @@ class StandingCluster:
         ]
 
     @cached_property
+    def _holding(self) -> list[tuple[RunningJob, Allocation]]:
+        """Those of them that do not end at this moment."""
+        ends = ((pair, expected_finish(self.instance, pair[0])) for pair in self._running)
+        return [pair for pair, end in ends if end is None or end > self.now]
+
+    @cached_property
     def free_now(self) -> FreeNow:
         """What is free at the moment."""
         found = FreeNow(self.table)
-        for item, allocation in self._running:
+        for item, allocation in self._holding:
             blocked = self._resolver.blocked_units(item.job, allocation)
             elapsed = self.now - item.start
             for alternative, part in self._resolver.running_uses(item, allocation):
@@ -98,7 +105,7 @@ class StandingCluster:
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
         total = np.zeros(len(self.names))
-        for item, allocation in self._running:
+        for item, allocation in self._holding:
             add_reserved_load(
                 total,
                 self._resolver,

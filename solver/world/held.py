@@ -6,7 +6,7 @@ reservation is won again and again, never owned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..availability.arrays import Allocation, IntArray
@@ -253,3 +253,15 @@ class Loans:
                     most -= part
                     taken[host] = taken.get(host, 0) + part
         return taken
+
+
+def overtaken(reservations: Sequence[Held]) -> bool:
+    """Whether some reservation starts before an earlier one with which it shares a host."""
+    latest: dict[int, int] = {}
+    for held in reservations:
+        estimate = held.estimate or 0
+        if any(latest.get(host, estimate) > estimate for host in held.allocation):
+            return True
+        for host in held.allocation:
+            latest[host] = max(latest.get(host, 0), estimate)
+    return False

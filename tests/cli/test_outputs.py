@@ -117,6 +117,21 @@ def test_mode_owner_and_hard_links_stay(tmp_path: Path, writer: tuple[list[str],
     assert b"before" not in twin.read_bytes()
 
 
+@pytest.mark.parametrize("name", ["user.note", "system.posix_acl_access", "security.selinux"])
+def test_attributes_of_a_file_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A file that carries any is rewritten in place; what every file has is no reason for that."""
+    target = tmp_path / "out.csv"
+    target.write_text("before")
+    first = target.stat().st_ino
+    monkeypatch.setattr(os, "listxattr", lambda _: [name])
+    with whole_file(target) as file:
+        file.write(b"after")
+    assert target.read_bytes() == b"after"
+    assert (target.stat().st_ino == first) == (not name.startswith("security."))
+
+
 def test_a_new_file_has_the_mode_of_the_mask(tmp_path: Path) -> None:
     target = tmp_path / "new.yaml"
     before = os.umask(0o027)

@@ -83,6 +83,28 @@ def test_ctrl_c_while_something_loads_is_one_line_and_code_130(
     assert capsys.readouterr() == ("", "slotwise: stopped before there was an answer\n")
 
 
+class InterruptedInAClass(ModuleType):
+    """The same while a class of it is made: some versions of Python wrap the interrupt."""
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise RuntimeError("Error calling __set_name__ on 'value'") from interrupt
+
+
+def test_a_wrapped_ctrl_c_is_no_fault_of_slotwise(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = "slotwise.model.formats"
+    monkeypatch.setitem(sys.modules, module, InterruptedInAClass(module))
+    monkeypatch.setattr(sys, "argv", ["slotwise", "solve", "--example", "headline"])
+    with pytest.raises(SystemExit) as caught:
+        start.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr() == ("", "slotwise: stopped before there was an answer\n")
+
+
 def test_ctrl_c_while_writing_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 import slotwise as sw
 from slotwise.solver.advice.ask import Choices
+from slotwise.solver.budget import Budget
+from slotwise.solver.loop.next_cycle import NextCycle, plan_of
+from slotwise.solver.optimal.exact_fits import with_exact_fits
+from slotwise.solver.optimal.first_fit import plan_first_fit
+from slotwise.solver.placement.exact_fit import NOT_ALL_KNOWN
+from slotwise.solver.problem import PlanningProblem
 
 METHODS: tuple[sw.Method, ...] = ("time-based", "optimal", "milp")
 OBJECTIVES: tuple[sw.ObjectiveName, ...] = (
@@ -50,6 +56,24 @@ def test_a_limit_that_fills_the_gap_to_the_second_is_marked(method: sw.Method) -
     late = plan(gap(1801), method)["small"]
     assert late.start == 2400
     assert late.exact_fit == ""
+
+
+def test_what_the_limit_kept_from_being_known_is_said() -> None:
+    problem = PlanningProblem.of(gap(1800))
+    first = plan_first_fit(problem)
+    over = Budget(grace=0.0)
+    over.cancel.set()
+    found = with_exact_fits(problem, first, over)
+    assert NOT_ALL_KNOWN in found.notes
+    assert not any(item.exact_fit for item in found)
+    known = with_exact_fits(problem, first, Budget())
+    assert known.notes == first.notes
+    assert known["small"].exact_fit
+
+    cycle = NextCycle(gap(1800), "time-based", budget=Budget(grace=0.0))
+    assert NOT_ALL_KNOWN not in plan_of(cycle).notes
+    cycle.budget.cancel.set()
+    assert NOT_ALL_KNOWN in plan_of(cycle).notes
 
 
 def test_a_job_behind_another_does_not_hang_on_the_one_that_follows_it() -> None:

@@ -457,3 +457,16 @@ def test_a_limit_on_some_hosts_alone_warns_of_nothing(method: str, objective: st
     )
     found = answer(problem(*jobs, hosts=hosts, running=old), method, objective)
     assert found.status == "optimal"
+
+
+@pytest.mark.behaviour("TBR-02", "RSV-01")
+@every_method
+@pytest.mark.parametrize("asked", ["select[slots>=2]", "select[mem>=80]"])
+def test_a_job_that_ends_now_is_gone_from_selections_by_what_is_free(
+    method: str, objective: str, asked: str
+) -> None:
+    """`old` has run to its limit: its slots and its memory count from now on."""
+    hosts = (host("A", amounts={"mem": 100.0}), host("B", 1, amounts={"mem": 50.0}))
+    old = running("old", {"A": 4}, "rusage[mem=60]", run_limit=20)
+    instance = problem(job("j", 4, asked), hosts=hosts, running=(old,), now=20)
+    assert answer(instance, method, objective)["j"].start == 20

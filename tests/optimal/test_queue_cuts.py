@@ -63,3 +63,9 @@ def test_cuts_follow_the_seed_and_hold_every_length(cuts, log: Path) -> None:
     assert len(classes) >= 2
     for shortest, longest in classes:
         assert sum(shortest <= count <= longest for _, count in first) >= 3
+
+
+def test_cuts_of_one_length_alone(cuts, log: Path) -> None:
+    lengths = [len(i.pending) for i in cuts.cut_queues([log], 5, 1, [(20, 24)])]
+    assert len(lengths) == 5
+    assert all(20 <= length <= 24 for length in lengths)
