@@ -138,7 +138,7 @@ def forecast_world(
     """
     known = world.now if known is None else known
     by_limits = starts_at_limits(world, stop)
-    until = world.now + _look_ahead(by_limits, world.now)
+    until = world.now + look_ahead(by_limits, world.now)
     run_times = runtimes.draw(world.jobs, known, samples, seed)
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
     tasks = ((run_times[:, sample], coming(sample, until)) for sample in range(samples))
@@ -159,7 +159,7 @@ def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> I
     return np.where(starts - world.now >= ENDLESS // 2, NEVER, starts)
 
 
-def _look_ahead(by_limits: Ints, now: int) -> int:
+def look_ahead(by_limits: Ints, now: int) -> int:
     """Seconds for which jobs come."""
     if not len(by_limits) or (by_limits == NEVER).any():
         return LONGEST_LOOK
