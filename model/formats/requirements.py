@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 from ..errors import InputError, Problem
 from ..instance import Instance
@@ -22,6 +23,10 @@ from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
 from .known import unknown_unit_type
 
+#: Findings of jobs that ask for the same in the same queue.
+_Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
+_Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
+
 
 def check_requirements(instance: Instance) -> list[Finding]:
     """Findings about RES_REQ and -R; a string that several jobs share is read once."""
@@ -34,6 +39,9 @@ def check_requirements(instance: Instance) -> list[Finding]:
     for index, item in enumerate(instance.running):
         found += reader.read_job(("running", index), item.job)
     broken = bool(found)
+    if not broken:
+        for index, item in enumerate(instance.running):
+            found += reader.runs(("running", index), item.job)
     for section, jobs in (("pending", instance.pending), ("future", instance.future)):
         for index, job in enumerate(jobs):
             wrong = reader.read_job((section, index), job)
@@ -51,7 +59,8 @@ class _RequirementReader:
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
         self._read: dict[tuple[str, bool], Finding | None] = {}
-        self._accepted: dict[tuple[object, ...], list[Finding]] = {}
+        self._accepted: _Known = {}
+        self._clashes: _Known = {}
 
     def read(self, place: Location, text: str, *, alone: bool = True) -> list[Finding]:
         """What is wrong with one string; what LSF would ignore is a warning.
@@ -79,16 +88,32 @@ class _RequirementReader:
         where = (*place, "res_req")
         return [found for text in job.res_req for found in self.read(where, text, alone=alone)]
 
+    def runs(self, place: Location, job: Job) -> list[Finding]:
+        """Why nobody can say what a running job holds: its requirement and its queue's clash."""
+        return self._once(self._clashes, self._unmergeable, place, job)
+
     def submitted(self, place: Location, job: Job) -> list[Finding]:
         """Why bsub would refuse the job, its queue's and application's requirements considered."""
+        return self._once(self._accepted, self._refusals, place, job)
+
+    def _once(self, known: _Known, look: _Look, place: Location, job: Job) -> list[Finding]:
+        """Findings of a look at a job and its queue, taken once for equal jobs."""
         queue = self._queues.get(job.queue)
         if queue is None or (job.application and job.application not in self._profiles):
             return []
         asked = (job.res_req, job.extsched, job.slots, job.max_slots, job.resizable)
         key = (*asked, job.queue, job.application)
-        if key not in self._accepted:
-            self._accepted[key] = list(self._refusals(job, queue))
-        return [replace(f, place=(*place, *f.place)) for f in self._accepted[key]]
+        if key not in known:
+            known[key] = list(look(job, queue))
+        return [replace(f, place=(*place, *f.place)) for f in known[key]]
+
+    def _unmergeable(self, job: Job, _queue: Queue) -> Iterator[Finding]:
+        try:
+            effective_requirement(self._instance, job)
+        except InputError as error:
+            for found in map(_refusal, error.problems):
+                message = f"{found.message}, so what the job holds cannot be said"
+                yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
         """Findings whose place is a field of the job."""

@@ -106,6 +106,20 @@ def test_what_can_have_no_effect_is_a_warning(requirement: str, note: str) -> No
     assert warnings(shared, job.replace("lic", "dyn")) in ([], [told])
 
 
+# --- running jobs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", ["rusage[mem=200]", "rusage[mem=(200 50):duration=(1)]"])
+def test_what_a_running_job_holds_must_be_clear(asked: str) -> None:
+    """A plan needs its requirement merged with its queue's; the check says where they clash."""
+    queue = "queues: [{name: q, RES_REQ: 'rusage[mem=150]'}]"
+    job = "running: [{id: r, start: 0, allocation: {h1: 1}, run_limit: 60, res_req: '%s'}]"
+    (told,) = problems(queue, job % asked)
+    what = "rusage mem=200 exceeds mem=150 of the queue"
+    assert told == f"{what}, so what the job holds cannot be said"
+    assert plan(read(queue, job % asked.replace("200", "150")), "time-based").reservations == ()
+
+
 # --- LSF_UNIT_FOR_LIMITS (REQ-13) ---------------------------------------------------------------
 
 
