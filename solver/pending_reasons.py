@@ -9,6 +9,7 @@ import numpy as np
 
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
+from .availability.arrays import BoolArray
 from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand
 from .availability.profile import Profile
@@ -42,9 +43,7 @@ def what_it_waits_for(
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    ends = _opening_hosts(problem, demand, start, instant) or _enders(
-        problem, demand, start, planned
-    )
+    ends = _opening_hosts(problem, demand, start) or _enders(problem, demand, start, planned)
     return _shortage_until(problem, demand, profile, instant) + ends
 
 
@@ -59,13 +58,18 @@ def _shortage_until(
     return str(first) if first.kind == last.kind else f"{last} just before"
 
 
-def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:
-    """Which of the hosts it takes were closed by their own dispatch windows."""
-    closed = None if demand.calendar is None else demand.calendar.closed_hosts(instant)
-    if closed is None:
+def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start) -> str:
+    """Which of the hosts it takes open at its start, by a dispatch window or after another job."""
+    calendar = demand.calendar
+    if calendar is None:
         return ""
-    names = problem.named({host: 1 for host in start.allocation if closed[host]})
-    return f"; waits for the dispatch window of {_some(list(names))}" if names else ""
+    windows = [mask for mask, opening in calendar.hosts if not opening.is_open(start.time - 1)]
+    accepted = [mask for mask, until in calendar.closed_until if until == start.time]
+    for what, masks in (("the dispatch window", windows), ("JOB_ACCEPT_INTERVAL", accepted)):
+        closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
+        if closed:
+            return f"; waits for {what} of {_some(list(problem.named(closed)))}"
+    return ""
 
 
 def _hosts_concerned(problem: PlanningProblem, demand: Demand, start: Start) -> set[str]:
@@ -156,6 +160,24 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         shown = ", ".join(endless[:3]) + (" and more" if len(endless) > 3 else "")
         return f"waits for jobs whose end is unknown (no run limit): {shown}"
     return "the jobs before it hold its places for ever (they have no run limit)"
+
+
+def closed_now(
+    problem: PlanningProblem, demand: Demand, rest: Demand, closed: BoolArray | None
+) -> str:
+    """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
+
+    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest: the job on
+    the others.
+    """
+    if closed is None or earliest_start(problem.base, demand) is None:
+        return ""
+    if earliest_start(problem.base, rest) is not None:
+        return ""
+    names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
+    return (
+        f"load or JOB_ACCEPT_INTERVAL closes {_some(names)} in this cycle, the rest is too little"
+    )
 
 
 def _no_window(demand: Demand) -> str:

@@ -303,3 +303,48 @@ def test_a_host_that_is_closed_saves_no_unit(
             1,
             {"r2a", "r3a"} if closed else {"r1a"},
         )
+
+
+@pytest.mark.behaviour("TBR-16")
+def test_a_host_that_is_closed_in_this_cycle_saves_no_unit_later() -> None:
+    """The estimate of time-based leaves r1b out, so it takes a host of another unit."""
+    long = {"run_limit": 300}
+    instance = problem(
+        job(
+            "j",
+            5,
+            "cu[maxcus=2]",
+            hosts=(HostRequest("r1a", first=True), HostRequest("r1b"), HostRequest("r2a")),
+        ),
+        cluster=racks(r1=2, r2=1),
+        queues=(Queue("default", job_accept_interval=1),),
+        running=(
+            running("first", {"r1a": 4}, **long),
+            running("other", {"r2a": 4}, **long),
+            replace(running("new", {"r1b": 1}, **long), start=200),
+        ),
+        now=200,
+    )
+    found = planned(instance, "time-based")
+    assert not any("bug" in note for note in found.notes)
+    assert (found["j"].start, set(found["j"].allocation)) == (300, {"r1a", "r2a"})
+    assert set(planned(instance, "optimal")["j"].allocation) == {"r1a", "r1b"}
+
+
+@pytest.mark.behaviour("TBR-01", "PLC-07")
+@pytest.mark.parametrize("asked", ["cu[maxcus=2]", "cu[maxcus=2] rusage[mem=1]"])
+def test_what_is_held_for_a_future_start_saves_no_unit(asked: str) -> None:
+    """The large job holds a slot of r1b until it starts; so the small one is in two units."""
+    instance = problem(
+        job("large", 5),
+        job("small", 2, asked, run_limit=1000),
+        cluster=with_memory(racks(r1=2, r2=1), r1a=10, r1b=10, r2a=10),
+        running=(
+            running("old", {"r1a": 4, "r1b": 2}),
+            running("other", {"r2a": 3}, run_limit=1000),
+        ),
+    )
+    found = planned(instance, "time-based")
+    assert not any("bug" in note for note in found.notes)
+    assert (found["large"].start, dict(found["large"].reserved)) == (100, {"r1b": 1})
+    assert (found["small"].start, set(found["small"].allocation)) == (0, {"r1b", "r2a"})

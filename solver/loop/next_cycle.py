@@ -26,7 +26,7 @@ from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
-from ..pending_reasons import reason_unplaced
+from ..pending_reasons import closed_now, reason_unplaced
 from ..placement.earliest import Start, earliest_start
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits
 from ..placement.holding import HeldRows
@@ -417,7 +417,9 @@ class NextCycle:
             return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
         placeless = state.number in cycle.placeless
-        if not withheld and (never or (placeless and (held is None or held.estimate is None))):
+        closed = self._closed_now(job) if placeless and not never else ""
+        no_estimate = placeless and (held is None or held.estimate is None)
+        if not withheld and (never or (no_estimate and not closed)):
             return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
@@ -431,7 +433,7 @@ class NextCycle:
             estimate=None if held is None else held.estimate,
             reserved=reserved,
             waits_for=waits_for,
-            fallback=self._why_never(job)
+            fallback=(closed or self._why_never(job))
             if placeless
             else SHORTENED
             if state.number in self._shortened
@@ -446,6 +448,11 @@ class NextCycle:
     @cached_property
     def _admissions(self) -> dict[str, Admission]:
         return admissions(self.instance)
+
+    def _closed_now(self, job: Job) -> str:
+        closed = self.cycle.state.eligibility.closed(job.queue, None, windows=False)
+        demand = self.problem.resolver.demand(job)
+        return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
 
     def _why_never(self, job: Job) -> str:
         try:

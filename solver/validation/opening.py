@@ -28,7 +28,9 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
         for other in facts.planned
         if other.job.id != holding.job.id and host in other.allocation
     ]
-    return any(start <= holding.start < start + interval for start in starts)
+    # A plan of the next cycle leaves out what is closed then, for later starts too.
+    moments = (facts.instance.now, holding.start)
+    return any(start <= at < start + interval for start in starts for at in moments)
 
 
 def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:

@@ -8,6 +8,7 @@ the plan: so what is reported is true, though a place that is hard to find may g
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -138,20 +139,34 @@ def _room(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> d
         for rule in limits.rules_of(facts, holding.job)
         if rule.each_host and rule.what == "slots"
     ]
+    held = _held(facts, holding)
     found: dict[str, int] = {}
     for host in (names[at] for at in where):
         facts.poll()
+        if host in held and part.reservations:
+            continue  # with the slots, memory may be held
         if not times.takes_starts(facts, host, holding.start) or may_be_closed(
             facts, holding, host
         ):
             continue
         instants = _instants(facts, holding, host)
         slots = min(_free(facts, holding, part, host, time, rules) for time in instants)
+        slots = min(slots, _free(facts, holding, part, host, holding.start, rules) - held[host])
         if slots > 0 and not [
             *hosts.host_faults(facts, holding.job, part.requirement, host),
             *hosts.missing_resources(facts, part, host),
         ]:
             found[host] = slots
+    return found
+
+
+def _held(facts: Facts, holding: Holding) -> Counter[str]:
+    """Slots of each host that are held for the other jobs of the plan while this one starts."""
+    found: Counter[str] = Counter()
+    if holding.start == facts.instance.now:
+        for entry in facts.plan.reservations:
+            if entry.job != holding.job.id:
+                found.update(entry.reserved)
     return found
 
 

@@ -359,7 +359,24 @@ def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     )
     found = plan(problem, "optimal", effort=5)["p"]
     assert found.start == 90
+    assert found.waits_for.endswith("waits for JOB_ACCEPT_INTERVAL of A")
     assert in_loop(problem, "greedy")["p"] == 90
+    # What is closed in this cycle is no place for its estimate: none is made, and none is denied.
+    told = plan(problem, "time-based")
+    (estimate,) = told.reservations
+    assert (estimate.start, told.unplaced) == (None, ())
+    assert estimate.fallback.startswith("load or JOB_ACCEPT_INTERVAL closes A in this cycle")
+
+
+def test_a_host_that_opens_before_the_start_is_not_what_a_job_waits_for() -> None:
+    problem = small(
+        host("A", 4),
+        running=(RunningJob(Job("r", 4, queue="q", run_limit=HOUR), -30, {"A": 4}),),
+        pending=(job("p", 1, minutes=10),),
+        params=Params(job_accept_interval=2),
+    )
+    found = plan(problem, "optimal", effort=5)["p"]
+    assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "waits for the end of r")
 
 
 def test_slots_that_backfill_borrows_count_once() -> None:
