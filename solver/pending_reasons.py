@@ -167,8 +167,8 @@ def closed_now(
 ) -> str:
     """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
 
-    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest: the job on
-    the others.
+    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest:
+    the job on the others.
     """
     if closed is None or earliest_start(problem.base, demand) is None:
         return ""
