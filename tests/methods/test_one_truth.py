@@ -398,6 +398,24 @@ def test_a_host_that_opens_before_the_start_is_not_what_a_job_waits_for() -> Non
     assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "waits for the end of r")
 
 
+@pytest.mark.parametrize("suspended", [False, True])
+def test_nobody_counts_on_the_end_of_a_suspended_job(suspended: bool) -> None:
+    """Its run limit says nothing of when it goes on, for exact plans as for the loop."""
+    stands = replace(running("r", {"A": 4}, 60), suspended=suspended)
+    problem = small(
+        host("A", 4),
+        running=(stands,),
+        pending=(job("p", 1, minutes=10),),
+    )
+    found = plan(problem, "optimal", effort=5)
+    expected = None if suspended else HOUR
+    assert start(problem, "optimal", "p") == start(problem, "time-based", "p") == expected
+    assert found.status == ("infeasible" if suspended else "optimal")
+    if suspended:
+        (never,) = found.unplaced
+        assert never.reason.endswith("end is unknown (suspended, or no run limit): r")
+
+
 def test_slots_that_backfill_borrows_count_once() -> None:
     """While short has the two held slots, big holds no others for them."""
     problem = small(
