@@ -43,7 +43,9 @@ def what_it_waits_for(
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    ends = _opening_hosts(problem, demand, start) or _enders(problem, demand, start, planned)
+    ends = _opening_hosts(problem, demand, start, instant) or _enders(
+        problem, demand, start, planned
+    )
     return _shortage_until(problem, demand, profile, instant) + ends
 
 
@@ -58,16 +60,23 @@ def _shortage_until(
     return str(first) if first.kind == last.kind else f"{last} just before"
 
 
-def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start) -> str:
-    """Which of the hosts it takes open at its start, by a dispatch window or after another job."""
+def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:
+    """Which of the hosts it takes, closed at `instant`, a window or an interval opens by its start.
+
+    "" where none opens just then: it is something else that the job waits for.
+    """
     calendar = demand.calendar
     if calendar is None:
         return ""
-    windows = [mask for mask, opening in calendar.hosts if not opening.is_open(start.time - 1)]
-    accepted = [mask for mask, until in calendar.closed_until if until == start.time]
-    for what, masks in (("the dispatch window", windows), ("JOB_ACCEPT_INTERVAL", accepted)):
-        closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
-        if closed:
+    by_window = [mask for mask, windows in calendar.hosts if not windows.is_open(instant)]
+    late = [mask for mask, windows in calendar.hosts if not windows.is_open(start.time - 1)]
+    after_a_job = [mask for mask, until in calendar.closed_until if until == start.time]
+    for what, masks, last in (
+        ("the dispatch window", by_window, late),
+        ("JOB_ACCEPT_INTERVAL", after_a_job, after_a_job),
+    ):
+        if any(mask[host] for host in start.allocation for mask in last):
+            closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
             return f"; waits for {what} of {_some(list(problem.named(closed)))}"
     return ""
 
@@ -155,10 +164,11 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         return "does not fit on this cluster even when nothing runs: " + shortage(
             problem, demand, problem.empty, demand.earliest
         )
-    endless = [running.job.id for running in problem.endless()]
+    endless = problem.endless()
     if endless:
-        shown = ", ".join(endless[:3]) + (" and more" if len(endless) > 3 else "")
-        return f"waits for jobs whose end is unknown (no run limit): {shown}"
+        shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
+        why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
+        return f"waits for jobs whose end is unknown ({why}): {shown}"
     return "the jobs before it hold its places for ever (they have no run limit)"
 
 
@@ -167,8 +177,8 @@ def closed_now(
 ) -> str:
     """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
 
-    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest: the job on
-    the others.
+    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest:
+    the job on the others.
     """
     if closed is None or earliest_start(problem.base, demand) is None:
         return ""

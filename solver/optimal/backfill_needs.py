@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..budget import Budget
@@ -59,7 +59,7 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     kept: list[Place] = []
     found: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
-    standing = True
+    standing = never = True
     for demand in problem.demands:
         item = plan.get(demand.job.id)
         standing = standing and not (item is not None and item.needs_backfill)
@@ -72,27 +72,35 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
             continue
         profile = _beside(problem, kept)
         start = _earliest_beside_held(problem, profile, demand, kept)
+        alone = earliest_start(problem.base, demand)
         if start is None:
+            never = never and alone is None
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
             continue
-        alone = earliest_start(problem.base, demand)
         bound = start.time if alone is None else min(alone.time, start.time)
         why = what_it_waits_for(problem, demand, start, profile, found)
         kept.append((demand, start))
         found.append(problem.planned(demand, start, plan.method, bound=bound, waits_for=why))
-    return _as_plan(problem, plan, found, unplaced)
+    return _as_plan(problem, plan, found, unplaced, never=never)
 
 
 def _as_plan(
-    problem: PlanningProblem, plan: Plan, found: list[PlannedJob], unplaced: list[Unplaced]
+    problem: PlanningProblem,
+    plan: Plan,
+    found: list[PlannedJob],
+    unplaced: list[Unplaced],
+    *,
+    never: bool,
 ) -> Plan:
-    proved = all(item.proved for item in found)
+    """never: whether those without a place would have none beside what runs alone either."""
+    proved = all(item.proved for item in found) and never
+    whole: Status = "infeasible" if unplaced else "optimal"
     now = problem.instance.now
     starts = [item.start - now for item in found if item.start is not None]
     bounds = [item.bound - now for item in found if item.bound is not None]
     return replace(
         plan,
-        status=plan.status if proved else "feasible",
+        status=whole if proved and plan.status != "feasible" else "feasible",
         reservations=tuple(found),
         unplaced=tuple(unplaced),
         value=float(sum(starts)),

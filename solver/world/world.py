@@ -7,6 +7,7 @@ present, the profile of running jobs, the order's accounts and the events to com
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -120,7 +121,7 @@ class World:
         """Since when a job runs, and how long it will."""
         self.learn(state)
         if running.job.run_time is None:
-            finish = expected_finish(self.instance, running)
+            finish = expected_finish(self.instance, replace(running, suspended=False))
             state.work = None if finish is None else finish - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start

@@ -181,6 +181,25 @@ def test_held_slots_are_for_backfill_queues_only_in_plan_and_loop(
     assert ("joint placement beside what is held" in bound.left_out) is not backfill
 
 
+def test_what_is_held_for_ever_leaves_no_start_and_proves_none() -> None:
+    """Without the rule small starts at once; with it nothing says that it never could."""
+    problem = small(
+        host("A", 4),
+        queues=(Queue("q", backfill=False),),
+        running=(running("r", {"A": 2}, 60),),
+        pending=(job("endless", 4), job("small", 2, minutes=30), job("huge", 5, minutes=30)),
+    )
+    free = plan(problem, "optimal", effort=5)
+    assert (free["small"].start, free.status) == (0, "infeasible")
+    bound = plan(problem, "optimal", effort=5, as_lsf=True)
+    assert [item.job for item in bound.unplaced] == ["small", "huge"]
+    assert (bound.status, bound.bound) == ("feasible", None)
+    assert not any("bug" in note for note in bound.notes)
+    # Of a job that fits nowhere the rule changes nothing.
+    alone = replace(problem, pending=(problem.pending[0], problem.pending[2]))
+    assert plan(alone, "optimal", effort=5, as_lsf=True).status == "infeasible"
+
+
 def test_what_is_held_for_later_is_left_even_over_several_starts() -> None:
     """Both large jobs hold slots; a third without BACKFILL finds room behind them alone."""
     problem = small(
@@ -377,6 +396,24 @@ def test_a_host_that_opens_before_the_start_is_not_what_a_job_waits_for() -> Non
     )
     found = plan(problem, "optimal", effort=5)["p"]
     assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "waits for the end of r")
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+def test_nobody_counts_on_the_end_of_a_suspended_job(suspended: bool) -> None:
+    """Its run limit says nothing of when it goes on, for exact plans as for the loop."""
+    stands = replace(running("r", {"A": 4}, 60), suspended=suspended)
+    problem = small(
+        host("A", 4),
+        running=(stands,),
+        pending=(job("p", 1, minutes=10),),
+    )
+    found = plan(problem, "optimal", effort=5)
+    expected = None if suspended else HOUR
+    assert start(problem, "optimal", "p") == start(problem, "time-based", "p") == expected
+    assert found.status == ("infeasible" if suspended else "optimal")
+    if suspended:
+        (never,) = found.unplaced
+        assert never.reason.endswith("end is unknown (suspended, or no run limit): r")
 
 
 def test_slots_that_backfill_borrows_count_once() -> None:
