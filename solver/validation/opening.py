@@ -22,12 +22,8 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
     interval = (params.job_accept_interval if cycles is None else cycles) * params.mbd_sleep_time
     if not interval:
         return False
-    starts = [run.start for run in facts.running if host in run.allocation]
-    starts += [
-        other.start
-        for other in facts.planned
-        if other.job.id != holding.job.id and host in other.allocation
-    ]
+    there = facts.by_host.get(host, ())
+    starts = [other.start for other in there if other.job.id != holding.job.id]
     # A plan of the next cycle leaves out what is closed then, for later starts too.
     moments = (facts.instance.now, holding.start)
     return any(start <= at < start + interval for start in starts for at in moments)
