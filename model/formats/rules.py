@@ -173,12 +173,13 @@ def _shares(instance: Instance) -> Iterator[Finding]:
     """Rules of fairshare and of pools (FSH-01 … FSH-13, QBF-01)."""
     from ..share_rules import share_problems, share_warnings
 
-    places = _job_places(instance)
-    for problem in share_problems(instance):
+    problems, warnings = list(share_problems(instance)), list(share_warnings(instance))
+    places = _job_places(instance) if problems or warnings else {}
+    for problem in problems:
         place = _place(problem, places)
         flags = {"undefined": problem.undefined, "undecided": problem.undecided}
         yield Finding(place, problem.message, **flags)
-    for problem in share_warnings(instance):
+    for problem in warnings:
         yield Finding(_place(problem, places), problem.message, warning=True)
 
 

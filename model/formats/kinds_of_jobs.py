@@ -1,0 +1,29 @@
+"""Looks at jobs of which many are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..input_limits import counting
+from ..job import Job
+from .finding import Finding, Location
+
+
+def of_jobs(
+    section: str,
+    jobs: Sequence[Job],
+    kind: Callable[[Job], Any],
+    look: Callable[[Location, Job], Iterable[Finding]],
+) -> list[Finding]:
+    """The findings of a look at each job, with its place.
+
+    kind: all that the look depends on. One job of each kind is looked at first: of a sound section
+    the others need none.
+    """
+    with counting():  # suggestions count where findings are told
+        kinds = dict(zip(map(kind, jobs), jobs, strict=True))
+        sound = not any(any(True for _ in look((), job)) for job in kinds.values())
+    if sound:
+        return []
+    return [found for index, job in enumerate(jobs) for found in look((section, index), job)]
