@@ -8,6 +8,7 @@ from operator import attrgetter, gt
 from ..errors import nearest
 from ..instance import Instance
 from ..job import OTHERS, Job, RunningJob
+from ..polling import Poll, never, polled
 from ..queue import Queue
 from .finding import Finding, Location
 from .kinds_of_jobs import of_jobs
@@ -24,13 +25,13 @@ _SUBMITTED = attrgetter(
 )
 
 
-def check_jobs(instance: Instance) -> Iterator[Finding]:
+def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     """What is wrong with the jobs; a job that is merely too big for the cluster is not wrong."""
     waiting = (("pending", instance.pending), ("future", instance.future))
     running = [item.job for item in instance.running]
     yield from _identities((("running", running), *waiting))
     references = _References(instance)
-    yield from of_jobs("running", running, _NAMED, references.check)
+    yield from of_jobs("running", running, _NAMED, references.check, poll)
 
     def look(place: Location, job: Job) -> Iterator[Finding]:
         yield from references.check(place, job)
@@ -38,8 +39,8 @@ def check_jobs(instance: Instance) -> Iterator[Finding]:
         yield from _submission(place, job, references.queues.get(job.queue))
 
     for section, jobs in waiting:
-        yield from of_jobs(section, jobs, _SUBMITTED, look)
-    yield from _running(instance)
+        yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
+    yield from _running(instance, poll)
 
 
 def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
@@ -146,10 +147,10 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
         yield Finding((*place, "deadline"), "must be later than begin")
 
 
-def _running(instance: Instance) -> Iterator[Finding]:
+def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
     slots = {host.name: host.slots for host in instance.cluster.hosts}
     held = dict.fromkeys(slots, 0)
-    for index, item in enumerate(instance.running):
+    for index, item in enumerate(polled(instance.running, poll)):
         if not _plain(item, instance.now):
             yield from _times(instance, index, item)
         place: Location = ("running", index, "allocation")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..input_limits import counting
 from ..job import Job
+from ..polling import Poll, never, polled
 from .finding import Finding, Location
 
 
@@ -15,6 +16,7 @@ def of_jobs(
     jobs: Sequence[Job],
     kind: Callable[[Job], Any],
     look: Callable[[Location, Job], Iterable[Finding]],
+    poll: Poll = never,
 ) -> list[Finding]:
     """The findings of a look at each job, with its place.
 
@@ -23,7 +25,9 @@ def of_jobs(
     """
     with counting():  # suggestions count where findings are told
         kinds = dict(zip(map(kind, jobs), jobs, strict=True))
-        sound = not any(any(True for _ in look((), job)) for job in kinds.values())
+        alike = polled(kinds.values(), poll)
+        sound = not any(any(True for _ in look((), job)) for job in alike)
     if sound:
         return []
-    return [found for index, job in enumerate(jobs) for found in look((section, index), job)]
+    numbered = enumerate(polled(jobs, poll))
+    return [found for index, job in numbered for found in look((section, index), job)]

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
+from ..polling import Poll, never
 from ..queue import Queue
 from ..resreq import (
     Compound,
@@ -34,7 +35,7 @@ _Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
 _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 
 
-def check_requirements(instance: Instance) -> list[Finding]:
+def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
     """Findings about RES_REQ and -R; a string that several jobs share is read once."""
     reader = _RequirementReader(instance)
     found: list[Finding] = []
@@ -43,13 +44,13 @@ def check_requirements(instance: Instance) -> list[Finding]:
     for index, profile in enumerate(instance.applications):
         found += reader.read(("applications", index, "RES_REQ"), profile.res_req)
     running = [item.job for item in instance.running]
-    found += of_jobs("running", running, _ASKED, reader.read_job)
+    found += of_jobs("running", running, _ASKED, reader.read_job, poll)
     broken = bool(found)
     if not broken:
-        found += of_jobs("running", running, _ASKED, reader.runs)
+        found += of_jobs("running", running, _ASKED, reader.runs, poll)
     look = reader.read_job if broken else reader.waits
-    found += of_jobs("pending", instance.pending, _ASKED, look)
-    found += of_jobs("future", instance.future, _ASKED, look)
+    found += of_jobs("pending", instance.pending, _ASKED, look, poll)
+    found += of_jobs("future", instance.future, _ASKED, look, poll)
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import Problem, nearest
 from ..instance import Instance
+from ..polling import Poll, never
 from .finding import Finding, Location
 from .jobrules import check_jobs
 from .known import unknown_host
@@ -14,20 +15,21 @@ from .queuerules import check_queues
 from .requirements import check_requirements
 
 
-def check(instance: Instance) -> list[Finding]:
-    """Everything that does not fit together, at its place in a document of this instance."""
-    return [
-        *_names(instance),
-        *_units(instance),
-        *_resources(instance),
-        *check_queues(instance),
-        *_limits(instance),
-        *_usage(instance),
-        *_reservations(instance),
-        *check_jobs(instance),
-        *check_requirements(instance),
-        *_shares(instance),
-    ]
+def check(instance: Instance, poll: Poll = never) -> list[Finding]:
+    """Everything that does not fit together, at its place in a document of this instance.
+
+    poll: called now and then; what it raises ends the look.
+    """
+    parts = (_names, _units, _resources, check_queues, _limits, _usage, _reservations)
+    found: list[Finding] = []
+    for part in parts:
+        poll()
+        found += part(instance)
+    found += check_jobs(instance, poll)
+    found += check_requirements(instance, poll)
+    poll()
+    found += _shares(instance)
+    return found
 
 
 def _names(instance: Instance) -> Iterator[Finding]:
