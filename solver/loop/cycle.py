@@ -49,6 +49,9 @@ class Cycle:
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
+        #: The one job that is asked about: once it starts in its turn, nothing else is decided.
+        self.wanted: str | None = None
+        self.answered = False
         self._last: tuple[object, ...] = ()
         self._later: list[tuple[JobState, Offer]] = []
         self._lenders: set[int] = set()
@@ -83,6 +86,8 @@ class Cycle:
             state.begin()
             preemption.resume(state)
             self._allocate()
+        if self.answered:
+            return state.record
         if self.backfills and state.reservations:
             backfill.run(state, newcomers if stands else ())
         for job, offer in self._later:
@@ -136,7 +141,8 @@ class Cycle:
         self.method.before(state)
         if isinstance(order, FirstCome) or not self._nothing_left():
             self._take_turns()
-        self._tell_newcomers()
+        if not self.answered:
+            self._tell_newcomers()
 
     def _take_turns(self) -> None:
         """Every job from the one at hand on has its turn, as long as a turn may change anything."""
@@ -154,6 +160,9 @@ class Cycle:
                     state.nothing_left = True
                     state.curtailed |= self.method.looks_ahead and self.budget.stopped()
                     break
+            elif offer.job.id == self.wanted:
+                self.answered = True
+                return
 
     def _nothing_left(self) -> bool:
         """Whether the rest of the queue can neither start nor reserve: no slot is free."""
