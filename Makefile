@@ -33,11 +33,14 @@ EXAMPLE ?= cluster-1000
 report: $(STAMP)
 	$(BIN)/slotwise report --example $(EXAMPLE) --time-limit 20 --explain 3 -o report.html --open
 
+# ARGS: more for pytest, as in `make test-all ARGS="-k kills"`.
+ARGS ?=
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n auto -m ''
+	$(BIN)/python -m pytest -n auto -m '' $(ARGS)
 
 check: lint types imports test
 

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from .exits import Exit
 from .options import tell
 from .replay import read_log, tell_left_out
 from .replay_progress import progress_bar
@@ -32,7 +29,7 @@ def past_of_pool(
     workload, names = _workload(log, procs, keep_going)
     result = replay(workload, policy=policy, procs=procs, stop=stop)
     if not result.complete:
-        _stopped()
+        raise KeyboardInterrupt  # before anything was asked
     tell_left_out(result.workload)
     replayed = Replayed.of(result, names)
     head = {"log": replayed.log.source, "policy": policy, "procs": replayed.procs}
@@ -68,12 +65,7 @@ def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[
         while session.advance():
             show()
             if stop():
-                _stopped()
+                raise KeyboardInterrupt  # before anything was asked
     simulated = SimulatedLog.of(session.result(), session.given, str(log))
     hosts = len(session.instance.cluster.hosts)
     return simulated, {"log": str(log), "cluster": str(cluster), "hosts": hosts}
-
-
-def _stopped() -> None:
-    tell("stopped in the replay, before anything was asked")
-    raise typer.Exit(Exit.STOPPED)

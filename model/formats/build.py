@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
 from . import document as d
+from .columns import EntryColumns
 from .finding import Finding, Location
 from .hostlimits import in_wall_clock
 from .hosts import HostBuilder
@@ -30,8 +31,14 @@ _FACTORS = (
 )
 
 
-def build(document: d.Document) -> tuple[Instance, list[Finding]]:
-    """The instance, and everything that is wrong with it; it is complete only if nothing is."""
+def build(
+    document: d.Document, columns: Mapping[str, EntryColumns] | None = None
+) -> tuple[Instance, list[Finding]]:
+    """The instance, and everything that is wrong with it; it is complete only if nothing is.
+
+    columns: jobs of sections that the document is without.
+    """
+    apart = columns or {}
     findings: list[Finding] = []
     clock, origin = _clock(document)
     hosts = HostBuilder(document, findings)
@@ -47,9 +54,9 @@ def build(document: d.Document) -> tuple[Instance, list[Finding]]:
     instance = Instance(
         cluster=cluster,
         queues=queues,
-        running=jobs.running(document.running),
-        pending=jobs.waiting("pending", document.pending),
-        future=jobs.waiting("future", document.future),
+        running=jobs.running(apart.get("running", document.running)),
+        pending=jobs.waiting("pending", apart.get("pending", document.pending)),
+        future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
         users=tuple(User(e.name, e.max_slots, e.processor_slots) for e in document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
@@ -86,7 +93,7 @@ def _in_line(document: d.Document, finding: Finding) -> Finding:
         "future": document.future,
     }
     match finding.place:
-        case (str(section), int(index), str(key)) if section in sections:
+        case (str(section), int(index), str(key)) if sections.get(section):
             entry = sections[section][index]
             if entry.bsub is not None and key not in entry.model_fields_set:
                 return replace(finding, place=(section, index, "bsub"))

@@ -21,8 +21,9 @@ from ..errors import InputError, Problem, nearest
 from ..instance import Instance
 from ..job import Job
 from . import fields as f
-from .field_rules import FieldRule, reader
+from .field_rules import FieldRule
 from .hints import fits, words
+from .key_reader import reader
 from .known import unknown_host
 from .objects import examine_objects
 

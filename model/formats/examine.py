@@ -10,17 +10,25 @@ from ..instance import Instance
 from .finding import Finding
 
 
-def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
-    """The instance of plain data, None where an error was found, and everything found."""
+def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, list[Finding]]:
+    """The instance of plain data, None where an error was found, and everything found.
+
+    printable: it is known to hold no strange character.
+    """
     from pydantic import ValidationError
 
     from .build import build
+    from .columns import take_columns
     from .document import Document
     from .messages import explain, rest
     from .raw import strange_values
 
     context = _context(data)
-    strange = list(strange_values(data))
+    strange = [] if printable else list(strange_values(data))
+    with suppress(ValidationError), counting():
+        others, columns = take_columns(data)
+        instance, found = build(Document.model_validate(others, context=context), columns)
+        return _judged(instance, _with_strange(strange, found))
     try:
         with counting():
             instance, found = build(Document.model_validate(data, context=context))
@@ -40,7 +48,10 @@ def examine(data: Any) -> tuple[Instance | None, list[Finding]]:
             broken = {finding.place[:n] for finding in found for n in range(len(finding.place))}
             found += [finding for finding in others if finding.place not in broken]
         return None, _with_strange(strange, found)
-    found = _with_strange(strange, found)
+    return _judged(instance, _with_strange(strange, found))
+
+
+def _judged(instance: Instance, found: list[Finding]) -> tuple[Instance | None, list[Finding]]:
     return None if any(not finding.warning for finding in found) else instance, found
 
 

@@ -12,9 +12,9 @@ import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from operator import attrgetter, is_
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..characters import strange_character
 from ..cluster import (
@@ -37,6 +37,7 @@ from . import document as d
 from . import fields as f
 from . import text, written
 from .hints import Fits, all_printable, fits, texts, words
+from .key_reader import key_reader, reader
 from .messages import explain
 from .units import format_size
 
@@ -100,19 +101,6 @@ def _call(fit: Fits, value: Any) -> bool:
 
 def _shown(values: tuple[Any, ...]) -> str:
     return " and ".join(map(reprlib.repr, values))
-
-
-def reader(kind: Any) -> Callable[[Any], Any]:
-    """What reads a type of :mod:`.fields`."""
-    found: Callable[[Any], Any] = TypeAdapter(kind).validator.validate_python
-    return found
-
-
-def key_reader(section: type[BaseModel], key: str) -> Callable[[Any], Any]:
-    """What reads one key of a section of the document."""
-    info = section.model_fields[key]
-    kind = info.annotation
-    return reader(Annotated[kind, *info.metadata] if info.metadata else kind)
 
 
 # --- what a file says in another form -----------------------------------------------------------

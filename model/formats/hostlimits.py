@@ -39,6 +39,8 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
         return found
 
     def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
+        if not any(map(_on_a_host, jobs)):
+            return tuple(jobs)
         return tuple(
             settled((section, n), job, partial(scale.hosts_of, job)) if _on_a_host(job) else job
             for n, job in enumerate(jobs)

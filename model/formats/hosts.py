@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from dataclasses import fields, replace
+from itertools import islice, repeat
 
 from ..cluster import (
     Cluster,
@@ -152,13 +152,12 @@ class HostBuilder:
                 self._problem(("hosts", index, "count"), str(error))
                 return
             found = tuple(f"{found[0]}{number}" for number in range(1, entry.count + 1))
-        template = self._host(index, entry)
-        for name in found:
+        for name, host in zip(found, _alike(self._host(index, entry), found), strict=True):
             if name in self._hosts:
                 self._problem(("hosts", index, "name"), f"the host {name} is already defined")
             else:
                 self._entry[name] = index
-                self._hosts[name] = replace(template, name=name)
+                self._hosts[name] = host
                 if entry.node_of:
                     self._machines.setdefault(entry.node_of, []).append(name)
 
@@ -219,6 +218,8 @@ class HostBuilder:
         except ValueError as error:
             self._problem(place, str(error))
             return ()
+        if all(map(self._hosts.__contains__, found)):
+            return found
         known = [name for name in found if self._is_known(name)]
         unknown = len(found) - len(known)
         for name in islice((n for n in found if not self._is_known(n)), limits().errors):
@@ -366,3 +367,9 @@ class HostBuilder:
 
 def _rank(types: tuple[str, ...], name: str) -> int:
     return types.index(name) if name in types else -1
+
+
+def _alike(host: Host, names: Iterable[str]) -> Iterator[Host]:
+    """Hosts that differ by name only."""
+    _, *others = (getattr(host, field.name) for field in fields(Host))
+    return map(Host, names, *map(repeat, others))

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, gt
 
 from ..errors import nearest
 from ..instance import Instance
 from ..job import OTHERS, Job, RunningJob
+from ..polling import Poll, never, polled
 from ..queue import Queue
 from .finding import Finding, Location
+from .kinds_of_jobs import of_jobs
 from .known import host_names
 from .units import format_duration
 
+_NAMES = ("queue", "user", "application", "from_host", "hosts")
+#: What a job names.
+_NAMED = attrgetter(*_NAMES)
+#: All that bsub looks at.
+_SUBMITTED = attrgetter(
+    *_NAMES,
+    *("slots", "max_slots", "run_limit", "exclusive", "begin", "deadline", "priority"),
+)
 
-def check_jobs(instance: Instance) -> Iterator[Finding]:
+
+def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     """What is wrong with the jobs; a job that is merely too big for the cluster is not wrong."""
     waiting = (("pending", instance.pending), ("future", instance.future))
     running = [item.job for item in instance.running]
     yield from _identities((("running", running), *waiting))
     references = _References(instance)
-    for index, job in enumerate(running):
-        yield from references.check(("running", index), job)
+    yield from of_jobs("running", running, _NAMED, references.check, poll)
+
+    def look(place: Location, job: Job) -> Iterator[Finding]:
+        yield from references.check(place, job)
+        yield from _priority(place, job, instance.params.max_user_priority)
+        yield from _submission(place, job, references.queues.get(job.queue))
+
     for section, jobs in waiting:
-        for index, job in enumerate(jobs):
-            place: Location = (section, index)
-            yield from references.check(place, job)
-            yield from _priority(place, job, instance.params.max_user_priority)
-            yield from _submission(place, job, references.queues.get(job.queue))
-    yield from _running(instance)
+        yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
+    yield from _running(instance, poll)
 
 
-def _identities(sections: Iterable[tuple[str, Iterable[Job]]]) -> Iterator[Finding]:
+def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
     seen: set[str] = set()
     for section, jobs in sections:
+        ids = {job.id for job in jobs}
+        if len(ids) == len(jobs) and seen.isdisjoint(ids):
+            seen |= ids
+            continue
         for index, job in enumerate(jobs):
             if job.id in seen:
                 yield Finding((section, index, "id"), f"there is a job {job.id} already")
@@ -55,7 +72,7 @@ class _References:
 
     def check(self, place: Location, job: Job) -> Iterable[Finding]:
         """Queue, application and hosts exist, and the user may use the queue; equal ones once."""
-        named = (job.queue, job.user, job.application, job.from_host, job.hosts)
+        named = _NAMED(job)
         if named in self._sound:
             return ()
         found = list(self._wrong(place, job))
@@ -130,11 +147,10 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
         yield Finding((*place, "deadline"), "must be later than begin")
 
 
-def _running(instance: Instance) -> Iterator[Finding]:
+def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
     slots = {host.name: host.slots for host in instance.cluster.hosts}
     held = dict.fromkeys(slots, 0)
-    last: dict[str, int] = {}
-    for index, item in enumerate(instance.running):
+    for index, item in enumerate(polled(instance.running, poll)):
         if not _plain(item, instance.now):
             yield from _times(instance, index, item)
         place: Location = ("running", index, "allocation")
@@ -146,7 +162,20 @@ def _running(instance: Instance) -> Iterator[Finding]:
                 yield Finding(place, message, undefined=True)
             elif not item.suspended:
                 held[host] += count
-                last[host] = index
+    if any(map(gt, held.values(), slots.values())):
+        yield from _overfull(instance, slots, held)
+
+
+def _overfull(
+    instance: Instance, slots: Mapping[str, int], held: Mapping[str, int]
+) -> Iterator[Finding]:
+    """Hosts of which more is held than there is, at the last job that holds something there."""
+    last = {
+        host: index
+        for index, item in enumerate(instance.running)
+        for host in item.allocation
+        if host in slots and not item.suspended
+    }
     for host, index in last.items():
         if held[host] > slots[host]:
             message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ..errors import InputError
@@ -14,6 +14,7 @@ from ..params import Params
 from ..queue import Queue
 from ..resreq import slots_without_n
 from . import document as d
+from .columns import INSTANTS, EntryColumns
 from .finding import Finding, Location
 from .units import Clock
 
@@ -36,29 +37,18 @@ class JobBuilder:
         self._findings = findings
         self._without_n: set[str] = set()
 
-    def waiting(self, section: str, entries: Iterable[d.JobEntry]) -> tuple[Job, ...]:
+    def waiting(self, section: str, given: Sequence[d.JobEntry] | EntryColumns) -> tuple[Job, ...]:
         """Pending or future jobs."""
-        return tuple(
-            self._job((section, index), entry, None) for index, entry in enumerate(entries)
-        )
+        return tuple(self._jobs(self._columns(section, given)))
 
-    def running(self, entries: Iterable[d.RunningEntry]) -> tuple[RunningJob, ...]:
+    def running(self, given: Sequence[d.RunningEntry] | EntryColumns) -> tuple[RunningJob, ...]:
         """Running jobs; one that does not say how many slots it asked for asked for what it has."""
-        built: list[RunningJob] = []
-        for index, entry in enumerate(entries):
-            place: Location = ("running", index)
-            job = self._job(place, entry, sum(entry.allocation.values()))
-            built.append(
-                RunningJob(
-                    job,
-                    self._instant(place, "start", entry.start),
-                    entry.allocation,
-                    None if entry.finish is None else self._instant(place, "finish", entry.finish),
-                    entry.alternative,
-                    entry.suspended,
-                )
-            )
-        return tuple(built)
+        columns = self._columns("running", given)
+        allocations = columns.column("allocation")
+        used = [sum(allocation.values()) for allocation in allocations]
+        beside = (columns.column(f.name, f.default) for f in fields(RunningJob)[3:])
+        jobs = self._jobs(columns, used)
+        return tuple(map(RunningJob, jobs, columns.column("start"), allocations, *beside))
 
     def counted(self, instance: Instance) -> Instance:
         """The instance in which waiting jobs without -n have the slots of their terms (REQ-14)."""
@@ -66,10 +56,10 @@ class JobBuilder:
         profiles = {p.name for p in instance.applications if "{" in p.res_req}
 
         def slots_of(job: Job) -> Job:
+            if job.id not in self._without_n:
+                return job
             compound = any("{" in text for text in job.res_req)
-            if job.id not in self._without_n or not (
-                compound or job.queue in by_level or job.application in profiles
-            ):
+            if not (compound or job.queue in by_level or job.application in profiles):
                 return job
             with suppress(InputError, KeyError):  # what is wrong is found by the rules
                 return replace(job, slots=slots_without_n(instance, job))
@@ -90,69 +80,60 @@ class JobBuilder:
             self._findings.append(Finding((*place, key), str(error)))
             return 0
 
-    def _job(self, place: Location, entry: d.JobEntry, used: int | None) -> Job:
-        slots, max_slots = entry.slots or (None, None)
-        queue = entry.queue or self._params.default_queue
-        application = entry.application
-        submitted: dict[str, Any] = {}
-        if entry.bsub is not None:
-            submitted = self._submitted(place, entry)
-            queue = submitted.pop("queue", queue)
-            application = submitted.pop("application", application)
-            slots, max_slots = submitted.pop("slots", slots), submitted.pop("max_slots", max_slots)
-        if slots is None:
-            self._without_n.add(entry.id)
-            slots = used or default_slots(
-                self._queues.get(queue), self._applications.get(application)
-            )
-        job = Job(
-            id=entry.id,
-            slots=slots,
-            max_slots=max_slots,
-            user=entry.user,
-            queue=queue,
-            res_req=entry.res_req,
-            run_limit=entry.run_limit,
-            cpu_limit=entry.cpu_limit,
-            run_time=entry.run_time,
-            cpu_time=entry.cpu_time,
-            submit=self._instant(place, "submit", entry.submit),
-            begin=self._optional(place, "begin", entry.begin),
-            deadline=self._optional(place, "deadline", entry.deadline),
-            priority=self._priority(entry),
-            weight=entry.weight,
-            project=entry.project,
-            group=entry.group,
-            application=application,
-            hosts=entry.hosts,
-            exclusive=entry.exclusive,
-            resizable=entry.resizable,
-            from_host=entry.from_host,
-            gpu=entry.gpu,
-            extsched=entry.extsched,
-            queued_as=entry.queued_as,
-        )
-        return replace(job, **submitted) if submitted else job
+    def _columns(self, section: str, given: Sequence[d.JobEntry] | EntryColumns) -> EntryColumns:
+        if isinstance(given, EntryColumns):
+            return given
+        rows = [self._given((section, index), entry) for index, entry in enumerate(given)]
+        return EntryColumns.of_rows(rows)
 
-    def _priority(self, entry: d.JobEntry) -> int:
-        given = "priority" in entry.model_fields_set
-        return entry.priority if given else self._params.default_priority
+    def _given(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
+        """The values that an entry gives, those of its bsub line among them."""
+        row = {name: getattr(entry, name) for name in entry.model_fields_set - {"bsub"}}
+        submitted = self._submitted(place, entry) if entry.bsub is not None else {}
+        for key in INSTANTS:
+            if row.get(key) is not None:
+                row[key] = self._instant(place, key, row[key])
+        if "slots" in submitted:
+            submitted["slots"] = submitted["slots"], submitted.pop("max_slots")
+        return row | submitted
 
-    def _optional(self, place: Location, key: str, instant: Any) -> int | None:
-        return None if instant is None else self._instant(place, key, instant)
+    def _jobs(self, columns: EntryColumns, used: Sequence[int] | None = None) -> Iterator[Job]:
+        """The jobs; used: slots that those without -n hold."""
+        ids = columns.column("id")
+        queues = [name or self._params.default_queue for name in columns.column("queue")]
+        profiles = columns.column("application", "")
+        asked = [slots or (None, None) for slots in columns.column("slots")]
+        counts = [least for least, _ in asked]
+        for index, count in enumerate(counts):
+            if count is None:
+                self._without_n.add(ids[index])
+                counts[index] = (used[index] if used else 0) or default_slots(
+                    self._queues.get(queues[index]), self._applications.get(profiles[index])
+                )
+        own: dict[str, Sequence[Any]] = {
+            "id": ids,
+            "slots": counts,
+            "max_slots": [most for _, most in asked],
+            "queue": queues,
+            "application": profiles,
+            "priority": columns.column("priority", self._params.default_priority),
+        }
+        rest = (f for f in fields(Job) if f.name not in own)
+        own |= {field.name: columns.column(field.name, field.default) for field in rest}
+        return map(Job, *(own[field.name] for field in fields(Job)))
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The fields of the bsub line; a field may not be given twice."""
         from .bsub import read_bsub
 
         here = (*place, "bsub")
-        fields, problems = read_bsub(entry.bsub or "", self._clock)
+        found, problems = read_bsub(entry.bsub or "", self._clock)
         self._findings += [Finding(here, problem.message) for problem in problems]
-        for name in sorted(entry.model_fields_set & set(fields)):
+        for name in sorted(entry.model_fields_set & set(found)):
             self._findings.append(
                 Finding((*place, name), f"{name} stands in the bsub line already")
             )
-        return fields
+        return found
 
 
 def default_slots(queue: Queue | None, application: Application | None) -> int:

@@ -8,17 +8,18 @@ from typing import Any
 
 from ..cluster import Cluster, Host, HostGroup
 from ..instance import Instance
+from ..polling import Poll, never, polled
 from . import document as d
 from .finding import Finding
 from .hosts import HostBuilder
 from .places import attribute_place
 
 
-def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
+def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, list[Finding]]:
     """The instance with the machines as the reader of files leaves them, and what it would say.
 
     The machines are given to that reader once more; hosts of groups and units in memory are hosts
-    themselves, which it must leave as they are.
+    themselves, which it must leave as they are. poll: called now and then.
     """
     cluster = instance.cluster
     names = {host.name for host in cluster.hosts}
@@ -27,7 +28,7 @@ def read_machines(instance: Instance) -> tuple[Instance, list[Finding]]:
     if plain and len(names) == len(cluster.hosts):
         return instance, []
     findings: list[Finding] = []
-    builder = HostBuilder(_document(cluster), findings)
+    builder = HostBuilder(_document(cluster, poll), findings)
     built = builder.cluster()
     partitions = tuple(
         replace(item, hosts=builder.members(("host_partitions", number, "HOSTS"), item.hosts))
@@ -99,7 +100,7 @@ def _unlike(
             yield Finding((*section, number, key), message)
 
 
-def _document(cluster: Cluster) -> d.Document:
+def _document(cluster: Cluster, poll: Poll) -> d.Document:
     """The machines as a document has them; nothing of it has to be read."""
     inner: dict[str, list[str]] = {}
     for unit in cluster.units:
@@ -120,7 +121,7 @@ def _document(cluster: Cluster) -> d.Document:
             template.model_copy(
                 update={"name": (host.name,), "slots": host.slots, "node_of": host.node_of}
             )
-            for host in cluster.hosts
+            for host in polled(cluster.hosts, poll)
         ],
         host_groups={
             group.name: group.members

@@ -26,7 +26,9 @@ _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
 _BRACKETED = re.compile(r"[,()\[\]]")
 _GROUPING = re.compile(r"[,(\[]")
+_PARTED = re.compile(r"[\s,()*]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
+_ONE_RANGE = re.compile(r"([^\[\]]*)\[(\d{1,18})-(\d{1,18})\]([^\[\]]*)")
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 
 
@@ -34,6 +36,8 @@ def expand_range(text: str) -> tuple[str, ...]:
     """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
     if "[" not in text and "]" not in text:
         return (text,)
+    if found := _one_range(text):
+        return found
     *plain, last = _BRACKET.split(text)[::2]
     if any("[" in piece or "]" in piece for piece in (*plain, last)):
         raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
@@ -50,6 +54,20 @@ def expand_range(text: str) -> tuple[str, ...]:
         if count > MOST_NAMES:
             raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
     return tuple("".join(choice) for choice in itertools.product(*parts, (last,)))
+
+
+def _one_range(text: str) -> tuple[str, ...]:
+    """The names of ``n[01-03]``, the commonest range; () of what needs a closer look."""
+    match = _ONE_RANGE.fullmatch(text)
+    if match is None:
+        return ()
+    before, low, high, after = match.groups()
+    numbers = range(int(low), int(high) + 1)
+    if not 0 < len(numbers) <= MOST_NAMES:
+        return ()
+    take_names(len(numbers))
+    width = len(low) if low[0] == "0" else 0
+    return tuple(f"{before}{number:0{width}}{after}" for number in numbers)
 
 
 def _short(text: str) -> str:
@@ -182,7 +200,7 @@ def _plain_allocation(text: str) -> dict[str, int]:
     """The same of plain words such as ``2*hostA hostB``; {} of what needs a closer look."""
     found: dict[str, int] = {}
     if _BRACKETED.search(text):
-        return found
+        return _allocated_range(text)
     words = text.split()
     for word in words:
         count, star, name = word.partition("*")
@@ -192,6 +210,14 @@ def _plain_allocation(text: str) -> dict[str, int]:
             return {}
         found[name] = int(count)
     return found if len(found) == len(words) and all(found.values()) else {}
+
+
+def _allocated_range(text: str) -> dict[str, int]:
+    """The same of one range such as ``2*n[01-03]``."""
+    count, star, word = text.partition("*")
+    if not (star and count.isascii() and count.isdigit() and 0 < len(count) < 10 and int(count)):
+        return {}
+    return {} if _PARTED.search(word) else dict.fromkeys(_one_range(word), int(count))
 
 
 def counted(what: str, count: object) -> int:

@@ -7,7 +7,7 @@ is wrong: ``pending[3].slots``, ``cluster.hosts[0].amounts``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
 from ..on_demand import OnDemand
 from ..params import Params
+from ..polling import Poll, never, polled
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
 from .field_rules import FieldRule, class_rules
@@ -52,19 +53,13 @@ _OF_INSTANCE: dict[str, type] = {
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
 }
-#: Objects from one poll to the next.
-_POLLED = 256
 #: Sections that others refer to by name, and fields whose value decides over other objects.
 _DEFINING = frozenset({"cluster", "queues", "applications", "users", "groups", "params"})
 _DECIDING = frozenset({"slots", "ncpus", "priority", "user_shares", "hosts"})
 
 
-def _never() -> None:
-    """Nothing ends the look."""
-
-
 def examine_objects(
-    instance: object, poll: Callable[[], None] = _never
+    instance: object, poll: Poll = never
 ) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
     """What is wrong with an instance in memory, and what is odd but no error.
 
@@ -88,7 +83,7 @@ def examine_objects(
     return problems, warnings
 
 
-def require_sound(instance: Instance, poll: Callable[[], None] = _never) -> None:
+def require_sound(instance: Instance, poll: Poll = never) -> None:
     """Raise InputError with everything that is wrong with an instance made in memory."""
     problems, _ = examine_objects(instance, poll)
     if problems:
@@ -113,7 +108,7 @@ class _Survey:
     sound: values found right.
     """
 
-    poll: Callable[[], None]
+    poll: Poll
     findings: list[Finding] = field(default_factory=list)
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
     defining: bool = False
@@ -133,8 +128,8 @@ class _Survey:
 
     def related(self, sound: Instance) -> Iterator[Finding]:
         """What does not fit together in what is right by itself."""
-        read, found = read_machines(sound)
-        found += [attribute_place(finding, sound) for finding in check(read)]
+        read, found = read_machines(sound, self.poll)
+        found += [attribute_place(finding, sound) for finding in check(read, self.poll)]
         # A complaint about a whole object may only be due to the part that is gone.
         broken = {f.place[:n] for f in self.findings for n in range(1, len(f.place) + 1)}
         for finding in found:
@@ -171,9 +166,7 @@ class _Survey:
             self._complain(place, f"must be a tuple of {name}, not {type(given).__name__}")
             return ()
         found: list[Any] = []
-        for index, item in enumerate(given):
-            if index % _POLLED == 0:
-                self.poll()
+        for index, item in enumerate(polled(given, self.poll)):
             found.append(self._object((*place, index), item, kind))
         right = tuple(item for item in found if item is not None)
         if len(right) < len(found):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import yaml
@@ -108,7 +109,8 @@ def _parse_json(text: str) -> Any:
     level, longest = [data], limits().value
     for _ in range(limits().nesting + 1):
         inner = _values(level)
-        if any(len(value) > longest for value in inner if type(value) is str):
+        texts = [value for value in inner if type(value) is str]
+        if max(map(len, texts), default=0) > longest:
             raise ValueError(_too_long())
         level = [value for value in inner if type(value) is dict or type(value) is list]
         if not level:
@@ -120,13 +122,17 @@ def _parse_json(text: str) -> Any:
 
 def _values(level: Iterable[Any]) -> list[Any]:
     """What lists and mappings hold, put together."""
-    found: list[Any] = []
-    for outer in level:
-        if type(outer) is dict:
-            found += outer.values()
-        elif type(outer) is list:
-            found += outer
-    return found
+    dicts = [outer for outer in level if type(outer) is dict]
+    lists = [outer for outer in level if type(outer) is list]
+    return list(chain(chain.from_iterable(map(dict.values, dicts)), chain.from_iterable(lists)))
+
+
+def surely_printable(json_text: str) -> bool:
+    """Whether no key or value of a text that was read as JSON can hold a strange character.
+
+    JSON has no control characters but as escapes, ASCII only one more (DEL) and none of format.
+    """
+    return json_text.isascii() and "\\" not in json_text and "\x7f" not in json_text
 
 
 def _too_long() -> str:

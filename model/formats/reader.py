@@ -14,6 +14,7 @@ from ..instance import Instance
 from .examine import examine
 from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
+from .raw import is_json, surely_printable
 from .sniff import kind_of, refuse_other
 from .source_text import file_content, plain_data
 
@@ -82,16 +83,22 @@ def loads_with_warnings(
         raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
     with no_collection():
         data, content = plain_data(text, source, format)
-        return _interpret(data, source, lambda places: lines(compose(content), places))
+        json_text = is_json(content) if format is None else format == "json"
+        printable = json_text and surely_printable(content)
+        return _interpret(
+            data, source, lambda places: lines(compose(content), places), printable=printable
+        )
 
 
-def _interpret(data: Any, source: str, lines: _Lines) -> tuple[Instance, tuple[Problem, ...]]:
+def _interpret(
+    data: Any, source: str, lines: _Lines, *, printable: bool = False
+) -> tuple[Instance, tuple[Problem, ...]]:
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
     _check_jobs(data, source)
     if isinstance(data, dict) and data.get("config") is not None:
         return _with_config(data, source, lines)
-    instance, found = examine(data)
+    instance, found = examine(data, printable=printable)
     if instance is None:
         fatal = [finding for finding in found if not finding.warning]
         raise InputError(_located(fatal, source, lines))

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 from typing import TypeAlias
 
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
+from ..polling import Poll, never
 from ..queue import Queue
 from ..resreq import (
     Compound,
     Options,
     Requirement,
+    RequirementMerging,
     Vocabulary,
-    effective_requirement,
     parse_with_notes,
     requirement_options,
 )
 from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
+from .kinds_of_jobs import of_jobs
 from .known import unknown_unit_type
 
+#: All of a job that decides over its requirement.
+_ASKED = attrgetter(
+    *("res_req", "extsched", "slots", "max_slots", "resizable", "queue", "application")
+)
 #: Findings of jobs that ask for the same in the same queue.
 _Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
 _Look: TypeAlias = Callable[[Job, Queue], Iterator[Finding]]
 
 
-def check_requirements(instance: Instance) -> list[Finding]:
+def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
     """Findings about RES_REQ and -R; a string that several jobs share is read once."""
     reader = _RequirementReader(instance)
     found: list[Finding] = []
@@ -36,24 +43,21 @@ def check_requirements(instance: Instance) -> list[Finding]:
         found += reader.read(("queues", index, "RES_REQ"), queue.res_req)
     for index, profile in enumerate(instance.applications):
         found += reader.read(("applications", index, "RES_REQ"), profile.res_req)
-    for index, item in enumerate(instance.running):
-        found += reader.read_job(("running", index), item.job)
+    running = [item.job for item in instance.running]
+    found += of_jobs("running", running, _ASKED, reader.read_job, poll)
     broken = bool(found)
     if not broken:
-        for index, item in enumerate(instance.running):
-            found += reader.runs(("running", index), item.job)
-    for section, jobs in (("pending", instance.pending), ("future", instance.future)):
-        for index, job in enumerate(jobs):
-            wrong = reader.read_job((section, index), job)
-            if not wrong and not broken:
-                wrong = reader.submitted((section, index), job)
-            found += wrong
+        found += of_jobs("running", running, _ASKED, reader.runs, poll)
+    look = reader.read_job if broken else reader.waits
+    found += of_jobs("pending", instance.pending, _ASKED, look, poll)
+    found += of_jobs("future", instance.future, _ASKED, look, poll)
     return found
 
 
 class _RequirementReader:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
+        self._merging = RequirementMerging.of(instance)
         self._queues = {queue.name: queue for queue in instance.queues}
         self._profiles = {profile.name for profile in instance.applications}
         known = Vocabulary.of_cluster(instance.cluster)
@@ -88,6 +92,10 @@ class _RequirementReader:
         where = (*place, "res_req")
         return [found for text in job.res_req for found in self.read(where, text, alone=alone)]
 
+    def waits(self, place: Location, job: Job) -> list[Finding]:
+        """What is wrong with the strings of a waiting job, else why bsub would refuse it."""
+        return self.read_job(place, job) or self.submitted(place, job)
+
     def runs(self, place: Location, job: Job) -> list[Finding]:
         """Why nobody can say what a running job holds: its requirement and its queue's clash."""
         return self._once(self._clashes, self._unmergeable, place, job)
@@ -101,15 +109,14 @@ class _RequirementReader:
         queue = self._queues.get(job.queue)
         if queue is None or (job.application and job.application not in self._profiles):
             return []
-        asked = (job.res_req, job.extsched, job.slots, job.max_slots, job.resizable)
-        key = (*asked, job.queue, job.application)
+        key = _ASKED(job)
         if key not in known:
             known[key] = list(look(job, queue))
         return [replace(f, place=(*place, *f.place)) for f in known[key]]
 
     def _unmergeable(self, job: Job, _queue: Queue) -> Iterator[Finding]:
         try:
-            effective_requirement(self._instance, job)
+            self._merging.requirement(job)
         except InputError as error:
             for found in map(_refusal, error.problems):
                 message = f"{found.message}, so what the job holds cannot be said"
@@ -123,7 +130,7 @@ class _RequirementReader:
     def _merged(self, job: Job, queue: Queue) -> Iterator[Finding]:
         """The same; those of the merged requirement have no place yet."""
         try:
-            merged = effective_requirement(self._instance, job)
+            merged = self._merging.requirement(job)
         except InputError as error:
             yield from map(_refusal, error.problems)
             return

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import Problem, nearest
 from ..instance import Instance
+from ..polling import Poll, never
 from .finding import Finding, Location
 from .jobrules import check_jobs
 from .known import unknown_host
@@ -14,20 +15,21 @@ from .queuerules import check_queues
 from .requirements import check_requirements
 
 
-def check(instance: Instance) -> list[Finding]:
-    """Everything that does not fit together, at its place in a document of this instance."""
-    return [
-        *_names(instance),
-        *_units(instance),
-        *_resources(instance),
-        *check_queues(instance),
-        *_limits(instance),
-        *_usage(instance),
-        *_reservations(instance),
-        *check_jobs(instance),
-        *check_requirements(instance),
-        *_shares(instance),
-    ]
+def check(instance: Instance, poll: Poll = never) -> list[Finding]:
+    """Everything that does not fit together, at its place in a document of this instance.
+
+    poll: called now and then; what it raises ends the look.
+    """
+    parts = (_names, _units, _resources, check_queues, _limits, _usage, _reservations)
+    found: list[Finding] = []
+    for part in parts:
+        poll()
+        found += part(instance)
+    found += check_jobs(instance, poll)
+    found += check_requirements(instance, poll)
+    poll()
+    found += _shares(instance)
+    return found
 
 
 def _names(instance: Instance) -> Iterator[Finding]:
@@ -173,12 +175,13 @@ def _shares(instance: Instance) -> Iterator[Finding]:
     """Rules of fairshare and of pools (FSH-01 … FSH-13, QBF-01)."""
     from ..share_rules import share_problems, share_warnings
 
-    places = _job_places(instance)
-    for problem in share_problems(instance):
+    problems, warnings = list(share_problems(instance)), list(share_warnings(instance))
+    places = _job_places(instance) if problems or warnings else {}
+    for problem in problems:
         place = _place(problem, places)
         flags = {"undefined": problem.undefined, "undecided": problem.undecided}
         yield Finding(place, problem.message, **flags)
-    for problem in share_warnings(instance):
+    for problem in warnings:
         yield Finding(_place(problem, places), problem.message, warning=True)
 
 

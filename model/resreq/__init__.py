@@ -10,7 +10,13 @@ The grammar library is loaded when the first string is parsed.
 from __future__ import annotations
 
 from .combine import Merged, combine
-from .effective import effective_requirement, requested, requirement_options, slots_without_n
+from .effective import (
+    RequirementMerging,
+    effective_requirement,
+    requested,
+    requirement_options,
+    slots_without_n,
+)
 from .errors import ResreqError
 from .evaluate import select_mask
 from .levels import merge_levels, resolve_counts
@@ -29,6 +35,7 @@ __all__ = [
     "Options",
     "Parsed",
     "Requirement",
+    "RequirementMerging",
     "ResreqError",
     "Simple",
     "Term",

@@ -27,19 +27,20 @@ def combine(strings: Sequence[str], options: Options = ORDINARY) -> Merged:
     Raises ResreqError for a compound or multi-phase string beside others and a resource that is
     reserved twice.
     """
-    apart = replace(options, together=False)
-    parsed = [(text, parse_with_notes(text, apart)) for text in strings if text.strip()]
-    notes = tuple(note for _, item in parsed for note in item.notes)
-    if not parsed:
+    texts = [text for text in strings if text.strip()]
+    if not texts:
         return Merged(Simple())
-    if len(parsed) == 1:
-        text = parsed[0][0]
-        return Merged(parse_with_notes(text, options).requirement, notes)
+    if len(texts) == 1:
+        alone = parse_with_notes(texts[0], options)
+        return Merged(alone.requirement, alone.notes)
+    apart = replace(options, together=False)
+    parsed = [(text, parse_with_notes(text, apart)) for text in texts]
+    notes = tuple(note for _, item in parsed for note in item.notes)
     result = Simple()
     for text, item in parsed:
         result = _added(result, _alone(item.requirement, text), text)
     if options.together:
-        check_together(result, " ".join(text for text, _ in parsed))
+        check_together(result, " ".join(texts))
     return Merged(result, notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ..instance import Instance
@@ -16,13 +17,53 @@ from .syntax import Compound, Requirement
 from .vocabulary import Vocabulary
 
 
+@dataclass(frozen=True, slots=True)
+class RequirementMerging:
+    """What decides in an instance how the requirements of its jobs are merged, put together once.
+
+    job_based: resources that count once a job (RSV-08).
+    """
+
+    instance: Instance
+    options: Options
+    job_based: frozenset[str]
+
+    @classmethod
+    def of(cls, instance: Instance) -> RequirementMerging:
+        """Of an instance."""
+        known = Vocabulary.of_definitions(instance.cluster.resources)
+        options = requirement_options(instance.params, known)
+        return cls(instance, options, _job_based(instance))
+
+    def requirement(self, job: Job) -> Merged:
+        """As :func:`effective_requirement`."""
+        return self.merged(job, (job.slots, job.most_slots))
+
+    def merged(self, job: Job, slots: tuple[int, int] | None) -> Merged:
+        """The same; slots: -n min and max, None where the job gives no -n."""
+        queue = self.instance.queue(job.queue)
+        application = self.instance.application(job.application) if job.application else None
+        limits = _processor_limit(self.instance, job)
+        return _effective(
+            job.res_req,
+            application.res_req if application is not None else "",
+            queue.res_req,
+            tuple(sorted(queue.resrsv_limit.items())),
+            self.job_based,
+            self.options,
+            slots,
+            limits[1] if limits is not None else None,
+            job.extsched,
+        )
+
+
 def effective_requirement(instance: Instance, job: Job) -> Merged:
     """Job, application and queue level merged, counts of a compound requirement resolved.
 
     Equal strings under equal parameters are merged once. Raises InputError (ResreqError for a
     string that cannot be read) when the job must be refused. KeyError if the queue is unknown.
     """
-    return _merged(instance, job, (job.slots, job.most_slots))
+    return RequirementMerging.of(instance).requirement(job)
 
 
 def slots_without_n(instance: Instance, job: Job) -> int:
@@ -31,7 +72,7 @@ def slots_without_n(instance: Instance, job: Job) -> int:
     Without one the default of PROCLIMIT, the application's before the queue's, else 1. Raises as
     :func:`effective_requirement` does.
     """
-    requirement = _merged(instance, job, None).requirement
+    requirement = RequirementMerging.of(instance).merged(job, None).requirement
     if isinstance(requirement, Compound):
         return sum(term.count or 0 for term in requirement.terms)
     limit = _processor_limit(instance, job)
@@ -58,26 +99,6 @@ def requested(instance: Instance, job: Job) -> str:
         return " ".join(job.res_req)
     options = requirement_options(instance.params, Vocabulary())
     return print_requirement(combine(job.res_req, options).requirement, options.unit)
-
-
-def _merged(instance: Instance, job: Job, slots: tuple[int, int] | None) -> Merged:
-    """slots: -n min and max, None where the job gives no -n."""
-    queue = instance.queue(job.queue)
-    application = instance.application(job.application) if job.application else None
-    known = Vocabulary.of_definitions(instance.cluster.resources)
-    options = requirement_options(instance.params, known)
-    limits = _processor_limit(instance, job)
-    return _effective(
-        job.res_req,
-        application.res_req if application is not None else "",
-        queue.res_req,
-        tuple(sorted(queue.resrsv_limit.items())),
-        _job_based(instance),
-        options,
-        slots,
-        limits[1] if limits is not None else None,
-        job.extsched,
-    )
 
 
 def _processor_limit(instance: Instance, job: Job) -> tuple[int, int | None, int | None] | None:

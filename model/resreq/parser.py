@@ -6,7 +6,7 @@ builders turn its parse tree into the syntax tree. Places in errors are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ from .vocabulary import ANY, UNITS, Vocabulary
 if TYPE_CHECKING:
     from lark import Lark, Tree
 
-    from .builders import Builder
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
 #: What the note about affinity[] says.
@@ -112,7 +111,7 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
     from .builders import Builder
 
     found, stray = sections(text)
-    result = Simple()
+    parts: dict[str, Any] = {}
     seen: dict[str, SectionText] = {}
     selections: list[Expression] = []
     found, stray = _with_leading(text, found, stray, options, notes)
@@ -126,20 +125,22 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
             _judge_by_7(text, section, in_term)
         seen[keyword] = section
         try:
-            builder = Builder(section.body, options, notes, in_term=in_term)
             if keyword == "affinity":
                 notes.append(_AFFINITY)
-                result = replace(result, affinity=" ".join(section.body.split()))
+                parts[keyword] = " ".join(section.body.split())
             elif keyword != "select":
-                result = _with_section(result, keyword, section.body, builder)
+                if section.body.strip() or keyword == "cu":
+                    parts[keyword], found_notes = _section(keyword, section.body, options, in_term)
+                    notes += found_notes
             elif section.body.strip():
+                builder = Builder(section.body, options, notes, in_term=in_term)
                 start = "strict" if options.strict else builder.select_form()
                 selections.append(builder.select(_tree(section.body, start), start))
         except ResreqError as error:
             raise error.shifted(text, section.start) from None
     if selections:
-        whole = selections[0] if len(selections) == 1 else joined("&&", selections)
-        result = replace(result, select=whole)
+        parts["select"] = selections[0] if len(selections) == 1 else joined("&&", selections)
+    result = Simple(**parts)
     if options.together:
         check_together(result, text, seen.get("span"))
     return result
@@ -233,11 +234,16 @@ def _judge_stray(text: str, section: SectionText, options: Options, notes: list[
     notes.append(f"'{section.body}' stands outside the sections and is ignored, as LSF does")
 
 
-def _with_section(simple: Simple, keyword: str, body: str, builder: Builder) -> Simple:
-    if not body.strip() and keyword != "cu":
-        return simple
-    section: Any = getattr(builder, keyword)(_tree(body, keyword))
-    return replace(simple, **{keyword: section})
+@lru_cache(maxsize=16384)
+def _section(
+    keyword: str, body: str, options: Options, in_term: bool
+) -> tuple[Any, tuple[str, ...]]:
+    """What a section says, and notes on it; many different strings share sections."""
+    from .builders import Builder
+
+    notes: list[str] = []
+    builder = Builder(body, options, notes, in_term=in_term)
+    return getattr(builder, keyword)(_tree(body, keyword)), tuple(notes)
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_letters, digits
 
 from ..errors import nearest
@@ -133,6 +134,7 @@ def terms(text: str) -> tuple[TermText, ...]:
         place = at + 1
 
 
+@lru_cache(maxsize=16384)
 def sections(text: str) -> tuple[tuple[SectionText, ...], tuple[SectionText, ...]]:
     """The sections of a simple requirement in their order, and the stray text between them.
 

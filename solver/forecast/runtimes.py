@@ -11,6 +11,7 @@ import numpy as np
 
 from ...model.workload import Ints
 from ..availability.arrays import BoolArray
+from .batches import Batches, Kind
 from .draws import Floats, keys_of, uniforms
 from .jobs import NO_LIMIT, AskedJobs, PastJobs
 from .survival import Weighed
@@ -19,6 +20,7 @@ from .survival import Weighed
 STREAM = "run time"
 #: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
 ENDLESS = 10**9
+HOUR = 3_600
 #: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
 Group = tuple[int, ...]
 _NONE: Ints = np.zeros(0, dtype=np.int64)
@@ -96,18 +98,23 @@ class RatioSettings:
     of_all: jobs that ended last. of_area: last jobs of about the area, limit times size. of_habit:
     last jobs of the same user and limit. alike: last jobs of that user, limit and size. A near job
     weighs 1; all farther ones together weigh as much as `strangers` jobs beside those of the area,
-    as `others` beside those of the habit, as `kin` beside those alike. together: the chance that a
-    job of a sample shares the fate of the others of its user, limit and size.
+    as `others` beside those of the habit, as `kin` beside those alike, as `strays` beside those of
+    the batch: of the jobs alike the `of_batch` that were submitted nearest to it, none farther than
+    `apart` seconds. together: the chance that a job of a sample shares the fate of the others of
+    its user, limit and size.
     """
 
     of_all: int = 500
     of_area: int = 300
     of_habit: int = 300
     alike: int = 10
+    of_batch: int = 10
+    apart: int = 4 * HOUR
     strangers: float = 10.0
     others: float = 10.0
     kin: float = 10.0
-    together: float = 0.4
+    strays: float = 3.0
+    together: float = 0.6
 
     @property
     def nearer(self) -> tuple[tuple[int, float], ...]:
@@ -124,7 +131,8 @@ class Ratios:
     """What part of its limit a job uses, drawn from jobs that are like it.
 
     Four groups, each mixed with some of the farther: all, those of about the same area (limit times
-    size), those of the same user and limit, those of the same size as well. What a queue comes to
+    size), those of the same user and limit, those of the same size as well. Nearest are those of
+    the last group that were submitted about when the job was: its batch. What a queue comes to
     is decided by its large jobs, which are no shorter than large jobs are, whatever the many small
     ones do. Jobs that still run count as longer than they have run (:mod:`.survival`). What a
     running job has used already is not drawn any more. For a job without a limit run times
@@ -134,12 +142,13 @@ class Ratios:
     past: PastJobs
     settings: RatioSettings = RatioSettings()
     _places: dict[Group, Ints] = field(init=False, repr=False)
+    _batches: Batches = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         groups: dict[Group, list[int]] = defaultdict(list)
         columns = (self.past.user, self.past.limit, self.past.slots)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for place, (user, limit, slots) in enumerate(rows):
+        kinds = list(zip(*(column.tolist() for column in columns), strict=True))
+        for place, (user, limit, slots) in enumerate(kinds):
             for group in _groups(user, limit, slots):
                 groups[group].append(place)
             if limit != NO_LIMIT:  # its run time helps those without a limit too
@@ -147,20 +156,22 @@ class Ratios:
                     groups[group].append(place)
         places = {group: np.array(found, dtype=np.int64) for group, found in groups.items()}
         object.__setattr__(self, "_places", places)
+        alike = {kind: places[_groups(*kind)[-1]] for kind in set(kinds)}
+        object.__setattr__(self, "_batches", Batches(self.past, alike))
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
         """As :class:`RunTimeModel` says."""
         chances = self._chances(jobs, samples, seed)
         seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
         found = AtLimits().draw(jobs, known, samples, seed)
-        weighed: dict[tuple[int, int, int], Weighed] = {}
-        columns = (jobs.user, jobs.limit, jobs.slots, jobs.elapsed)
+        columns = (jobs.submit, jobs.elapsed, jobs.user, jobs.limit, jobs.slots)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        for row, (user, limit, slots, elapsed) in enumerate(rows):
-            kind = (user, limit, slots)
-            if kind not in weighed:
-                weighed[kind] = self._run_times(kind, seen)
-            longer = weighed[kind].beyond(elapsed)
+        weighed: dict[tuple[Kind, int], Weighed] = {}
+        for row, (submit, elapsed, *kind) in enumerate(rows):
+            one = ((kind[0], kind[1], kind[2]), submit)
+            if one not in weighed:
+                weighed[one] = self._of_batch(*one, seen)
+            longer = weighed[one].beyond(elapsed)
             if len(longer):
                 found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
         return within(found, jobs)
@@ -175,7 +186,23 @@ class Ratios:
         together = uniforms(seed, "together", jobs.key, samples) < self.settings.together
         return np.where(together, shared, own)
 
-    def _run_times(self, kind: tuple[int, int, int], seen: _Seen) -> Weighed:
+    def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> Weighed:
+        """Run times that a job of a kind may have that was submitted then; its batch counts most.
+
+        They are those of the kind where nobody of the batch has started.
+        """
+        farther = self._run_times(kind, seen)
+        running = seen.running.pick(_belongs(seen.running, _groups(*kind)[-1]))
+        most, apart = self.settings.of_batch, self.settings.apart
+        ended, run_on = self._batches.mates(kind, submit, seen.count, running, most, apart)
+        if not len(ended) + len(run_on):
+            return farther
+        ran = self.past.run_time[ended].astype(np.float64)
+        nearer = Weighed.of(ran).beside(farther.weighing(self.settings.strays))
+        so_far = running.elapsed[run_on].astype(np.float64)
+        return nearer.with_survivors(np.sort(so_far), farther)
+
+    def _run_times(self, kind: Kind, seen: _Seen) -> Weighed:
         """Run times that a job of a kind may have, and how much each of them counts."""
         user, limit, slots = kind
         groups = _groups(*kind)

@@ -48,6 +48,9 @@ class Cycle:
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
+        #: The one job that is asked about: once it starts in its turn, nothing else is decided.
+        self.wanted: str | None = None
+        self.answered = False
         self._last: tuple[object, ...] = ()
         self._later: list[tuple[JobState, Offer]] = []
         self._lenders: set[int] = set()
@@ -68,6 +71,8 @@ class Cycle:
         state.begin()
         preemption.resume(state)
         self._allocate()
+        if self.answered:
+            return state.record
         if self.backfills and state.reservations:
             backfill.run(state)
         for job, offer in self._later:
@@ -125,6 +130,9 @@ class Cycle:
                     state.nothing_left = True
                     state.curtailed |= self.method.looks_ahead and self.budget.stopped()
                     break
+            elif offer.job.id == self.wanted:
+                self.answered = True
+                return
         self._tell_newcomers()
 
     def _nothing_left(self) -> bool:

@@ -233,7 +233,7 @@ class Session:
         if not self.advance():
             return
         self.settled.append(self.cycle.record)
-        while self.cycle.record.started and not self.budget.stopped():
+        while self.cycle.record.started and not (self.cycle.answered or self.budget.stopped()):
             self.settled.append(self.cycle.run())
 
     def _happen(self, time: int) -> bool:

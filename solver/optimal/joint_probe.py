@@ -1,7 +1,8 @@
 """One question of the lexicographic search: do all jobs so far fit, and one more at an instant?
 
-The starts of the settled jobs are kept, their places may change. Counts refute first, orders of
-placing find places, and one model (:mod:`.joint_placement`) decides what these leave open.
+The starts of the settled jobs are kept, their places may change. Counts and what was refuted before
+(:mod:`.no_goods`) refute first, moving few jobs (:mod:`.repair`) and orders of placing find places,
+and one model (:mod:`.joint_placement`) decides what these leave open.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from ..budget import Budget, OutOfTime
 from ..placement.earliest import Start, hold_start, start_at
 from .counting import Asked, Blocks, blocks_of, too_many
 from .model_room import ModelRoom
+from .no_goods import NoGoods
+from .repair import make_room
 
 if TYPE_CHECKING:
     from .joint_placement import JointPlacement
@@ -51,11 +54,16 @@ class Placed(Protocol):
 
 @dataclass(slots=True)
 class JointProbe:
-    """Answers beside one base profile. What is the same from question to question is kept."""
+    """Answers beside one base profile. What is the same from question to question is kept.
+
+    pending: all jobs that are asked about.
+    """
 
     base: Profile
     budget: Budget
+    pending: Sequence[Demand] = ()
     room: ModelRoom = field(init=False)
+    no_goods: NoGoods = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
@@ -65,6 +73,7 @@ class JointProbe:
 
     def __post_init__(self) -> None:
         self.room = ModelRoom(self.budget)
+        self.no_goods = NoGoods(self.base, self.pending)
 
     def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
         """Whether a job can start at `time` (seconds) beside the settled ones at their starts.
@@ -77,9 +86,14 @@ class JointProbe:
         group = _overlapping(settled, demand, time)
         if not group:
             return "FEASIBLE", {demand.job.id: beside_base}
+        if self.no_goods.refute(_starts(group), demand, time):
+            return "INFEASIBLE", {}
         asked = self._with_blocks(group, demand, time)
         if self._counts_refute(asked):
             return "INFEASIBLE", {}
+        moved = make_room(self.base, [(item.demand, item.start) for item in group], demand, time)
+        if moved is not None:
+            return "FEASIBLE", moved
         for order in _orders(group, demand, time):
             placed = self._by_order(order)
             if placed is not None:
@@ -173,6 +187,8 @@ class JointProbe:
         self._effort += self.budget.effort_spent - before
         if status == "FEASIBLE":
             return status, placed
+        if status == "INFEASIBLE" and not fixed:
+            self.no_goods.note(_starts(group), demand, time)
         return ("UNKNOWN" if fixed else status), {}
 
     def _solve(self, model: JointPlacement, free: Sequence[Placed], share: float) -> Answer:
@@ -210,7 +226,9 @@ class JointProbe:
             return False
         before = self.budget.effort_spent
         refuted = self._solve(model, core, share)[0] == "INFEASIBLE"
-        if not refuted:
+        if refuted:
+            self.no_goods.note(_starts(core), demand, time)
+        else:
             self._effort_in_vain += self.budget.effort_spent - before
         return refuted
 
@@ -258,6 +276,10 @@ class JointProbe:
                 if not alternative.missing
             )
         return self._pairs[key]
+
+
+def _starts(placed: Sequence[Placed]) -> list[tuple[str, int]]:
+    return [(item.demand.job.id, item.start.time) for item in placed]
 
 
 def _overlapping(settled: Sequence[Placed], demand: Demand, time: int) -> list[Placed]:

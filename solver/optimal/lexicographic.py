@@ -100,7 +100,7 @@ class _Search:
     _share: float = FIRST_SHARE
 
     def __post_init__(self) -> None:
-        self.probe = JointProbe(self.problem.base, self.budget)
+        self.probe = JointProbe(self.problem.base, self.budget, self.problem.demands)
 
     def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
         """Fix the starts of jobs in this order. told: called after each that has one."""

@@ -116,3 +116,31 @@ def test_before_the_first_answer_there_is_none(files: tuple[Path, Path], command
     code, out, err = _interrupted(1, *arguments)
     assert (code, out) == (130, "")
     assert err == STOPPING + "slotwise: stopped before there was an answer\n"
+
+
+#: Runs the command; Ctrl-C comes as the log is about to be run, before anything is asked.
+IN_THE_REPLAY = """
+import os, signal, sys
+from slotwise.cli import backtest_input
+from slotwise.cli.main import main
+
+for name in ("past_of_pool", "past_over_hosts"):
+    def begun(*given, run=getattr(backtest_input, name)):
+        os.kill(os.getpid(), signal.SIGINT)
+        return run(*given)
+
+    setattr(backtest_input, name, begun)
+sys.argv[:] = ["slotwise", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize("over_hosts", [False, True])
+def test_in_the_replay_there_is_no_answer(files: tuple[Path, Path], over_hosts: bool) -> None:
+    log, moment = files
+    words = ["backtest", str(log), *(["--cluster", str(moment)] if over_hosts else [])]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_REPLAY, *words], capture_output=True, text=True, timeout=300
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == STOPPING + "slotwise: stopped before there was an answer\n"

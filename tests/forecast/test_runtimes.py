@@ -73,7 +73,7 @@ ONLY_NEAREST = RatioSettings(kin=1e-9, others=1e-9, strangers=1e-9, together=0)
 def test_ratios_of_the_same_user_limit_and_size_weigh_most():
     same = [_job(1, 100, 2, run, 300 + run) for run in (10, 20, 30, 40)]
     others = [_job(1, 100, 4, 99, 290)] * 10 + [_job(2, 100, 2, 77, 291)] * 10
-    jobs = asked_of((1, 100, 2, WAITS))
+    jobs = asked_of((1, 100, 2, WAITS), submit=LATER)
     found = Ratios(past_of(*same, *others)).draw(jobs, LATER, 8000, 0)
     values, counts = np.unique(found, return_counts=True)
     # Each group counts one a job, beside ten of the farther: all, those of the area 128 to 255,
@@ -121,7 +121,7 @@ def test_without_limits_about_the_same_size_counts():
 
 def test_a_job_that_started_this_very_second_takes_a_place_among_the_last():
     past = past_of(*[_job(1, 100, 2, 10, 300)] * 2, *[_job(1, 100, 9, 90, 300)] * 8)
-    jobs = asked_of((1, 100, 2, 0), (1, 100, 2, 0), (1, 100, 2, WAITS))
+    jobs = asked_of((1, 100, 2, 0), (1, 100, 2, 0), (1, 100, 2, WAITS), submit=LATER)
     settings = RatioSettings(alike=2, kin=1e-9, others=1e-9, strangers=1e-9, together=0)
     found = Ratios(past, settings).draw(jobs, LATER, 400, 0)[-1]
     assert abs((found == 90).mean() - 0.8) < 0.06  # those alike that ended are no longer the last
@@ -155,7 +155,7 @@ def test_only_the_jobs_that_started_last_count():
     """What started long ago and still runs counts as little as what ended long ago."""
     old = [_job(1, 100, 2, 90, 200)] * 30
     new = [_job(1, 100, 2, 10, 300)] * 20
-    jobs = asked_of((1, 100, 2, WAITS), (1, 100, 2, 600))
+    jobs = asked_of((1, 100, 2, WAITS), (1, 100, 2, 600), submit=LATER)
     ratios = Ratios(past_of(*old, *new), ONLY_NEAREST)
     assert set(ratios.draw(jobs, 600, 100, 0)[0].tolist()) == {10}
     assert set(ratios.draw(jobs, 299, 100, 0)[0].tolist()) == {90}
@@ -163,7 +163,8 @@ def test_only_the_jobs_that_started_last_count():
 
 def test_jobs_of_one_kind_share_their_fate_as_often_as_is_said():
     past = past_of(*(_job(1, 1000, 2, 10 * run, 3000 + run) for run in range(1, 100)))
-    jobs = asked_of((1, 1000, 2, WAITS), (1, 1000, 2, WAITS), (1, 1000, 3, WAITS))
+    waiting = (1, 1000, 2, WAITS)
+    jobs = asked_of(waiting, waiting, (1, 1000, 3, WAITS), submit=LATER)
     for together in (0.0, 0.6, 1.0):
         settings = RatioSettings(alike=99, kin=1e-9, strangers=1e-9, together=together)
         found = Ratios(past, settings).draw(jobs, LATER, 2000, 0)

@@ -13,7 +13,12 @@ import pytest
 import slotwise as sw
 from slotwise import library
 from slotwise.model.errors import Cancelled
+from slotwise.model.formats.jobrules import check_jobs
+from slotwise.model.formats.objects import require_sound
+from slotwise.model.formats.requirements import check_requirements
+from slotwise.model.formats.rules import check
 from slotwise.model.generate import generate
+from slotwise.model.polling import EVERY
 
 #: A program whose handler of a signal cancels; the signal comes at the n-th poll of the look.
 PROGRAM = """
@@ -80,3 +85,32 @@ def test_a_look_that_takes_no_time_is_finished() -> None:
     wrong = sw.Instance(sw.Cluster((sw.Host("a", -1),)))
     with pytest.raises(sw.InputError):
         sw.plan(wrong, cancel=cancel)
+
+
+def test_rules_across_jobs_are_ended_too() -> None:
+    """At every poll, those of the rules behind the objects among them."""
+    instance = generate(hosts=300, running=600, pending=600, seed=3)
+    polls = [0]
+
+    def count() -> None:
+        polls[0] += 1
+
+    for look in (check_jobs, check_requirements, check):
+        polls[0] = 0
+        list(look(instance, count))
+        every = polls[0]
+        assert every >= 3, look
+        for last in range(1, every + 1):
+            left = [last]
+
+            def end(left: list[int] = left) -> None:
+                left[0] -= 1
+                if left[0] == 0:
+                    raise Cancelled
+
+            with pytest.raises(Cancelled):
+                list(look(instance, end))
+    polls[0] = 0
+    require_sound(instance, count)
+    objects = (300 + 600 + 600) // EVERY + 3
+    assert polls[0] > objects + 3

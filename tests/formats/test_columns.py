@@ -1,0 +1,124 @@
+"""Jobs are read by columns where they can be: that says what reading entry by entry says."""
+
+from __future__ import annotations
+
+import copy
+import random
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from slotwise.model.errors import InputError
+from slotwise.model.formats import columns, from_document
+from slotwise.model.formats import document as d
+from slotwise.model.formats.columns import EntryColumns, take_columns
+from slotwise.model.formats.encode import to_document
+from slotwise.model.formats.reader import loads_with_warnings
+from slotwise.model.generate import generate
+from slotwise.model.job import Job, RunningJob
+
+_COMPLETE = Path(__file__).parent / "complete.yaml"
+VALUES: tuple[Any, ...] = (
+    *(None, True, 0, 1, -1, 1.0, 2.5, 2**40, "a", "5", "2h", "n[1-3]", "", "~a", "\x1b"),
+    *("2026-03-01T08:00:00Z", "-n 4 -W 1:00", "rusage[mem=1]", [], [1, 2], ["a", "b"], {"a": 1}),
+)
+KEYS = (*d.RunningEntry.model_fields, "unknown")
+
+
+def mutated(rng: random.Random) -> dict[str, Any]:
+    """A document of which some values of jobs are others, gone, or new."""
+    kinds = (yaml.safe_load(_COMPLETE.read_text("utf-8")), _generated())
+    document = copy.deepcopy(rng.choice(kinds))
+    for _ in range(rng.randint(1, 3)):
+        jobs = document.get(rng.choice(("running", "pending")), [])
+        job = rng.choice(jobs) if jobs else {}
+        key = rng.choice(KEYS)
+        if rng.random() < 0.2:
+            job.pop(key, None)
+        elif rng.random() < 0.1 and jobs:
+            jobs.append(copy.deepcopy(rng.choice(jobs)))
+        else:
+            job[key] = copy.deepcopy(rng.choice(VALUES))
+    return document
+
+
+def _generated() -> dict[str, Any]:
+    return to_document(generate(hosts=8, running=6, pending=6, seed=3))
+
+
+def answer(document: dict[str, Any]) -> object:
+    try:
+        return from_document(document)
+    except InputError as error:
+        return error.problems
+
+
+def test_columns_say_what_entries_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(11)
+    read = by_columns = 0
+    for _ in range(400):
+        document = mutated(rng)
+        by_columns += len(take_columns(document)[1]) > 0
+        short = answer(document)
+        with monkeypatch.context() as patch:
+            patch.setattr(columns, "take_columns", lambda data: (data, {}))
+            long = answer(document)
+        assert short == long, document
+        read += not isinstance(short, tuple)
+    assert read > 40
+    assert by_columns > 200
+
+
+def test_jobs_of_files_have_the_defaults_of_jobs() -> None:
+    usual = {f.name: f.default for f in (*fields(Job), *fields(RunningJob))}
+    own = {"id", "slots", "queue", "priority", "bsub", "start", "allocation"}
+    for name, info in d.RunningEntry.model_fields.items():
+        if name not in own:
+            assert info.default == usual[name], name
+
+
+def test_a_value_is_read_once_unless_it_stands_for_names() -> None:
+    rows = [{"id": str(n), "user": "a", "hosts": "n[1-2]"} for n in range(3)]
+    others, found = take_columns({"name": "x", "pending": rows})
+    assert others == {"name": "x"}
+    users, hosts = found["pending"].column("user"), found["pending"].column("hosts")
+    assert users[0] is users[2]
+    assert hosts[0] == hosts[2]
+    assert hosts[0] is not hosts[2]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "1", "bsub": "-n 4"},
+        {"id": "1", "begin": "2026-03-01T08:00:00Z"},
+        {"id": "1", "user": 2.5},
+        {"id": "1", "nobody": 1},
+        {"user": "a"},
+        ["1"],
+    ],
+)
+def test_what_needs_a_closer_look_is_left_to_entries(row: object) -> None:
+    _, found = take_columns({"pending": [{"id": "0"}, row]})
+    assert found == {}
+
+
+def test_columns_of_rows_and_their_gaps() -> None:
+    rows = EntryColumns.of_rows([{"a": 1}, {"b": None}])
+    assert rows.column("a", 7) == [1, 7]
+    assert rows.column("b", 7) == [7, None]
+    assert rows.column("c", 7) == [7, 7]
+
+
+@pytest.mark.parametrize("sign", ["\\u001b", "\x7f", "\u202e", "\\t", "é"])
+def test_signs_that_may_be_strange_are_looked_at(sign: str) -> None:
+    """Where a text of JSON is plain ASCII its values are not looked at once more."""
+    text = '{"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1, "type": "%s"}]}'
+    assert loads_with_warnings(text % "x")[0].cluster.hosts[0].type == "x"
+    if sign == "é":
+        assert loads_with_warnings(text % sign)[0].cluster.hosts[0].type == "é"
+        return
+    with pytest.raises(InputError, match=r"holds the \w+ character U\+"):
+        loads_with_warnings(text % sign)

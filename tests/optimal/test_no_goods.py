@@ -1,0 +1,120 @@
+"""What was refuted refutes more: right wherever it does, and it does where it should."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_instances import instances
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.limits import Limit, Scope
+from slotwise.model.queue import Queue
+from slotwise.solver.availability.demand import Demand
+from slotwise.solver.budget import Budget
+from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.optimal.no_goods import NoGoods
+from slotwise.solver.problem import PlanningProblem
+
+few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def model_says(problem: PlanningProblem, asked: list[tuple[Demand, int]]) -> str:
+    return JointPlacement(problem.base, asked).solve(Budget(), seconds=20, effort=20)[0]
+
+
+@few
+@given(instances(most_hosts=4, most_jobs=6), st.data())
+def test_what_is_refuted_again_the_model_refutes(instance: Instance, data: st.DataObject) -> None:
+    problem = PlanningProblem.of(instance)
+    demands = [demand for demand in problem.demands if demand.terms]
+    if len(demands) < 2:
+        return
+    changes = problem.base.changes()
+
+    def some_time(demand: Demand) -> int:
+        return max(demand.earliest, data.draw(st.sampled_from(changes)))
+
+    settled = [(demand, some_time(demand)) for demand in demands[: len(demands) // 2]]
+    others = demands[len(demands) // 2 :]
+    beside = [(demand.job.id, time) for demand, time in settled]
+    no_goods = NoGoods(problem.base, problem.demands)
+    for demand in others:
+        time = some_time(demand)
+        if model_says(problem, [*settled, (demand, time)]) == "INFEASIBLE":
+            no_goods.note(beside, demand, time)
+    for demand in others:
+        time = some_time(demand)
+        if no_goods.refute(beside, demand, time):
+            assert model_says(problem, [*settled, (demand, time)]) == "INFEASIBLE"
+
+
+def refuted(less: Job, more: Job, at: int = 0, *, limits: tuple[Limit, ...] = ()) -> bool:
+    """Whether a job refuted at 100 beside a settled one refutes another at `at`."""
+    hosts = tuple(Host(f"h{n}", 8, type="AB"[n % 2], amounts={"mem": 64.0}) for n in range(4))
+    settled = Job("settled", slots=2, run_limit=50, user="ann")
+    problem = PlanningProblem.of(
+        Instance(
+            Cluster(hosts),
+            queues=(Queue("default"),),
+            pending=(settled, less, more),
+            limits=limits,
+        )
+    )
+    first, second = (d for d in problem.demands if d.job.id in ("less", "more"))
+    no_goods = NoGoods(problem.base, problem.demands)
+    no_goods.note([("settled", 0)], first, 100)
+    assert not no_goods.refute([("settled", 50)], second, at), "another start is another question"
+    assert not no_goods.refute([], second, at), "with fewer beside it there may be room"
+    return no_goods.refute([("settled", 0), ("late", 30)], second, at)
+
+
+def job(name: str, slots: int, text: str = "", limit: int = 100, user: str = "user") -> Job:
+    return Job(name, slots, res_req=(text,) if text else (), run_limit=limit, user=user)
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("", "cu[maxcus=1]"),
+        ("", "span[ptile=2] rusage[mem=3]"),
+        ("rusage[mem=2]", "rusage[mem=(9 2):duration=(1)]"),
+        ("rusage[mem=(2 1):duration=(1)]", "span[hosts=1] rusage[mem=2]"),
+        ("span[hosts=1]", "span[ptile=4]"),
+        ("span[ptile=2]", "span[ptile=2] same[type]"),
+        ("same[type]", "same[type]"),
+    ],
+)
+def test_who_asks_for_no_less(less: str, more: str) -> None:
+    assert refuted(job("less", 4, less), job("more", 4, more, limit=200), 100)
+    assert refuted(job("less", 4, less), job("more", 4, more, limit=200), 0)
+    assert not refuted(job("less", 4, less), job("more", 4, more, limit=199), 0), "ends before"
+    assert not refuted(job("less", 4, less), job("more", 4, more, limit=300), 101), "begins late"
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ("rusage[mem=2]", ""),
+        ("rusage[mem=2]", "rusage[mem=(9 1):duration=(1)]"),
+        ("span[hosts=1]", "span[ptile=2]"),
+        ("span[ptile=2]", "span[ptile=4]"),
+        ("span[ptile=2]", ""),
+        ("same[type]", ""),
+        ("select[type==A]", ""),
+    ],
+)
+def test_who_asks_for_something_else(less: str, more: str) -> None:
+    assert not refuted(job("less", 4, less), job("more", 4, more, limit=200), 100)
+
+
+def test_a_limit_refuses_others_only_where_it_can_bind() -> None:
+    """A limit on each user: what stopped one need not stop another, unless it has room for all."""
+    few = Limit("few", {"slots": 5}, users=Scope(("all",), each=True))
+    many = Limit("many", {"slots": 50}, users=Scope(("all",), each=True))
+    one, other = job("less", 4, user="ann"), job("more", 4, user="ben")
+    assert not refuted(one, other, 100, limits=(few,))
+    assert refuted(one, other, 100, limits=(many,))
+    assert refuted(one, job("more", 4, user="ann"), 100, limits=(few,))
+    assert not refuted(one, job("more", 3), 100), "fewer slots"
