@@ -272,14 +272,16 @@ class Asker:
             found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
         else:
             pending = self._with_first(job) if first else self._with(job)
-            cycle = self._next_cycle(replace(self.instance, pending=pending))
+            cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
             found = outlook_of_cycle(job, cycle, cycle.says_of(job.id))
         if found.start is None and found.missing == "?":
             return replace(found, at_the_earliest=cycle.at_the_earliest(job))
         return found
 
-    def _next_cycle(self, instance: Instance) -> NextCycle:
-        return NextCycle(instance, self.method, budget=self._budget(), margin=self.margin)
+    def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
+        """wanted: the only job that the cycle will be asked about."""
+        budget, margin = self._budget(), self.margin
+        return NextCycle(instance, self.method, budget=budget, margin=margin, wanted=wanted)
 
     def _budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""

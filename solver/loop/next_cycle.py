@@ -28,7 +28,7 @@ from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import closed_now, reason_unplaced
 from ..placement.earliest import Start, earliest_start
-from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits
+from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import left_out_of_estimates
@@ -118,12 +118,6 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
             session.world.states.keep(number).expected = likely[job.id]
 
 
-def _with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
-    """The same with the sentence of its exact fit, by job, where it has one."""
-    fit = fits.get(item.job, "")
-    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
-
-
 class NextCycle:
     """The next cycle of an instance, run, and what it says of pending jobs.
 
@@ -141,10 +135,12 @@ class NextCycle:
         margin: int = 0,
         kept: KeptRunning | None = None,
         likely: Mapping[str, int] | None = None,
+        wanted: str | None = None,
     ) -> None:
         """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
 
         likely: where starts are to be expected, by job id: it makes the search shorter, no more.
+        wanted: the only job to be asked about: once it starts in its turn, no later one has a say.
         """
         self.budget = budget or Budget()
         self.margin = margin
@@ -159,6 +155,7 @@ class NextCycle:
         settings = replace(settings, planning=True, every_queue=True, margin=margin)
         session = Session(self.instance, settings, budget=self.budget, kept=kept)
         session.begin()
+        session.cycle.wanted = wanted
         if likely:
             _expect(session, likely)
         session.settle()
@@ -169,8 +166,10 @@ class NextCycle:
         self._unseen = self._not_looked_at()
         state = self.cycle.state
         #: Whether the budget kept some job from what the method would have said of it.
-        self.cut = self.budget.stopped() and bool(
-            self._unseen or state.curtailed or state.record.started or self.budget.late()
+        self.cut = (
+            self.budget.stopped()
+            and not self.cycle.answered
+            and bool(self._unseen or state.curtailed or state.record.started or self.budget.late())
         )
         self._fits_left_out = False
         looks_ahead = METHODS[method].looks_ahead
@@ -205,15 +204,17 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
+        if self.cycle.answered:  # what starts in its turn hangs on no limit
+            return self._answer(job)
         own = next((item for item in self.standings if item.name == job), None)
         fits = {} if own is None else exact_fits(self.before_its_starts, self.standings, only=own)
-        return _with_fit(self._answer(job), fits)
+        return with_fit(self._answer(job), fits)
 
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
         for job in self._order:
-            yield _with_fit(self._answer(job.id), fits)
+            yield with_fit(self._answer(job.id), fits)
 
     def _fits_too_late(self) -> bool:
         """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""

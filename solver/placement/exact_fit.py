@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from ...model.plan import PlannedJob, Unplaced
 from ..availability.arrays import Allocation
 from ..availability.demand import Demand
 from ..availability.profile import Profile
@@ -99,6 +100,12 @@ def exact_fits(
         item.hold(profile)
         there.setdefault(item.begins, []).append(item)
     return found
+
+
+def with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
+    """The same with the sentence of its exact fit, by job, where it has one."""
+    fit = fits.get(item.job, "")
+    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
 
 
 def _fit_of(

@@ -207,7 +207,8 @@ class Planner:
             return outlook_of_cycle(job, self._asked, answer)
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
-            cycle = self._cycle(asked, "time-based", None, {item.job: item for item in current})
+            last = {item.job: item for item in current}
+            cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
             return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
 
     # --- planning -------------------------------------------------------------------------------
@@ -236,10 +237,19 @@ class Planner:
         method: Method,
         jobs: int | None,
         last: Mapping[str, PlannedJob],
+        *,
+        wanted: str | None = None,
     ) -> NextCycle:
         likely = {job: item.start for job, item in last.items() if item.start is not None}
-        kept, margin = self._living.kept, self._margin
-        return NextCycle(instance, method, jobs=jobs, margin=margin, kept=kept, likely=likely)
+        return NextCycle(
+            instance,
+            method,
+            jobs=jobs,
+            margin=self._margin,
+            kept=self._living.kept,
+            likely=likely,
+            wanted=wanted,
+        )
 
     def _made(self, last: Mapping[str, PlannedJob]) -> Plan:
         """A plan from what is, near the last one."""

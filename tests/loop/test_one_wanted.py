@@ -1,0 +1,62 @@
+"""A cycle that is asked about one job says of it what the whole cycle says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_instances import instances
+from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.loop.next_cycle import NextCycle
+
+
+def same(instance: Instance, method: sw.Method, name: str) -> bool:
+    """Compare; whether the shorter cycle ended early."""
+    short = NextCycle(instance, method, wanted=name)
+    assert short.says_of(name) == NextCycle(instance, method).says_of(name)
+    return short.cycle.answered
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(instances(most_hosts=4, most_jobs=6), st.booleans(), st.sampled_from([True, False]))
+def test_random_instances(instance: Instance, shares: bool, backfill: bool) -> None:
+    queues = [replace(queue, backfill=backfill) for queue in instance.queues]
+    pending = instance.pending
+    if shares:
+        queues[0] = replace(queues[0], user_shares=(("u", 1), ("v", 2)))
+        pending = tuple(replace(job, user="uv"[n % 2]) for n, job in enumerate(pending))
+    instance = replace(instance, queues=tuple(queues), pending=pending)
+    for job in pending:
+        try:
+            NextCycle(instance, "time-based")
+        except sw.InputError:
+            return
+        same(instance, "time-based", job.id)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_generated_clusters(seed: int) -> None:
+    """Jobs in front end the cycle early, those that wait do not."""
+    instance = generate(hosts=24, running=100, pending=20, load=0.8, seed=seed)
+    plan = sw.plan(instance, "time-based")
+    early = {job.id for job in instance.pending if same(instance, "time-based", job.id)}
+    assert early
+    assert all(plan[name].start == instance.now for name in early)
+
+
+def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
+    instance = generate(hosts=24, running=100, pending=20, load=0.8, seed=1)
+    front = replace(instance.pending[0], id="asked", queue="short", slots=1, priority=60)
+    front = replace(front, res_req=(), run_limit=1800)
+    outlook = Asker(instance).outlook(front)
+    whole = sw.plan(replace(instance, pending=(*instance.pending, front)), "time-based")["asked"]
+    assert (outlook.start, outlook.allocation) == (whole.start, whole.allocation)
+    world = replace(instance, pending=(*instance.pending, front))
+    cycle = NextCycle(world, "time-based", wanted="asked")
+    assert cycle.cycle.answered
+    assert len(cycle.cycle.state.looked_at) < len(world.pending) / 2
