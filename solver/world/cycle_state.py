@@ -57,7 +57,8 @@ class CycleState:
     """Reservations, views and reasons of the cycle at the world's time.
 
     timed: jobs that hold something, whose time to do so may run out. moving: whether the next
-    cycle would give other reservations although nothing happens. recount: whether the free slots
+    cycle would give other reservations although nothing happens. shifted: whether it may, because
+    hosts held now differ from those held before. recount: whether the free slots
     have to be counted again before the rest of the queue is given up. withheld: why jobs, by
     number, were offered but not to be started. placeless: jobs without a place in the future.
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
@@ -97,7 +98,7 @@ class CycleState:
         self.placeless: set[int] = set()
         self.filling: set[int] = set()
         self.recount = True
-        self.moving = False
+        self.moving = self.shifted = False
         self.timed: dict[int, JobState] = {}
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
@@ -129,8 +130,28 @@ class CycleState:
         self._why.clear()
         self.recount = True
         self.drop_future()
-        self.moving = False
+        self.moving = self.shifted = False
         self.loans = Loans.of(world.borrowing.values(), world.now, world.cycle)
+
+    def go_on(self) -> None:
+        """A new cycle in which what the last one said of its jobs stands.
+
+        What was expected at that very instant, and did not come, is now expected at this one.
+        """
+        world, last = self.world, self.record.time
+        if any(held.estimate == last for held in self.reservations):
+            self._reserve_anew(
+                [
+                    replace(held, estimate=world.now) if held.estimate == last else held
+                    for held in self.reservations
+                ]
+            )
+        self.record = CycleRecord(world.now)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
+        self._why.clear()
+        self.drop_future()
+        self.shifted = False
 
     # --- may it start ---------------------------------------------------------------------------
 
@@ -263,11 +284,17 @@ class CycleState:
         if self._guard is not None:
             self._guard.keep(held)
         state = held.state
-        state.held = tuple(held.reserved)
+        self._hosts_held(state, tuple(held.reserved), by_hosts=held.start is None)
         if state.held_since is None and held.reserved:
             state.held_since = self.world.now
             self.timed[state.number] = state
         self._tell_order(state, self.world.named(held.reserved))
+
+    def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
+        """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
+        if hosts != state.held:
+            self.shifted |= by_hosts or self.loans.any
+            state.held = hosts
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
@@ -419,7 +446,7 @@ class CycleState:
                 continue
             self._tell_order(state, slots.get(name, {}))
             if name not in slots:
-                state.held = ()
+                self._hosts_held(state, (), by_hosts=True)
         self.record.reservations = self.reservations
         self.record.pending = len(world.pending)
 
