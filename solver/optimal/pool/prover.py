@@ -76,10 +76,22 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     if layered and len(problem) <= SEARCHABLE:
-        yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
-    if layered or len(problem) > SEARCHABLE:
+        # Which of the two ends first, nothing tells beforehand.
+        yield from in_turn(root.widen(FIRST_WIDTH * GROWTH, MOST_STATES), root.cut(every))
+    elif layered or len(problem) > SEARCHABLE:
         yield from root.cut(every)
     yield from root.branch()
+
+
+def in_turn(*tasks: Iterator[None]) -> Iterator[None]:
+    """A piece of each in turn, until all are at their end."""
+    waiting = list(tasks)
+    while waiting:
+        for task in waiting.copy():
+            if next(task, task) is task:
+                waiting.remove(task)
+            else:
+                yield
 
 
 def _posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
