@@ -16,11 +16,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from slotwise.solver.optimal.pool import PoolProblem, optimise
-from slotwise.solver.optimal.pool.crowding import CrowdTree
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import COARSE, latest_starts
 from slotwise.solver.optimal.pool.relax import PoolBound
+from slotwise.solver.optimal.pool.spans import Spans
+from slotwise.solver.optimal.pool.start_tree import StartTree
 
 HOUR = 3600
 ONE_SYSTEM = Fineness(buckets=120, rounds=20, gain=1e-4)
@@ -76,7 +77,8 @@ def main() -> None:
         begun = time.process_time()
         incumbent = Incumbent(pool, starts, pool.value(pool.alone))
         coarse = best_bound(refine(pool, None, value, COARSE, horizon=horizon))
-        for _ in CrowdTree(incumbent).search(latest_starts(coarse, value)):
+        spans = Spans.of(pool, latest_starts(coarse, value))
+        for _ in StartTree(incumbent).search(spans):
             if time.process_time() - begun > options.seconds:
                 break
         second = time.process_time() - begun

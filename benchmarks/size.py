@@ -1,14 +1,15 @@
 """How loading, checking, generating and time-based planning grow with the size of a cluster.
 
     python benchmarks/size.py [--hosts 2500 5000 10000] [--format json]
-    python benchmarks/size.py --growth [--hosts 1000]
+    python benchmarks/size.py --growth [--hosts 1000] [--steps read]
     python benchmarks/size.py --limit 20 50000 200000 5000 [--method optimal] [--processor]
 
 For each number of hosts: four running jobs and a tenth of a pending one a host, seconds of CPU
 and the peak memory (MB) of a process of its own for each step, and the exponent of the growth in
 hosts times pending jobs from one size to the next. --format: of the file that is read.
-With --growth: the cycle of the time-based method alone on hosts without a free slot, and the
-exponents of its growth in hosts, in running and in pending jobs, the others as they are.
+With --growth: reading from JSON, and the cycle of the time-based method alone on hosts without a
+free slot, with the exponents of their growth in hosts, running and pending jobs, the others as
+they are. --steps: one of the two.
 With --limit SECONDS HOSTS RUNNING PENDING: one plan under a time limit, and how long it really
 took; --method: the planning method. --processor: by seconds of the processor instead of the wall,
 for a machine that has other work too.
@@ -98,7 +99,7 @@ def table(
         sys.stdout.flush()
 
 
-def growth(hosts: int) -> None:
+def growth(hosts: int, steps: Sequence[str]) -> None:
     """Exponents of the growth in each number alone; hosts: at first, with four jobs each."""
     running, pending = 4 * hosts, hosts // 4
     for name, sizes in (
@@ -106,20 +107,35 @@ def growth(hosts: int) -> None:
         ("running jobs", [(hosts, n * running // 2, pending) for n in (1, 2, 4)]),
         ("hosts", [(n * hosts, 4 * running, pending) for n in (1, 2, 4)]),
     ):
-        print(f"{name} alone\n   hosts   running  pending      cycle")
-        before = 0.0
+        print(f"{name} alone\n   hosts   running  pending")
+        before: dict[str, float] = {}
         for size in sizes:
-            seconds, places = one_cycle(*size)
-            exponent = f"  ^{math.log2(seconds / before):.2f}" if before else ""
-            before = seconds
-            print(
-                f"{size[0]:8,} {size[1]:9,} {size[2]:8,} {seconds:8.2f} s, "
-                f"{places:,} jobs planned ahead{exponent}"
-            )
+            cells = []
+            for step in steps:
+                seconds, says = one_cycle(*size) if step == "cycle" else one_reading(*size)
+                grown = math.log2(seconds / before[step]) if step in before else None
+                exponent = "" if grown is None else f"^{grown:.2f}"
+                before[step] = seconds
+                cells.append(f"{step} {seconds:6.2f} s{says} {exponent:6}")
+            print(f"{size[0]:8,} {size[1]:9,} {size[2]:8,}  " + "  ".join(cells))
             sys.stdout.flush()
 
 
-def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, int]:
+def one_reading(hosts: int, running: int, pending: int) -> tuple[float, str]:
+    """CPU seconds of reading an instance from JSON, the least of three."""
+    from slotwise.model.formats import dump_json, loads
+    from slotwise.model.generate import generate
+
+    text = dump_json(generate(hosts=hosts, running=running, pending=pending, load=1.0))
+    taken = []
+    for _ in range(3):
+        begun = time.process_time()
+        loads(text, format="json")
+        taken.append(time.process_time() - begun)
+    return min(taken), ""
+
+
+def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, str]:
     """CPU seconds of the cycle that plans all pending jobs, and how many start later than now."""
     from slotwise.model.generate import generate
     from slotwise.solver.loop.next_cycle import plan_next_cycle
@@ -128,7 +144,8 @@ def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, int]:
     begun = time.process_time()
     plan = plan_next_cycle(instance, "time-based")
     taken = time.process_time() - begun
-    return taken, sum(item.start is not None and item.start > plan.now for item in plan)
+    ahead = sum(item.start is not None and item.start > plan.now for item in plan)
+    return taken, f" ({ahead:,} jobs planned ahead)"
 
 
 def under_a_limit(
@@ -159,6 +176,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, nargs="+", default=[2500, 5000, 10000])
     parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--steps", nargs="+", choices=["read", "cycle"], default=["read", "cycle"])
     parser.add_argument("--limit", type=float, nargs=4)
     parser.add_argument("--method", default="time-based")
     parser.add_argument("--processor", action="store_true")
@@ -176,7 +194,7 @@ def main() -> None:
             under_a_limit(given.method, clock, limit, *map(int, sizes))
             return
         if given.growth:
-            growth(given.hosts[0])
+            growth(given.hosts[0], given.steps)
             return
         print("hosts, running and pending jobs together")
         table(folder, [(n, 4 * n, n // 10) for n in given.hosts], STEPS, given.format)

@@ -8,7 +8,7 @@ see there; only FirstCome has to be told of submissions, and only its order neve
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -63,6 +63,19 @@ class FirstCome:
         if self._lost > FEW:
             self._close_gaps()
         self._take_in()
+
+    def begin_with_newcomers(self, numbers: Collection[int]) -> bool:
+        """Start a cycle behind those who had their turns; whether all newcomers stand there.
+
+        numbers: of the newcomers.
+        """
+        self.begin_with_those_told(0)
+        keys, gone = self._keys, self._gone
+        self._at = len(keys)
+        while self._at and (gone[self._at - 1] or keys[self._at - 1][-1] in numbers):
+            self._at -= 1
+        there = sum(not gone for gone in self._gone[self._at : len(keys)].tolist())
+        return there == sum(number in self._offers for number in numbers)
 
     def next(self) -> Offer | None:
         """The job at hand."""

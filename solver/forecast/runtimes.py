@@ -114,7 +114,7 @@ class RatioSettings:
     others: float = 10.0
     kin: float = 10.0
     strays: float = 3.0
-    together: float = 0.4
+    together: float = 0.6
 
     @property
     def nearer(self) -> tuple[tuple[int, float], ...]:

@@ -9,6 +9,7 @@ that count over hosts (queue and user totals), but on the hosts only once.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Collection
 
 import numpy as np
 
@@ -16,21 +17,28 @@ from ...model.job import Job
 from ..availability.arrays import BoolArray, IntArray
 from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
+from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..world.cycle_state import CycleState
 from ..world.job_state import JobState
 
 
-def run(cycle: CycleState) -> None:
-    """Try every job that still pends, in order, while slots are free."""
+def run(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
+    """Try every job that still pends, in order, while slots are free.
+
+    newcomers: by number, behind all others; where there are any, only these are tried.
+    """
     world = cycle.world
     estimates = _lending_until(cycle)
     if not estimates or not _any_free(cycle):
         return
     tried = _Tried(cycle, estimates)
     state_of, order = world.states.of, world.order
-    order.begin_with_those_told(world.now)
+    if newcomers and isinstance(order, FirstCome):
+        order.begin_with_newcomers(newcomers)
+    else:
+        order.begin_with_those_told(world.now)
     while (offer := order.next_but(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.barred(state, offer):

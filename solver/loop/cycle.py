@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..world.settings import Settings
 from ..world.world import World
 from . import backfill, preemption, resizing
 from .passing_over import may_any_start
+from .standing import events_alone_count, stands
 
 
 class Cycle:
@@ -54,6 +55,9 @@ class Cycle:
         self._last: tuple[object, ...] = ()
         self._later: list[tuple[JobState, Offer]] = []
         self._lenders: set[int] = set()
+        self._events_alone = events_alone_count(self.state)
+        #: Whether the next cycle would do what the last did, if nothing happens.
+        self._calm = False
 
     @property
     def record(self) -> CycleRecord:
@@ -65,16 +69,27 @@ class Cycle:
         """What pending jobs have reserved in the last cycle."""
         return self.state.reservations
 
-    def run(self) -> CycleRecord:
-        """One cycle at the world's time."""
+    def run(self, *, only_submissions: bool = False) -> CycleRecord:
+        """One cycle at the world's time; only_submissions: nothing else happened since the last."""
         state = self.state
-        state.begin()
-        preemption.resume(state)
-        self._allocate()
+        newcomers = {job.number for job in self.world.fresh}
+        stands = only_submissions and self._only_for(newcomers)
+        if stands:
+            state.go_on()
+            if not newcomers:
+                self._close()
+                return state.record
+            if not state.nothing_left:
+                self._take_turns()
+            self._tell_newcomers()
+        else:
+            state.begin()
+            preemption.resume(state)
+            self._allocate()
         if self.answered:
             return state.record
         if self.backfills and state.reservations:
-            backfill.run(state)
+            backfill.run(state, newcomers if stands else ())
         for job, offer in self._later:
             if self.budget.late():
                 break
@@ -90,6 +105,16 @@ class Cycle:
         self._close()
         return state.record
 
+    def _only_for(self, newcomers: Collection[int]) -> bool:
+        """Whether this cycle need look at none but these, by number; they are next in the order."""
+        order = self.world.order
+        return (
+            self._calm
+            and isinstance(order, FirstCome)
+            and stands(self.state)
+            and (not newcomers or order.begin_with_newcomers(newcomers))
+        )
+
     def pass_over(self) -> bool:
         """Leave a cycle out in which no job could start even if nothing was held for any other.
 
@@ -99,7 +124,7 @@ class Cycle:
         if self.preempts or world.suspended or world.growing or may_any_start(state):
             return False
         state.record = CycleRecord(world.now, pending=len(world.pending))
-        world.changed = False
+        world.changed = self._calm = False
         return True
 
     def _allocate(self) -> None:
@@ -114,10 +139,15 @@ class Cycle:
             {n for n in state.timed if state.timed[n].held} if state.loans.any else set()
         )
         self.method.before(state)
-        state_of = self.world.states.of
-        if not isinstance(order, FirstCome) and self._nothing_left():
+        if isinstance(order, FirstCome) or not self._nothing_left():
+            self._take_turns()
+        if not self.answered:
             self._tell_newcomers()
-            return
+
+    def _take_turns(self) -> None:
+        """Every job from the one at hand on has its turn, as long as a turn may change anything."""
+        order, state = self.world.order, self.state
+        state_of = self.world.states.of
         while (offer := order.next()) is not None and not self.budget.late():
             job = state_of(offer.job.id)
             self._lenders.discard(job.number)
@@ -133,7 +163,6 @@ class Cycle:
             elif offer.job.id == self.wanted:
                 self.answered = True
                 return
-        self._tell_newcomers()
 
     def _nothing_left(self) -> bool:
         """Whether the rest of the queue can neither start nor reserve: no slot is free."""
@@ -254,15 +283,10 @@ class Cycle:
     def _close(self) -> None:
         self.state.close()
         record, signature = self.state.record, self.state.signature()
-        self.world.changed = bool(
-            record.started
-            or record.preempted
-            or record.resumed
-            or record.resized
-            or self.state.moving
-            or signature != self._last
-        )
+        done = record.started or record.preempted or record.resumed or record.resized
+        self.world.changed = bool(done or self.state.moving or signature != self._last)
         self._last = signature
+        self._calm = self._events_alone and not (done or self.state.moving or self.state.shifted)
 
     @property
     def patience(self) -> int:

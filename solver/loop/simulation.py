@@ -127,6 +127,8 @@ class Session:
         self.eligibility = Eligibility(self.world, states)
         self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
         self.last_progress = instance.now
+        #: Whether nothing but submissions happened since the last cycle.
+        self._only_submissions = False
         self._check_changes()
         self._announce_jobs()
 
@@ -206,12 +208,13 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.complete = True
             return False
+        self._only_submissions = not self.world.falling
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
         if pass_over and self.cycles and self.cycle.pass_over():
             return True
-        record = self.cycle.run()
+        record = self.cycle.run(only_submissions=self._only_submissions)
         self.cycles += 1
         self.started += len(record.started)
         # A job without an end that a run window stops and lets go on brings nothing to an end.
@@ -244,6 +247,7 @@ class Session:
             at, kind, _, number = world.events.pop()
             world.advance_clock(at)
             if kind in (Event.CHANGE, Event.COMMAND):
+                self._only_submissions = False
                 self._change(self.changes[number])
                 any_event = True
                 continue
@@ -253,6 +257,8 @@ class Session:
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
                     world.submit(state)
+                else:  # one that waits already may begin now
+                    self._only_submissions = False
                 any_event = True
                 continue
             running = world.running.get(number)
@@ -261,9 +267,11 @@ class Session:
             if kind == Event.END:
                 if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:
                     world.end(running, at)
+                    self._only_submissions = False
                     any_event = True
             elif world.running_profile.finish.get(number, FOREVER) <= at:
                 world.overdue(running)
+                self._only_submissions = False
                 any_event = True
         return any_event
 

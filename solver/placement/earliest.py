@@ -23,6 +23,8 @@ from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
 from .supply import busy_units
 
+#: Instants that are looked at together at first; most starts are among these.
+FEW_TIMES = 64
 #: The slots of no terms at all.
 EMPTY: Mapping[int, int] = {}
 
@@ -49,12 +51,37 @@ class Start:
         return None if demand.duration is None else self.time + demand.duration
 
 
-def start_at(availability: Availability, demand: Demand, time: int) -> Start | None:
+class Found:
+    """The room in which a job was last seen to fit, so that it need not be looked for again.
+
+    time: seconds. alternative: which of the rusage.
+    """
+
+    __slots__ = ("alternative", "room", "time")
+
+    def __init__(self) -> None:
+        self.time: int | None = None
+        self.alternative = 0
+        self.room: Room | None = None
+
+    def keep(self, time: int, alternative: int, room: Room) -> None:
+        """It fits then."""
+        self.time, self.alternative, self.room = time, alternative, room
+
+
+def start_at(
+    availability: Availability, demand: Demand, time: int, found: Found | None = None
+) -> Start | None:
     """A placement of the whole job over its window from `time`, or None.
 
     rusage alternatives are tried in order (RSV-07); the terms of a compound requirement are placed
-    in order, each beside what the earlier ones took (REQ-14).
+    in order, each beside what the earlier ones took (REQ-14). found: by :func:`can_start`.
     """
+    if len(demand.terms) == 1 and found is not None and found.time == time:
+        term, room = demand.terms[0], found.room
+        assert room is not None
+        allocation = _placed_in(availability, term, room, time)
+        return None if allocation is None else Start(time, (allocation,), found.alternative)
     if not availability.open_for(demand, time):
         return None
     if len(demand.terms) > 1:
@@ -84,12 +111,19 @@ def _placed(
     time: int,
     before: Mapping[int, int] = EMPTY,
 ) -> Allocation | None:
-    """A placement of one term, or None. before: slots of the earlier terms, by host.
+    """A placement of one term, or None. before: slots of the earlier terms, by host."""
+    room = room_beside(availability, demand, term, alternative, time, before)
+    return _placed_in(availability, term, room, time)
+
+
+def _placed_in(
+    availability: Availability, term: TermDemand, room: Room, time: int
+) -> Allocation | None:
+    """A placement of one term in a room, or None.
 
     cu[pref] counts for what starts now, by the slots that are free then; a future allocation goes
     by the configuration's order of the units (TBR-13).
     """
-    room = room_beside(availability, demand, term, alternative, time, before)
     if term.unit is not None and term.unit.pref != "config":
         if time > availability.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
@@ -99,18 +133,23 @@ def _placed(
     return place_least(term, room)
 
 
-def can_start(availability: Availability, demand: Demand, time: int) -> bool:
-    """Whether :func:`start_at` would find a placement; does less work."""
+def can_start(
+    availability: Availability, demand: Demand, time: int, found: Found | None = None
+) -> bool:
+    """Whether :func:`start_at` would find a placement; does less work. found: to be told of it."""
     if len(demand.terms) > 1:
         return start_at(availability, demand, time) is not None
     if not availability.open_for(demand, time):
         return False
     term = demand.terms[0]
-    return any(
-        fits_at_all(term, availability.room(demand, term, alternative, time))
-        for alternative in term.alternatives
-        if not alternative.missing
-    )
+    for number, alternative in enumerate(term.alternatives):
+        if not alternative.missing:
+            room = availability.room(demand, term, alternative, time)
+            if fits_at_all(term, room):
+                if found is not None:
+                    found.keep(time, number, room)
+                return True
+    return False
 
 
 def _start_compound(availability: Availability, demand: Demand, time: int) -> Start | None:
@@ -213,20 +252,46 @@ def earliest_start(
         return None
     earliest = max(demand.earliest, not_before or demand.earliest)
     times = profile.candidate_times(earliest, finishes_only=finishes_only)
-    if profile.only_grows and demand.calendar is None:
-        first = _first_fit(profile, demand, times, hint)
-        return None if first is None else start_at(profile, demand, times[first])
-    if demand.calendar is None:
-        stretches = profile.stretches(times, demand.duration, one_by_one=not is_constant(demand))
-    else:
+    if demand.calendar is not None:
         times = profile.with_openings(demand, times)
-        stretches = [(position, position + 1) for position in range(len(times))]
-    for begin, end in _worth_a_look(profile, demand, times, stretches):
-        first = _first_fit(profile, demand, times[begin:end], hint)
-        found = None if first is None else start_at(profile, demand, times[begin + first])
-        if found is not None:
-            return found
+        alone = [(position, position + 1) for position in range(len(times))]
+        return _in_stretches(profile, demand, times, alone, hint)
+    if profile.only_grows:
+        return _first_start(profile, demand, times, hint)
+    one_by_one = not is_constant(demand)
+    begin, size = 0, FEW_TIMES
+    while begin < len(times):
+        part = times[begin : begin + size]
+        stretches = profile.stretches(part, demand.duration, one_by_one=one_by_one)
+        start = _in_stretches(profile, demand, part, stretches, hint)
+        if start is not None:
+            return start
+        begin, size = begin + size, size * 4
     return None
+
+
+def _in_stretches(
+    profile: Profile,
+    demand: Demand,
+    times: list[int],
+    stretches: list[tuple[int, int]],
+    hint: int | None,
+) -> Start | None:
+    """The earliest start in ranges of instants within each of which availability only grows."""
+    for begin, end in _worth_a_look(profile, demand, times, stretches):
+        start = _first_start(profile, demand, times[begin:end], hint)
+        if start is not None:
+            return start
+    return None
+
+
+def _first_start(
+    profile: Profile, demand: Demand, times: list[int], hint: int | None
+) -> Start | None:
+    """The start at the first of some instants that fits, where availability only grows."""
+    found = Found()
+    first = _first_fit(profile, demand, times, hint, found)
+    return None if first is None else start_at(profile, demand, times[first], found)
 
 
 def _worth_a_look(
@@ -291,36 +356,50 @@ def is_constant(demand: Demand) -> bool:
 
 
 def _first_fit(
-    profile: Profile, demand: Demand, times: list[int], hint: int | None = None
+    profile: Profile, demand: Demand, times: list[int], hint: int | None, found: Found
 ) -> int | None:
     """Position of the first instant that fits, by bisection (availability only grows).
 
     Terms placed one after another may fit and no longer fit when more is free: an earlier term
     then takes what a later one needs. So these are tried instant by instant.
     """
+
+    def fits(position: int) -> bool:
+        return can_start(profile, demand, times[position], found)
+
     if len(demand.terms) > 1 and demand.together is None:
-        found = (at for at, time in enumerate(times) if can_start(profile, demand, time))
-        return next(found, None)
+        return next((position for position in range(len(times)) if fits(position)), None)
     # From here on: nothing fits at `low` or before, the job fits at `high`.
     low, high = -1, len(times)
     if hint is not None and times[0] <= hint <= times[-1]:
         likely = bisect.bisect_left(times, hint)
-        if likely and can_start(profile, demand, times[likely - 1]):
+        if likely and fits(likely - 1):
             high = likely - 1
-        elif can_start(profile, demand, times[likely]):
+        elif fits(likely):
             return likely
         else:
             low = likely
-    if high == len(times):
-        high -= 1
-        if low == high or not can_start(profile, demand, times[high]):
-            return None
-    if low < 0 < high and can_start(profile, demand, times[0]):
+    if low < 0 < high and fits(0):
         return 0
     low = max(low, 0)
+    # Mostly it is soon: steps that double come there first.
+    step = 1
+    while low + step < high and not fits(low + step):
+        low += step
+        step *= 2
+        if step == 4 and high == len(times) > low + step:
+            high -= 1
+            if not fits(high):
+                return None
+    if low + step < high:
+        high = low + step
+    elif high == len(times):
+        high -= 1
+        if low == high or not fits(high):
+            return None
     while high - low > 1:
         middle = (low + high) // 2
-        if can_start(profile, demand, times[middle]):
+        if fits(middle):
             high = middle
         else:
             low = middle

@@ -75,6 +75,11 @@ class Eligibility:
         """Forget what held in the last cycle."""
         self._masks.clear()
 
+    @property
+    def moved_by_time(self) -> bool:
+        """Whether time alone, or load, may open or close hosts and queues."""
+        return self._any_thresholds or self.watches_load or self.any_windows or self._intervals()
+
     def accepted(self) -> None:
         """A host has taken a job: its load or JOB_ACCEPT_INTERVAL may close it (TBR-16)."""
         if self._any_thresholds or self._intervals():

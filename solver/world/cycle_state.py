@@ -29,6 +29,7 @@ from ..rules.eligibility import Eligibility
 from .guard import Guard
 from .held import Held, Loans
 from .job_state import JobState
+from .repeating import Repetition
 from .requests import Shape, without_hosts
 from .settings import Settings
 from .world import World
@@ -57,7 +58,8 @@ class CycleState:
     """Reservations, views and reasons of the cycle at the world's time.
 
     timed: jobs that hold something, whose time to do so may run out. moving: whether the next
-    cycle would give other reservations although nothing happens. recount: whether the free slots
+    cycle would give other reservations although nothing happens. shifted: whether it may, because
+    hosts held now differ from those held before. recount: whether the free slots
     have to be counted again before the rest of the queue is given up. withheld: why jobs, by
     number, were offered but not to be started. placeless: jobs without a place in the future.
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
@@ -65,7 +67,8 @@ class CycleState:
     curtailed: whether the budget kept jobs from having a place in the future looked for;
     shortened: those of them that have none now. nothing_to_hold: numbers of the shapes for which a
     greedy reservation finds nothing any more, while more and more is held. filling: jobs, by
-    number, that started on slots lent until the very second of their end.
+    number, that started on slots lent until the very second of their end. repetition: of the cycle
+    before at the same instant.
     """
 
     def __init__(
@@ -76,6 +79,8 @@ class CycleState:
         self.looked_at: set[int] = set()
         self.nothing_left = self.curtailed = False
         self.stood: dict[int, Start] = {}
+        self.repetition = Repetition()
+        self._before_last_start = 0
         self.shortened: set[int] = set()
         self.eligibility = eligibility
         self.settings = settings
@@ -97,7 +102,7 @@ class CycleState:
         self.placeless: set[int] = set()
         self.filling: set[int] = set()
         self.recount = True
-        self.moving = False
+        self.moving = self.shifted = False
         self.timed: dict[int, JobState] = {}
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[int, str] = {}
@@ -115,6 +120,7 @@ class CycleState:
             if again
             else {}
         )
+        self.repetition = Repetition(self.reservations if again else (), self._before_last_start)
         self.looked_at.clear()
         self.shortened.clear()
         self.nothing_left = self.curtailed = False
@@ -123,14 +129,31 @@ class CycleState:
         world.requests.begin_cycle(self.eligibility.values)
         self.held = HeldBack()
         self._reserve_anew([])
+        self._before_last_start = 0
         self.failed.clear()
         self.withheld.clear()
         self.placeless.clear()
         self._why.clear()
         self.recount = True
         self.drop_future()
-        self.moving = False
+        self.moving = self.shifted = False
         self.loans = Loans.of(world.borrowing.values(), world.now, world.cycle)
+
+    def go_on(self) -> None:
+        """A new cycle in which what the last one said of its jobs stands.
+
+        What was expected at that very instant, and did not come, is now expected at this one.
+        """
+        world, last, now = self.world, self.record.time, self.world.now
+        if any(held.estimate == last for held in self.reservations):
+            old = self.reservations
+            self._reserve_anew([replace(h, estimate=now) if h.estimate == last else h for h in old])
+        self.record = CycleRecord(now)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
+        self._why.clear()
+        self.drop_future()
+        self.shifted = False
 
     # --- may it start ---------------------------------------------------------------------------
 
@@ -225,7 +248,8 @@ class CycleState:
         if not isinstance(self.world.order, FirstCome):
             turn = offer.why if offer is not None else ""
             self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
-        self.recount = True
+        self.recount, self.repetition.holds = True, False
+        self._before_last_start = len(self.reservations)
         if self._future is not None:
             demand = replace(self.shape(state).demand, duration=state.duration)
             self._plan(demand, start)
@@ -255,6 +279,7 @@ class CycleState:
             self.give_up(held.state)
         self.loans.settle(held)
         held.enter(self.held, self.beside(None))
+        self.repetition.kept(len(self.reservations), held)
         self.reservations.append(held)
         self._know(held)
         self.recount = True
@@ -263,11 +288,17 @@ class CycleState:
         if self._guard is not None:
             self._guard.keep(held)
         state = held.state
-        state.held = tuple(held.reserved)
+        self._hosts_held(state, tuple(held.reserved), by_hosts=held.start is None)
         if state.held_since is None and held.reserved:
             state.held_since = self.world.now
             self.timed[state.number] = state
         self._tell_order(state, self.world.named(held.reserved))
+
+    def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
+        """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
+        if hosts != state.held:
+            self.shifted |= by_hosts or self.loans.any
+            state.held = hosts
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
@@ -286,6 +317,8 @@ class CycleState:
     def _reserve_anew(self, reservations: list[Held]) -> None:
         """These are the reservations of the cycle."""
         self.reservations = list(reservations)
+        self.repetition.holds = self.repetition.holds and not reservations
+        self._before_last_start = FOREVER
         self._holding, self._freeing, self._estimates = {}, {}, []
         self.nothing_to_hold.clear()
         for held in self.reservations:
@@ -419,7 +452,7 @@ class CycleState:
                 continue
             self._tell_order(state, slots.get(name, {}))
             if name not in slots:
-                state.held = ()
+                self._hosts_held(state, (), by_hosts=True)
         self.record.reservations = self.reservations
         self.record.pending = len(world.pending)
 

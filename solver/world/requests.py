@@ -52,6 +52,8 @@ class Requests:
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
         self.follow_load = False
+        #: Whether the candidates of some shape depend on what runs at the moment.
+        self.any_dynamic = False
         self._fitting: dict[tuple[object, ...], bool] = {}
         self._kept: list[Demand] = []
         self._cycle: dict[int, Demand] = {}
@@ -125,6 +127,7 @@ class Requests:
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
+        self.any_dynamic = self.any_dynamic or dynamic
         return Shape(number, job, demand, reserving, never, dynamic)
 
     def _ever_fits(self, demand: Demand) -> bool:

@@ -23,6 +23,7 @@ from slotwise.model.errors import InputError
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))
+POOL = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
 SWF = "; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -286,6 +287,10 @@ COMMANDS = {
     "simulate": ["simulate", HEADLINE],
     "generate": ["generate", "--hosts", "2", "--running", "1"],
     "resreq": ["resreq", "mem>100"],
+    "explain": ["explain", HEADLINE, "job5"],
+    "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
+    "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],
+    "import": ["import", "pool", str(POOL)],
     "help": ["--help"],
     "version": ["--version"],
 }

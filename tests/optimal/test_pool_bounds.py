@@ -19,7 +19,8 @@ from slotwise.solver.optimal.pool.packing import Patterns
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import latest_starts, prove
 from slotwise.solver.optimal.pool.relax import Relaxation, certify
-from slotwise.solver.optimal.pool.splitting import split
+from slotwise.solver.optimal.pool.spans import Spans
+from slotwise.solver.optimal.pool.start_tree import StartTree
 
 positive = pool_problems(most_jobs=5, weighted=False)
 
@@ -65,16 +66,15 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
 
 @settings(max_examples=40, deadline=None)
 @given(positive, st.integers(0, 4))
-def test_halved_starts_keep_the_bound_valid(problem, above):
+def test_cut_starts_keep_the_bound_valid(problem, above):
     best = brute_force(problem)
     plan = Decoder(problem).plan(range(len(problem)))
     incumbent = Incumbent(problem, plan, 0)
     incumbent.value = min(incumbent.value, best + above)
     horizon = int((plan + problem.durations).max())
     every = achievable_starts(problem, horizon, horizon + 1)
-    domains = [every[every >= problem.alone[g.members[0]]] for g in problem.groups]
-    first = [b for b in refine(problem, domains, incumbent.value + 1, Fineness(3, 0, 1e-3)) if b]
-    for _ in split(incumbent, domains, first[-1]):
+    spans = Spans.of(problem, [horizon] * len(problem.groups))
+    for _ in StartTree(incumbent, every).search(spans):
         assert incumbent.bound <= best
 
 

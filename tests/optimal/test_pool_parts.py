@@ -21,7 +21,8 @@ from slotwise.solver.optimal.pool.pricing import Fineness, instants, make_grid, 
 from slotwise.solver.optimal.pool.problem import MOST_COST, SCALE
 from slotwise.solver.optimal.pool.prover import latest_starts
 from slotwise.solver.optimal.pool.relax import certify
-from slotwise.solver.optimal.pool.splitting import split
+from slotwise.solver.optimal.pool.spans import Spans
+from slotwise.solver.optimal.pool.start_tree import StartTree
 from slotwise.solver.optimal.pool.step_profile import StepProfile
 
 
@@ -288,7 +289,7 @@ def test_the_relaxation_alone_is_near_the_optimum() -> None:
     assert max(b.value for b in bounds) == best
 
 
-def test_halved_starts_prove_what_prices_alone_do_not() -> None:
+def test_cut_starts_prove_what_prices_alone_do_not() -> None:
     for seed in range(2):
         problem = queue(5, seed)
         best = brute_force(problem)
@@ -296,7 +297,8 @@ def test_halved_starts_prove_what_prices_alone_do_not() -> None:
         incumbent.value = best
         domains = [np.arange(start, 90) for start in problem.alone.tolist()]
         first = [b for b in refine(problem, domains, best, Fineness(3, 0, 1e-3)) if b][-1]
-        for _ in split(incumbent, domains, first):
+        spans = Spans.of(problem, [89] * len(problem.groups))
+        for _ in StartTree(incumbent).search(spans):
             pass
         assert first.value <= incumbent.bound <= best
         assert incumbent.bound > first.value or first.value == best

@@ -13,7 +13,7 @@ from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
 from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.prover import Root
+from slotwise.solver.optimal.pool.prover import Root, in_turn
 
 
 def some_problem(seed: int, *, falling: bool) -> PoolProblem:
@@ -156,3 +156,15 @@ def test_the_tree_starts_only_what_may_still_beat_the_best() -> None:
         assert tree.explore(tree.root(), guide, 10_000)
         assert tree.best == brute_force(problem)
     assert started > 50
+
+
+def test_two_ways_take_turns_until_both_are_at_their_end() -> None:
+    done: list[str] = []
+
+    def way(name: str, pieces: int) -> Iterator[None]:
+        for _ in range(pieces):
+            done.append(name)
+            yield
+
+    pauses = sum(1 for _ in in_turn(way("long", 3), way("short", 1)))
+    assert (done, pauses) == (["long", "short", "long", "long"], 4)

@@ -1,4 +1,4 @@
-"""Starts as intervals, and branching on how many large jobs start before an instant."""
+"""Starts as intervals, and cutting them: one job's, or how many jobs start before an instant."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pool_problems import brute_force, literal_starts, pool_problems, violations
-from slotwise.solver.optimal.pool import PoolProblem, crowding, optimise, prover
-from slotwise.solver.optimal.pool.crowding import CrowdTree, Node
+from slotwise.solver.optimal.pool import PoolProblem, optimise, prover, start_tree
+from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP
 from slotwise.solver.optimal.pool.duals import Market
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.pricing import make_grid
 from slotwise.solver.optimal.pool.relax import Count, Relaxation
 from slotwise.solver.optimal.pool.spans import Spans
+from slotwise.solver.optimal.pool.start_tree import Gains, StartTree, worth
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def tree_of(problem: PoolProblem) -> CrowdTree:
+def tree_of(problem: PoolProblem, instants: np.ndarray | None = None) -> StartTree:
     plan = np.array(literal_starts(problem, range(len(problem))))
-    return CrowdTree(Incumbent(problem, plan, problem.value(problem.alone)))
+    return StartTree(Incumbent(problem, plan, problem.value(problem.alone)), instants)
 
 
 @few
@@ -83,13 +84,108 @@ def test_counts_raise_a_bound() -> None:
     assert bound(Count(both, 30, 0, 1)) >= 30
 
 
-def test_the_two_parts_of_a_count_have_all_plans_between_them() -> None:
-    cut = Count(frozenset({0}), 7, 2, 5)
-    spans = Spans(np.array([0]), np.array([9]))
-    node = Node(spans, (), bound=None, fraction=cut)  # type: ignore[arg-type]
-    parts = [counts[-1] for _, counts in node.halves(100)]
-    assert [(part.least, part.most) for part in parts] == [(0, 2), (3, 5)]
-    assert all((part.groups, part.instant) == (cut.groups, 7) for part in parts)
+@few
+@given(pool_problems(most_jobs=5), st.booleans())
+def test_the_parts_of_a_cut_have_all_plans_between_them_and_their_bounds_hold(
+    problem: PoolProblem, listed: bool
+) -> None:
+    """Two levels of cuts, against all left-shifted plans: each is in exactly one part, and not
+    below what the linear program and the certificate say of it."""
+    plans = [
+        np.array(literal_starts(problem, order))[np.argsort(order)]
+        for order in permutations(range(len(problem)))
+    ]
+    latest = int(max(plan.max() for plan in plans))
+    spans = Spans.of(problem, [latest] * len(problem.groups))
+    instants = np.unique(np.concatenate(plans)) if listed else None
+    grid = make_grid(problem, spans.points(6), latest + 13, 6)
+    lp = BranchLP(problem, spans, grid, 10**6, instants)
+    for _ in lp.tighten():
+        pass
+    parts = [Branch(lp.snapped(spans))]
+    large = frozenset(range(len(problem.groups)))
+    for _ in range(2):
+        found = []
+        for part in parts:
+            best = lp.best(part)
+            assert best is not None
+            cuts = lp.cuts(part, large)
+            halves = cuts[-1].parts if cuts else ()
+            found += [half for half in halves if half.spans.possible] or [part]
+            inside = [plan for plan in plans if keeps_to(problem, part, plan)]
+            assert all(best[1].value <= problem.value(plan) for plan in inside)
+            if cuts:
+                for plan in inside:
+                    assert sum(keeps_to(problem, half, plan) for half in halves) == 1
+        parts = found
+
+
+def keeps_to(problem: PoolProblem, part: Branch, plan: np.ndarray) -> bool:
+    """Is a plan in a part?"""
+    for group, first, last in zip(
+        problem.groups, part.spans.first.tolist(), part.spans.last.tolist(), strict=True
+    ):
+        starts = plan[list(group.members)]
+        if starts.min() < first or starts.max() > last:
+            return False
+    for count in part.counts:
+        jobs = [job for index in count.groups for job in problem.groups[index].members]
+        if not count.least <= int((plan[jobs] < count.instant).sum()) <= count.most:
+            return False
+    return True
+
+
+@few
+@given(pool_problems(most_jobs=5), st.integers(2, 12))
+def test_the_tree_never_proves_too_much(problem: PoolProblem, buckets: int) -> None:
+    best = brute_force(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(start_tree, "COARSE", buckets)
+        patch.setattr(start_tree, "PATIENCE", 2)
+        for instants in (None, np.arange(problem.horizon + 1)):
+            tree = tree_of(problem, instants)
+            for step, _ in enumerate(tree.search(all_of(problem))):
+                assert tree.incumbent.bound <= best
+                if step > 200:
+                    break
+
+
+def all_of(problem: PoolProblem) -> Spans:
+    """Every start up to the horizon."""
+    return Spans.of(problem, [int(problem.horizon)] * len(problem.groups))
+
+
+def test_the_tree_proves_what_prices_alone_do_not() -> None:
+    """A job of two and many of one, long and short: the last is spread by prices."""
+    problem = PoolProblem.build([0, 4], [2, 3], [3, 2, 1, 1, 2], [4, 9, 7, 12, 3])
+    best = brute_force(problem)
+    tree = tree_of(problem)
+    tree.incumbent.value = best
+    bounds = [tree.incumbent.bound]
+    for _ in tree.search(all_of(problem)):
+        bounds.append(tree.incumbent.bound)
+        assert bounds[-1] <= best
+    assert tree.incumbent.bound == best > bounds[1]
+
+
+def test_what_cuts_came_to_of_late_counts_most() -> None:
+    gains = Gains()
+    gains.learn((10.0, 0.0))
+    assert gains.mean == (10.0, 0.0)
+    gains.learn((0.0, 20.0))
+    assert gains.mean == (5.0, 10.0)
+    for _ in range(9):
+        gains.learn((0.0, 0.0))
+    assert max(gains.mean) < 1
+    assert worth((3.0, 5.0)) == worth((5.0, 3.0)) > worth((2.0, 8.0))
+
+
+def test_spans_within_instants() -> None:
+    spans = Spans(np.array([2, 5, 9]), np.array([20, 6, 30])).within(np.array([1, 4, 7, 20]))
+    assert spans.first.tolist() == [4, 7, 20]
+    assert spans.last.tolist() == [20, 4, 20]
+    assert not spans.possible
+    assert not Spans(np.array([3]), np.array([9])).within(np.array([1, 2])).possible
 
 
 def test_large_are_the_jobs_of_more_than_half() -> None:
@@ -146,18 +242,17 @@ def test_the_rest_of_the_limit_raises_the_bound_where_starts_cannot_be_listed(
     lengths = [1000, 700, 900, *rng.integers(3000, 9000, 6).tolist()]
     problem = PoolProblem.build([0, 800, 2000], [60, 80, 100], sizes, lengths)
     incumbent = Incumbent(problem, optimise(problem, effort=3).starts, 0)
-    tree = CrowdTree(incumbent)
-    latest = [int(problem.horizon)] * len(problem.groups)
+    tree = StartTree(incumbent)
     raised: list[int] = []
     nodes: list[int] = []
-    real = crowding.Relaxation
+    real = start_tree.BranchLP.best
 
     def counted(*given: object) -> object:
         nodes.append(incumbent.bound)
         return real(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(crowding, "Relaxation", counted)
-    for _ in tree.search(latest):
+    monkeypatch.setattr(start_tree.BranchLP, "best", counted)
+    for _ in tree.search(all_of(problem)):
         if incumbent.bound > (raised[-1] if raised else 0):
             raised.append(incumbent.bound)
         if len(raised) > 1 and len(nodes) > 1:

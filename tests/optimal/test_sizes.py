@@ -235,7 +235,7 @@ def test_a_window_is_searched_only_where_a_better_plan_may_be(
 
 
 @pytest.mark.parametrize(("bound", "proved", "asked"), [(None, 0, 0), (1, 0, 1), (1, 10**9, 0)])
-def test_starts_are_halved_where_there_are_prices_and_a_gap(
+def test_starts_are_cut_where_there_are_prices_and_a_gap(
     monkeypatch: pytest.MonkeyPatch, bound: int | None, proved: int, asked: int
 ) -> None:
     problem = pool()
@@ -248,11 +248,12 @@ def test_starts_are_halved_where_there_are_prices_and_a_gap(
         root.bound = SimpleNamespace(  # type: ignore[assignment]
             floor=bound, starts=domains, excess=every, prices=SimpleNamespace(scale=1)
         )
-    split: list[object] = []
-    monkeypatch.setattr(prover, "split", lambda *given: iter([split.append(given)]))
-    for _ in root.split():
+    cut: list[object] = []
+    tree = SimpleNamespace(search=lambda *given: iter([cut.append(given)]))
+    monkeypatch.setattr(prover, "StartTree", lambda *_: tree)
+    for _ in root.cut(np.arange(50)):
         pass
-    assert len(split) == asked
+    assert len(cut) == asked
 
 
 @pytest.mark.parametrize(

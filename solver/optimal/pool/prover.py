@@ -1,7 +1,7 @@
 """From the bound's side: prices, ever finer, then a search until nothing better can be left.
 
-The search is by layers where capacity never falls and jobs are few, by halved starts where they are
-many, and a tree of forward plans otherwise and in the end.
+The search is by layers where capacity never falls and jobs are few, by a tree over intervals of
+starts where they are many, and a tree of forward plans otherwise and in the end.
 
 A generator: each step is a small piece of work (mostly under a second), after which others may run.
 Plans that others find meanwhile make the following steps sharper.
@@ -15,14 +15,14 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from .chronology import Chronology, Guide, State, plan_of
-from .crowding import CrowdTree
 from .domains import achievable_starts
 from .incumbent import Incumbent
 from .layers import LayeredSearch
 from .pricing import Fineness, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
-from .splitting import split
+from .spans import Spans
+from .start_tree import StartTree
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -34,7 +34,7 @@ NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
-#: From so many jobs on, finer prices raise the bound faster than halved starts do.
+#: From so many jobs on, finer prices raise the bound faster than cut starts do.
 MANY = 60
 MOST_STATES = 1_000_000
 
@@ -61,7 +61,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
-        yield from CrowdTree(incumbent).search(latest)
+        yield from StartTree(incumbent).search(Spans.of(problem, latest))
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -76,10 +76,22 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     if layered and len(problem) <= SEARCHABLE:
-        yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
-    if layered or len(problem) > SEARCHABLE:
-        yield from root.split()
+        # Which of the two ends first, nothing tells beforehand.
+        yield from in_turn(root.widen(FIRST_WIDTH * GROWTH, MOST_STATES), root.cut(every))
+    elif layered or len(problem) > SEARCHABLE:
+        yield from root.cut(every)
     yield from root.branch()
+
+
+def in_turn(*tasks: Iterator[None]) -> Iterator[None]:
+    """A piece of each in turn, until all are at their end."""
+    waiting = list(tasks)
+    while waiting:
+        for task in waiting.copy():
+            if next(task, task) is task:
+                waiting.remove(task)
+            else:
+                yield
 
 
 def _posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
@@ -179,10 +191,12 @@ class Root:
                 return
             width *= GROWTH
 
-    def split(self) -> Iterator[None]:
-        """Halve the starts of large jobs."""
+    def cut(self, instants: Ints) -> Iterator[None]:
+        """The tree over intervals of starts, which are among the instants."""
         if self.bound is not None and not self.incumbent.proved and self._strike(self.bound):
-            yield from split(self.incumbent, self.domains, self.bound)
+            ends = [(int(starts[0]), int(starts[-1])) for starts in self.domains]
+            first, last = np.array(ends, dtype=np.int64).T
+            yield from StartTree(self.incumbent, instants).search(Spans(first, last))
 
     def _strike(self, bound: PoolBound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has

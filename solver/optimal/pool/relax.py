@@ -22,6 +22,9 @@ VIOLATED = 1e-4
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
+#: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
+DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
+PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Relaxation:
     ) -> None:
         """scale: of prices, how many make one of cost. failed: the LP solver gave up."""
         self.market = market
-        self._counts = counts
+        self._counts: tuple[Count, ...] = ()
         self._scale = scale
         # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
@@ -125,8 +128,12 @@ class Relaxation:
             variables = variables[len(starts) :]
         constraints = self._lp.constraints()
         self._placed = constraints[: len(self.groups)]
-        self._caps = constraints[len(self.groups) : len(self.groups) + len(self._rows)]
-        self._counted = constraints[len(self.groups) + len(self._rows) :]
+        self._caps = constraints[len(self.groups) :]
+        self._counted: list[Any] = []
+        self._beliefs: list[float] = []
+        self._open = [np.ones(len(starts), dtype=bool) for starts in self._starts]
+        for count in counts:
+            self._add_count(count)
 
     def _every_start(self, index: int) -> Ints:
         """Starts among which every price system on the grid has a cheapest one."""
@@ -175,13 +182,6 @@ class Relaxation:
             row = model.constraint.add(upper_bound=self._supply(self._rows[where_to]))
             row.var_index.extend(column[low:high].tolist())
             row.coefficient.extend(amount[low:high].tolist())
-        firsts = np.cumsum([0, *map(len, self._starts)]).tolist()
-        for count in self._counts:
-            row = model.constraint.add(lower_bound=count.least, upper_bound=count.most)
-            for index in sorted(count.groups):
-                early = np.flatnonzero(self._starts[index] < count.instant) + firsts[index]
-                row.var_index.extend(early.tolist())
-                row.coefficient.extend([1.0] * len(early))
         solver = pywraplp.Solver.CreateSolver("GLOP")
         solver.LoadModelFromProto(model)
         return solver
@@ -234,6 +234,7 @@ class Relaxation:
             for cap, weight in by_bucket.get(bucket, ()):
                 cap.SetCoefficient(columns[position], weight * share)
         self._starts[index] = np.concatenate((self._starts[index], fresh))
+        self._open[index] = np.concatenate((self._open[index], np.ones(len(fresh), dtype=bool)))
         self._columns[index].extend(columns)
         return len(columns)
 
@@ -309,14 +310,100 @@ class Relaxation:
         best = peaks[np.argsort(-gain[peaks], kind="stable")[:PEAKS]]
         return self._add_starts(index, bound.starts[index][np.sort(best)]) if len(best) else 0
 
-    def early(self, groups: Iterable[int], instants: Ints) -> Floats:
-        """How many jobs of these groups start before each instant, in the LP's solution."""
-        total = np.zeros(len(instants))
+    # --- parts of the plans ----------------------------------------------------------------------
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """(function, bucket) of each row, in the order of duals."""
+        return self._rows
+
+    def prefer_dual(self) -> None:
+        """Solve by the dual simplex: quicker where bounds of columns change between solves."""
+        self._lp.SetSolverSpecificParametersAsString(DUAL_SIMPLEX)
+
+    def restrict(self, first: Ints, last: Ints, counts: Sequence[Count]) -> None:
+        """Leave each group the columns between its first and last start, and one on either side if
+        these are no columns; of all counts ever met, only these hold."""
+        for index, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            starts, columns = self._starts[index], self._columns[index]
+            least = starts[starts <= low].max(initial=low if low < starts.min() else 0)
+            most = starts[starts >= high].min(initial=max(high, int(starts.max())))
+            wanted = (starts >= least) & (starts <= most)
+            for column in np.flatnonzero(wanted != self._open[index]).tolist():
+                columns[column].SetUb(self._lp.infinity() if wanted[column] else 0.0)
+            self._open[index] = wanted
+        for count in counts:
+            if count not in self._counts:
+                self._add_count(count)
+        for count, row in zip(self._counts, self._counted, strict=True):
+            if count in counts:
+                row.SetBounds(count.least, count.most)
+            else:
+                row.SetBounds(-self._lp.infinity(), self._lp.infinity())
+
+    def add_start(self, index: int, start: int) -> None:
+        """A column for one start of a group, if there is none."""
+        if start >= self._alone[index]:
+            self._add_starts(index, np.array([start], dtype=np.int64))
+
+    def _add_count(self, count: Count) -> None:
+        """A row for a count, which may be broken at the price of leaving a job out."""
+        row = self._lp.Constraint(count.least, count.most)
+        for index in count.groups:
+            early = self._starts[index] < count.instant
+            for column in np.flatnonzero(early).tolist():
+                row.SetCoefficient(self._columns[index][column], 1.0)
+        for sign in (1.0, -1.0):
+            slack = self._lp.NumVar(0.0, self._lp.infinity(), "")
+            self._lp.Objective().SetCoefficient(slack, self._ceiling / self._unit)
+            row.SetCoefficient(slack, sign)
+        self._counts = (*self._counts, count)
+        self._counted.append(row)
+
+    def solution(self, counts: Sequence[Count]) -> tuple[float, Floats, tuple[int, ...]] | None:
+        """Solve: the value, the duals of rows, and the prices of these counts; None if the solver
+        gave up, even from scratch."""
+        if self._lp.Solve() != self._lp.OPTIMAL and not self._solved_anew():
+            return None
+        factor = self._unit * self._scale
+        paid = {
+            count: round(row.dual_value() * factor)
+            for count, row in zip(self._counts, self._counted, strict=True)
+        }
+        value = self._lp.Objective().Value() * self._unit
+        self._beliefs = [placed.dual_value() * factor for placed in self._placed]
+        return value, self._duals(), tuple(paid[count] for count in counts)
+
+    def _solved_anew(self) -> bool:
+        """Without the last basis, by the primal simplex."""
+        from ortools.linear_solver import pywraplp
+
+        fresh = pywraplp.MPSolverParameters()
+        fresh.SetIntegerParam(fresh.INCREMENTALITY, fresh.INCREMENTALITY_OFF)
+        self._lp.SetSolverSpecificParametersAsString(PRIMAL_SIMPLEX)
+        status = self._lp.Solve(fresh)
+        self.prefer_dual()
+        return bool(status == self._lp.OPTIMAL)
+
+    def add_missing(self, bound: PoolBound) -> int:
+        """Add starts that are cheaper by a bound's prices than the last solution believes."""
+        return sum(
+            self._add_cheap(index, belief, bound) for index, belief in enumerate(self._beliefs)
+        )
+
+    def amounts(self, groups: Iterable[int]) -> tuple[Ints, Floats]:
+        """The starts that the solution uses of some groups together, ascending, and how often."""
+        starts, amounts = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
         for index in groups:
-            amounts = [column.solution_value() for column in self._columns[index]]
-            before = self._starts[index][np.newaxis, :] < instants[:, np.newaxis]
-            total += before @ np.array(amounts)
-        return total
+            open_ = np.flatnonzero(self._open[index])
+            values = [self._columns[index][column].solution_value() for column in open_.tolist()]
+            used = np.array(values) > 1e-9
+            starts.append(self._starts[index][open_[used]])
+            amounts.append(np.array(values)[used])
+        every, where = np.unique(np.concatenate(starts), return_inverse=True)
+        total = np.zeros(len(every))
+        np.add.at(total, where, np.concatenate(amounts))
+        return every, total
 
     # --- packing rows ----------------------------------------------------------------------------
 

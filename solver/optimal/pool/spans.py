@@ -78,6 +78,15 @@ class Spans:
         changed[index] = min(last, int(changed[index]))
         return replace(self, last=changed)
 
+    def within(self, instants: Ints) -> Spans:
+        """From and to the nearest of some instants, ascending, inside."""
+        after = np.searchsorted(instants, self.first)
+        before = np.searchsorted(instants, self.last, side="right") - 1
+        beyond = int(max(self.last.max(), instants[-1])) + 1
+        first = np.append(instants, beyond)[after]
+        last = np.where(before >= 0, instants[before], -1)
+        return Spans(first, last)
+
     @property
     def possible(self) -> bool:
         """Whether every group has a start."""

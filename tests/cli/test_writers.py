@@ -1,0 +1,268 @@
+"""Every option that names a file to write, at every kind of path."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from lsf.lab import write
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.solver.replay.synthetic import synthetic
+from study_lab import site_file
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+HEADLINE = str(sw.example("headline"))
+LSF = Path(__file__).parents[1] / "data" / "lsf"
+POOL = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
+ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.missing-fields"
+STUDY = """
+format: slotwise-study/1
+name: small
+cases:
+  - {name: made, generate: {hosts: 4, running: 4, pending: 4}}
+policies: [none, greedy]
+"""
+#: Each writer with what the file then begins with; words in capitals are inputs, OUT is the file.
+WRITERS: dict[str, tuple[str, bytes]] = {
+    "solve --lsf-plan": (f"solve {HEADLINE} --method greedy --lsf-plan OUT", b"{"),
+    "simulate --jobs": (f"simulate {HEADLINE} --jobs OUT", b"job,"),
+    "simulate --cycle-log": (f"simulate {HEADLINE} --cycle-log OUT", b"{"),
+    "simulate --shares": ("simulate FAIR --shares OUT", b"time,"),
+    "simulate --checkpoint": (
+        f"simulate {HEADLINE} --checkpoint OUT --checkpoint-every 0.001",
+        b'{"format":"slotwise-checkpoint"',
+    ),
+    "replay --jobs": ("replay LOG --jobs OUT", b"job,"),
+    "replay --checkpoint": (
+        "replay LOG --checkpoint OUT --checkpoint-every 0.001",
+        b'{"format":"slotwise-checkpoint"',
+    ),
+    "generate --output": ("generate --hosts 3 --running 2 --output OUT", b"format: "),
+    "snapshot --output": ("snapshot --output OUT", b"format: "),
+    "import snapshot --output": (
+        f"import snapshot --bjobs {LSF}/bjobs-running-two-hosts.json --bhosts {LSF}/bhosts.json "
+        f"--bqueues {LSF}/bqueues.json --output OUT",
+        b"format: ",
+    ),
+    "import lsf --output": ("import lsf CONF --output OUT", b"format: "),
+    "import events --output": (
+        f"import events {LSF}/lsb.events --keep-going --output OUT",
+        b"format: ",
+    ),
+    "import acct --output": (
+        f"import acct {ACCT} --keep-going --at 2022-02-14T08:29:08Z --output OUT",
+        b"format: ",
+    ),
+    "import swf --output": ("import swf LOG --policy easy --at 500 --output OUT", b"format: "),
+    "import pool --output": (f"import pool {POOL} --output OUT", b"format: "),
+    "report --output": (f"report {HEADLINE} --method greedy --output OUT", b"<!"),
+    "report --png": (f"report {HEADLINE} --method greedy --png OUT", b"\x89PNG"),
+    "report --svg": (f"report {HEADLINE} --method greedy --svg OUT", b"<?xml"),
+    "backtest --jobs": ("backtest LOG --sample 4 --samples 4 --jobs OUT", b"job,"),
+    "backtest --picture": ("backtest LOG --sample 4 --samples 4 --picture OUT", b"<?xml"),
+    "whatif --output": ("whatif SITE --workers 1 --set reservation=none --output OUT", b"<!"),
+    "whatif --table": ("whatif SITE --workers 1 --set reservation=none --table OUT", b"variant,"),
+    "sweep --output": ("sweep STUDY --workers 1 --output OUT", b"<!"),
+    "sweep --table": ("sweep STUDY --workers 1 --table OUT", b"cell,"),
+}
+#: Options that name a file or folder to read, and the folder of `sweep`, which is made of files.
+OTHERS = frozenset(
+    {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
+    | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into"}
+)
+RUNNER = CliRunner()
+Writer = Callable[[Path], Result]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("inputs")
+    work = synthetic(400, 16, load=1.1, seed=4)
+    columns = (work.job, work.submit, work.run_time, work.procs, work.req_time)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines = [
+        f"{n} {s} -1 {r} {p} -1 -1 {p} {q} -1 1 {n % 5} 1 1 1 1 -1 -1" for n, s, r, p, q in rows
+    ]
+    (folder / "log.swf").write_text("\n".join(["; MaxProcs: 16", *lines, ""]))
+    (folder / "study.yaml").write_text(STUDY)
+    write(folder / "conf", {})
+    return {
+        "LOG": str(folder / "log.swf"),
+        "STUDY": str(folder / "study.yaml"),
+        "SITE": str(site_file(folder, weeks=2, each=10)),
+        "CONF": str(folder / "conf"),
+        "FAIR": str(sw.example("fairshare-groups")),
+    }
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """bhosts, bjobs and bqueues that print what real ones did."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    files = {"bjobs": "bjobs-running-two-hosts.json", "bhosts": "bhosts.json"}
+    for name, file in (files | {"bqueues": "bqueues.json"}).items():
+        (folder / name).write_text(f"#!/bin/sh\n/bin/cat {LSF}/{file}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> Writer:
+    """Runs the command with a path."""
+    line, _ = WRITERS[request.param]
+
+    def run(path: Path) -> Result:
+        words = inputs | {"OUT": str(path)}
+        return RUNNER.invoke(app, [words.get(word, word) for word in line.split()])
+
+    return run
+
+
+@pytest.fixture
+def begin(request: pytest.FixtureRequest) -> bytes:
+    return WRITERS[request.node.callspec.params["writer"]][1]
+
+
+@pytest.fixture
+def name(begin: bytes) -> str:
+    """What the file is called, where its name says what goes in."""
+    endings = {b"\x89PNG": ".png", b"<?xml": ".svg", b"<!": ".html", b"format: ": ".yaml"}
+    return "out" + endings.get(begin, ".json" if begin.startswith(b"{") else ".csv")
+
+
+def path_options() -> Iterator[str]:
+    """``command --option`` for every option of every command that takes a path."""
+
+    def walk(group: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+        for word in group.list_commands(None):  # type: ignore[attr-defined]
+            inner = group.get_command(None, word)  # type: ignore[attr-defined]
+            if hasattr(inner, "list_commands"):
+                yield from walk(inner, (*path, word))
+            else:
+                yield (*path, word)
+
+    for command in walk(get_command(app)):
+        wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300"}
+        text = RUNNER.invoke(app, [*command, "--help"], env=wide).output
+        for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +<path>", text):
+            yield f"{' '.join(command)} {option}"
+
+
+def test_the_table_has_every_writer() -> None:
+    found = {option for option in path_options() if option.split()[-1] not in OTHERS}
+    assert found == set(WRITERS)
+
+
+def wrote(result: Result) -> None:
+    assert (result.exit_code, result.exception) == (0, None), result.output
+
+
+def test_links_stay_and_modes_too(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
+    """A link to a file with a mode of its own, and one that dangles."""
+    there, dangling = tmp_path / f"there-{name}", tmp_path / f"made-{name}"
+    there.write_bytes(b"before")
+    there.chmod(0o2755)
+    mode = stat.S_IMODE(there.stat().st_mode)
+    for target in (there, dangling):
+        link = tmp_path / name
+        link.symlink_to(target.name)
+        wrote(writer(link))
+        assert link.is_symlink()
+        assert target.read_bytes().startswith(begin)
+        link.unlink()
+    assert stat.S_IMODE(there.stat().st_mode) == mode
+
+
+def test_hard_links_stay(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
+    target, twin = tmp_path / name, tmp_path / "twin"
+    target.write_bytes(b"before " * 1000)
+    target.chmod(0o640)
+    twin.hardlink_to(target)
+    wrote(writer(target))
+    assert target.samefile(twin)
+    assert twin.read_bytes().startswith(begin)
+    assert b"before before" not in twin.read_bytes()
+    assert stat.S_IMODE(twin.stat().st_mode) == 0o640
+
+
+def test_a_link_to_a_fifo(writer: Writer, begin: bytes, name: str, tmp_path: Path) -> None:
+    fifo, link = tmp_path / "pipe", tmp_path / name
+    os.mkfifo(fifo)
+    link.symlink_to("pipe")
+    got: list[bytes] = []
+    keep = os.open(fifo, os.O_RDWR)  # so that the reader outlasts a writer that opens it often
+
+    def read() -> None:
+        with fifo.open("rb") as file:
+            while block := file.read1(2**16):
+                got.append(block)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    result = writer(link)
+    os.close(keep)
+    reader.join(20)
+    wrote(result)
+    assert b"".join(got).startswith(begin)
+    assert stat.S_ISFIFO(os.lstat(fifo).st_mode)
+
+
+def test_a_device_node(writer: Writer, name: str, tmp_path: Path) -> None:
+    """A node of our own with the numbers of the null device."""
+    node = tmp_path / name
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        os.close(os.open(node, os.O_WRONLY))
+    except PermissionError:
+        pytest.skip("device nodes may not be made or opened here")
+    wrote(writer(node))
+    assert stat.S_ISCHR(os.lstat(node).st_mode)
+
+
+def refused(result: Result, path: Path) -> None:
+    assert isinstance(result.exception, InputError), result.output
+    assert str(result.exception).startswith(f"{path}: cannot be written: ")
+    assert "\n" not in str(result.exception)
+
+
+def test_what_is_refused(writer: Writer, name: str, tmp_path: Path) -> None:
+    """A folder, a file in a missing or closed folder, a link that leads to itself."""
+    folder, closed, loop = tmp_path / name, tmp_path / "closed", tmp_path / f"loop-{name}"
+    folder.mkdir()
+    closed.mkdir(0o555)
+    loop.symlink_to(loop.name)
+    paths = [folder, tmp_path / "missing" / name, loop]
+    if os.geteuid() != 0:  # root writes into any folder
+        paths.append(closed / name)
+    for path in paths:
+        refused(writer(path), path)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_full_disk_leaves_what_was_there(
+    writer: Writer, begin: bytes, name: str, tmp_path: Path, linked: bool
+) -> None:
+    """A limit on the size of files stands for it."""
+    target = tmp_path / name
+    target.write_bytes(b"before")
+    if linked:
+        (tmp_path / "twin").hardlink_to(target)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        result = writer(target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    refused(result, target)
+    assert target.read_bytes() == b"before"
+    assert not [item for item in tmp_path.iterdir() if item.name.startswith(".slotwise")]

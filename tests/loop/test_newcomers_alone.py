@@ -1,0 +1,102 @@
+"""Cycles in which only newcomers have their turns say the same as whole cycles."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.loop.cycle import Cycle
+from slotwise.solver.loop.simulation import simulate
+
+MINUTE = 60
+
+
+def busy(seed: int) -> Instance:
+    """Few hosts, more work than they can do, jobs now and then; many ask for a topology."""
+    draw = random.Random(seed)
+    future = []
+    for number in range(60):
+        limit = MINUTE * draw.randint(5, 90)
+        slots = draw.choice((1, 1, 2, 4, 6, 8, 12))
+        future.append(
+            Job(
+                str(number),
+                slots,
+                queue=draw.choice(("normal", "normal", "normal", "urgent")),
+                res_req=draw.choice(
+                    ((), ("span[hosts=1]",) if slots <= 8 else (), ("rusage[mem=300]",))
+                ),
+                run_limit=draw.choice((limit, limit, None)),
+                run_time=max(MINUTE, int(limit * draw.random())),
+                submit=draw.randint(0, 300) * MINUTE + draw.choice((0, 7, 30)),
+            )
+        )
+    hosts = tuple(Host(f"h{number}", 8, amounts={"mem": 2000.0}) for number in range(3))
+    reserve = draw.choice((None, 3, 1000))
+    queues = (
+        Queue("normal", 30, slot_reserve=reserve, backfill=draw.random() < 0.7),
+        Queue("urgent", 40, resource_reserve=reserve, backfill=True),
+    )
+    return Instance(Cluster(hosts), queues, future=tuple(future), params=Params(mbd_sleep_time=60))
+
+
+@pytest.mark.behaviour("LOP-01")
+@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("seed", range(12))
+def test_whole_cycles_say_the_same(seed: int, method: str) -> None:
+    instance = busy(seed)
+    lean = simulate(instance, reservation=method, keep_log=True)
+    whole = simulate(instance, reservation=method, keep_log=True, skip_idle=False, until=lean.time)
+    assert list(lean.jobs) == list(whole.jobs)
+    by_time = {entry["time"]: entry for entry in whole.log}
+    assert [by_time[entry["time"]] for entry in lean.log] == list(lean.log)
+
+
+def turns(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many turns jobs have in a simulation."""
+    had = 0
+    decide = Cycle.decide
+
+    def counting(*given: object) -> object:
+        nonlocal had
+        had += 1
+        return decide(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Cycle, "decide", counting)
+        simulate(instance, reservation="none", until=100 * MINUTE)
+    return had
+
+
+def waiting(newcomers: int, queue: str) -> Instance:
+    """A host with one free slot, 30 jobs that need two, and others that come one by one."""
+    queues = (Queue("normal", 30, slot_reserve=1000), Queue("urgent", 40, slot_reserve=1000))
+    first = Job("0", 7, queue="normal", run_limit=200 * MINUTE)
+    rest = [Job(str(n), 2, queue="normal", run_limit=MINUTE) for n in range(1, 31)]
+    later = [
+        Job(f"n{n}", 2, queue=queue, run_limit=MINUTE, submit=(10 + n) * MINUTE)
+        for n in range(newcomers)
+    ]
+    return Instance(
+        Cluster((Host("h", 8),)),
+        queues,
+        pending=(first, *rest),
+        future=tuple(later),
+        params=Params(mbd_sleep_time=60),
+    )
+
+
+def test_only_newcomers_have_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten newcomers behind 30 jobs cost ten turns, if nothing else happens."""
+    before = turns(waiting(0, "normal"), monkeypatch)
+    assert turns(waiting(10, "normal"), monkeypatch) == before + 10
+
+
+def test_a_newcomer_ahead_of_others_moves_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = turns(waiting(0, "urgent"), monkeypatch)
+    assert turns(waiting(2, "urgent"), monkeypatch) == before + 31 + 32
