@@ -1,0 +1,67 @@
+"""What whole commands take on a large cluster: seconds of the clock and of the processor, and MB.
+
+    python benchmarks/commands.py [--size 50000 200000 100000] [--file big.json] [--only check ask]
+
+Makes an instance of so many hosts, running and pending jobs (or takes the file), then runs each
+command on it in a process of its own, from its start to its exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SLOTWISE = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
+COMMANDS = {
+    "check": "check FILE",
+    "solve": "solve FILE --method time-based --jobs 100 --time-limit 20",
+    "ask": "ask FILE -n4 --time-limit 3",
+    "ask-20": "ask FILE -n4 --time-limit 20",
+    "compare": "compare FILE --time-limit 20",
+}
+
+
+def measured(words: list[str]) -> tuple[float, float, float, int, str]:
+    """Seconds of the clock, of the processor, peak MB, exit code and the first words it says."""
+    begun = time.monotonic()
+    with subprocess.Popen(
+        [*SLOTWISE, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as run:
+        assert run.stdout is not None
+        said = run.stdout.read()
+        _, status, used = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    taken = time.monotonic() - begun
+    processor = used.ru_utime + used.ru_stime
+    return taken, processor, used.ru_maxrss / 1024, run.returncode, said.partition("\n")[0][:60]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, nargs=3, default=[50_000, 200_000, 100_000])
+    parser.add_argument("--file", type=Path)
+    parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        file = given.file or Path(folder) / "big.json"
+        if given.file is None:
+            counts = map(str, given.size)
+            sizes = zip(("--hosts", "--running", "--pending"), counts, strict=True)
+            made = [word for pair in sizes for word in pair]
+            subprocess.run([*SLOTWISE, "generate", *made, "-o", str(file)], check=True)
+        print("  clock  processor     MB  exit  command")
+        for name in given.only:
+            words = COMMANDS[name].replace("FILE", str(file)).split()
+            taken, processor, megabytes, code, said = measured(words)
+            numbers = f"{taken:7.1f} {processor:10.1f} {megabytes:6.0f} {code:5}"
+            print(f"{numbers}  {COMMANDS[name]}: {said}")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
