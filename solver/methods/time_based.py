@@ -60,7 +60,9 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
     demand = open_part(cycle, state, closed)
     if not all(term.candidates.size for term in demand.terms):
         return None
-    start = earliest_beside(cycle, state, demand, hint=state.expected)
+    start = cycle.repetition.found_before(len(cycle.reservations), state)
+    if start is None:
+        start = earliest_beside(cycle, state, demand, hint=state.expected)
     if start is not None and start.time <= now:
         # It does not start for what no plan sees ahead: look again when something ends.
         ends = cycle.future(state).candidate_times(demand.earliest, finishes_only=True)[1:2]

@@ -29,6 +29,7 @@ from ..rules.eligibility import Eligibility
 from .guard import Guard
 from .held import Held, Loans
 from .job_state import JobState
+from .repeating import Repetition
 from .requests import Shape, without_hosts
 from .settings import Settings
 from .world import World
@@ -66,7 +67,8 @@ class CycleState:
     curtailed: whether the budget kept jobs from having a place in the future looked for;
     shortened: those of them that have none now. nothing_to_hold: numbers of the shapes for which a
     greedy reservation finds nothing any more, while more and more is held. filling: jobs, by
-    number, that started on slots lent until the very second of their end.
+    number, that started on slots lent until the very second of their end. repetition: of the cycle
+    before at the same instant.
     """
 
     def __init__(
@@ -77,6 +79,8 @@ class CycleState:
         self.looked_at: set[int] = set()
         self.nothing_left = self.curtailed = False
         self.stood: dict[int, Start] = {}
+        self.repetition = Repetition()
+        self._before_last_start = 0
         self.shortened: set[int] = set()
         self.eligibility = eligibility
         self.settings = settings
@@ -116,6 +120,7 @@ class CycleState:
             if again
             else {}
         )
+        self.repetition = Repetition(self.reservations if again else (), self._before_last_start)
         self.looked_at.clear()
         self.shortened.clear()
         self.nothing_left = self.curtailed = False
@@ -124,6 +129,7 @@ class CycleState:
         world.requests.begin_cycle(self.eligibility.values)
         self.held = HeldBack()
         self._reserve_anew([])
+        self._before_last_start = 0
         self.failed.clear()
         self.withheld.clear()
         self.placeless.clear()
@@ -138,15 +144,11 @@ class CycleState:
 
         What was expected at that very instant, and did not come, is now expected at this one.
         """
-        world, last = self.world, self.record.time
+        world, last, now = self.world, self.record.time, self.world.now
         if any(held.estimate == last for held in self.reservations):
-            self._reserve_anew(
-                [
-                    replace(held, estimate=world.now) if held.estimate == last else held
-                    for held in self.reservations
-                ]
-            )
-        self.record = CycleRecord(world.now)
+            old = self.reservations
+            self._reserve_anew([replace(h, estimate=now) if h.estimate == last else h for h in old])
+        self.record = CycleRecord(now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
         self._why.clear()
@@ -246,7 +248,8 @@ class CycleState:
         if not isinstance(self.world.order, FirstCome):
             turn = offer.why if offer is not None else ""
             self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
-        self.recount = True
+        self.recount, self.repetition.holds = True, False
+        self._before_last_start = len(self.reservations)
         if self._future is not None:
             demand = replace(self.shape(state).demand, duration=state.duration)
             self._plan(demand, start)
@@ -276,6 +279,7 @@ class CycleState:
             self.give_up(held.state)
         self.loans.settle(held)
         held.enter(self.held, self.beside(None))
+        self.repetition.kept(len(self.reservations), held)
         self.reservations.append(held)
         self._know(held)
         self.recount = True
@@ -313,6 +317,8 @@ class CycleState:
     def _reserve_anew(self, reservations: list[Held]) -> None:
         """These are the reservations of the cycle."""
         self.reservations = list(reservations)
+        self.repetition.holds = self.repetition.holds and not reservations
+        self._before_last_start = FOREVER
         self._holding, self._freeing, self._estimates = {}, {}, []
         self.nothing_to_hold.clear()
         for held in self.reservations:
