@@ -63,6 +63,11 @@ class Profile:
         twin._finishes = list(self._finishes)
         return twin
 
+    def bring_up(self) -> None:
+        """Reckon once what each of many copies, if they are asked, would have to reckon."""
+        for usage in (*self._host_usage.values(), *self._pool_usage.values()):
+            usage.bring_up(self.now)
+
     def take_over(
         self,
         host_usage: dict[int, Usage],

@@ -170,6 +170,11 @@ class Usage:
             self._risen(since).raise_to(found, time, last)
         return found
 
+    def bring_up(self, since: int) -> None:
+        """Reckon what copies would each have to reckon for themselves; since: as of `most`."""
+        if self._fresh or self._uncounted or self.recent:
+            self._risen(since)
+
     def _risen(self, since: int) -> Rises:
         """The rises of all rows but the shared ones, which have begun."""
         self._later()

@@ -199,6 +199,7 @@ class Guard:
             profile = Lent(self._all, self.plain, self._lent.in_use(until - 1), until)
         limited = [held for held in self._limited if since < _until(held) < until]
         if limited:
+            self._all.bring_up()
             profile = profile.copy()
             now, known = self.now, self._reckoned
             hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
