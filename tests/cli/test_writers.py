@@ -71,8 +71,8 @@ WRITERS: dict[str, tuple[str, bytes]] = {
     "backtest --picture": ("backtest LOG --sample 4 --samples 4 --picture OUT", b"<?xml"),
     "whatif --output": ("whatif SITE --workers 1 --set reservation=none --output OUT", b"<!"),
     "whatif --table": ("whatif SITE --workers 1 --set reservation=none --table OUT", b"variant,"),
-    "sweep --output": ("sweep STUDY --workers 1 --output OUT", b"<!"),
-    "sweep --table": ("sweep STUDY --workers 1 --table OUT", b"cell,"),
+    "sweep --output": ("sweep STUDY --workers 1 --into CELLS --output OUT", b"<!"),
+    "sweep --table": ("sweep STUDY --workers 1 --into CELLS --table OUT", b"cell,"),
 }
 #: Options that name a file or folder to read, and the folder of `sweep`, which is made of files.
 OTHERS = frozenset(
@@ -95,7 +95,11 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "log.swf").write_text("\n".join(["; MaxProcs: 16", *lines, ""]))
     (folder / "study.yaml").write_text(STUDY)
     write(folder / "conf", {})
+    cells = str(folder / "cells")
+    study = ["sweep", str(folder / "study.yaml"), "--workers", "1", "--into", cells]
+    wrote(RUNNER.invoke(app, study))
     return {
+        "CELLS": cells,
         "LOG": str(folder / "log.swf"),
         "STUDY": str(folder / "study.yaml"),
         "SITE": str(site_file(folder, weeks=2, each=10)),
