@@ -379,24 +379,13 @@ def _first_fit(
             return likely
         else:
             low = likely
-    if low < 0 < high and fits(0):
-        return 0
-    low = max(low, 0)
-    # Mostly it is soon: steps that double come there first.
-    step = 1
-    while low + step < high and not fits(low + step):
-        low += step
-        step *= 2
-        if step == 4 and high == len(times) > low + step:
-            high -= 1
-            if not fits(high):
-                return None
-    if low + step < high:
-        high = low + step
-    elif high == len(times):
+    if high == len(times):
         high -= 1
         if low == high or not fits(high):
             return None
+    if low < 0 < high and fits(0):
+        return 0
+    low = max(low, 0)
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):

@@ -27,7 +27,9 @@ class Instants:
     def stretches(
         self, times: list[int], duration: int | None, *, one_by_one: bool
     ) -> list[tuple[int, int]]:
-        return self.parts
+        first = self.times.index(times[0])
+        there = range(first, first + len(times) + 1)
+        return [(at - first, to - first) for at, to in self.parts if at in there and to in there]
 
 
 @dataclass
@@ -49,11 +51,11 @@ def demand(terms: int = 1, together: object = None) -> Any:
 
 @pytest.fixture(autouse=True)
 def answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    def can_start(profile: Instants, _: object, time: int) -> bool:
+    def can_start(profile: Instants, _: object, time: int, found: object = None) -> bool:
         profile.asked.append(time)
         return profile.fits[time]
 
-    def start_at(profile: Instants, _: object, time: int) -> Start | None:
+    def start_at(profile: Instants, _: object, time: int, found: object = None) -> Start | None:
         return Start(time, ({0: 1},)) if profile.fits[time] else None
 
     monkeypatch.setattr(earliest, "can_start", can_start)
