@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from placement_cases import Case, tiny_cases
 from slotwise.solver.availability.arrays import Allocation
-from slotwise.solver.availability.demand import Room, TermDemand
+from slotwise.solver.availability.demand import Room, TermDemand, UnitDemand
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.combine import exact_for
 from slotwise.solver.placement.cpsat import solve
@@ -149,7 +149,8 @@ def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
     if unit is not None and unit.balance:
         return term.slots if possible(term.slots, room) else None
     if unit is not None and unit.maxcus is not None:
-        base = place(term, room)
+        sizes = range(term.slots, term.most + 1)  # the minimum, or more where only more fit
+        base = next((found for n in sizes if (found := place(term, room, n)) is not None), None)
         if base is None:
             return None
         used = units_used(term, base)
@@ -178,6 +179,24 @@ def test_range_gets_as_many_slots_as_the_rules_allow(case: Case) -> None:
     assert (None if found is None else sum(found.values())) == expected
     if found is not None:
         assert valid(term, room, found)
+
+
+@pytest.mark.behaviour("PLC-02", "PLC-14")
+def test_a_range_of_which_only_more_fits_under_maxcus() -> None:
+    """4 slots are one block, for which the first execution host is too small; 5 leave it one."""
+    unit = UnitDemand(np.zeros(3, dtype=np.int64), ("cu0",), maxcus=1)
+    term = TermDemand(
+        slots=4,
+        most=5,
+        candidates=np.arange(3),
+        ptile=np.full(3, 4),
+        first_hosts=np.array([False, True, False]),
+        unit=unit,
+    )
+    room = Room(np.array([2, 2, 4]), idle=np.ones(3, dtype=bool))
+    assert place(term, room) is None
+    assert place_most(term, room) == {1: 1, 2: 4}
+    assert list(place_most(term, room) or ()) == [1, 2], "the first execution host comes first"
 
 
 @pytest.mark.behaviour("PLC-07")
