@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from fuzz.checkpoints import some_log
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from loop_workloads import workloads
@@ -19,7 +20,6 @@ from slotwise.cli.checkpointing import Checkpoints
 from slotwise.model.errors import InputError
 from slotwise.model.formats.checkpoint import read_checkpoint, seal, unseal
 from slotwise.model.instance import Instance
-from slotwise.model.workload import Workload
 from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.methods.registry import settings_for
@@ -27,18 +27,6 @@ from slotwise.solver.replay import POLICIES, Checkpoint, Replay
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
-
-
-def some_log(count: int = 12, seed: int = 1) -> Workload:
-    rng = random.Random(seed)
-    requests = [rng.randint(1, 50) for _ in range(count)]
-    return Workload.of(
-        sorted(rng.randint(0, 60) for _ in range(count)),
-        [rng.randint(1, request) for request in requests],
-        requests,
-        [rng.randint(1, 4) for _ in range(count)],
-        max_procs=5,
-    )
 
 
 @cache
