@@ -23,6 +23,7 @@ from .counting import Asked, Blocks, blocks_of, too_many
 from .model_room import ModelRoom
 from .no_goods import NoGoods
 from .repair import make_room
+from .two_instants import crowded_out
 
 if TYPE_CHECKING:
     from .joint_placement import JointPlacement
@@ -137,7 +138,7 @@ class JointProbe:
         blocks = [block for _, _, several in asked for block in several]
         starts = {at for _, at, _ in asked} | set(self.base.later_starts)
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
-        return too_many(self.base, blocks, inside)
+        return too_many(self.base, blocks, inside) or crowded_out(self.base, asked, inside)
 
     def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
         """A quick try: the jobs placed one after another at their starts."""
