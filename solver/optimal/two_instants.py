@@ -2,47 +2,109 @@
 
 Jobs that run at both hold the same slots of the same hosts at both. Where they take all that is
 free at the first but for a few slots, blocks that start in between fit only on hosts where enough
-has become free since, or where those few are left over. No relaxation of one instant says so, nor
-does a linear one of both, which takes a part of a block from every host.
+has become free since, or where those few are left over; so it is with the slots that a job needs of
+few compute units. No relaxation of one instant says so, nor does a linear one of both, which takes
+a part of a block from every host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.arrays import BoolArray, FloatArray
-from ..availability.demand import Availability
+from ..availability.arrays import BoolArray, FloatArray, IntArray
+from ..availability.demand import Availability, UnitDemand
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from .counting import Asked, Blocks
 
 
 def crowded_out(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
-    """Whether blocks find too few hosts at one of these instants, for who runs since before.
+    """Whether jobs find too little room at one of these instants, for who runs since before.
 
     asked: all jobs with their starts; what is asked of `points` is judged against every start.
     """
-    blocks = [block for _, _, several in asked for block in several if block.size > 1]
-    if not blocks or not points:
+    if not points:
         return False
     before = sorted({time for _, time, _ in asked} | set(base.later_starts))
     free = {point: base.free(SLOTS, point).clip(0) for point in {*before, *points}}
-    spare = _spare(asked, free, before, points)
-    for size in sorted({block.size for block in blocks}):
-        needed = _pieces_between(blocks, size, before, points)
-        # Where there is room for all of them in what is spare nothing is refuted.
-        for i, j in np.argwhere(spare < size * needed).tolist():
-            between = [
-                block
-                for block in blocks
-                if block.size >= size and before[i] < block.start and block.covers(points[j])
-            ]
-            first, second = free[before[i]], free[points[j]]
-            if _too_few_hosts(first, second, size, between, float(spare[i, j])):
-                return True
-    return False
+    view = _View(base, asked, before, list(points), free, _spare(asked, free, before, points))
+    return view.too_few_hosts() or view.too_full_units()
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Jobs at their starts, seen from instants before upon later ones.
+
+    free: slots free beside the base, by instant, [H]. spare: those free at the first that no job
+    holds that runs at both, [before, points]; infinite where the first is not before the second.
+    """
+
+    base: Availability
+    asked: Sequence[Asked]
+    before: list[int]
+    points: list[int]
+    free: dict[int, FloatArray]
+    spare: FloatArray
+
+    def too_few_hosts(self) -> bool:
+        """Whether blocks that start in between need more hosts than they can have."""
+        blocks = [block for _, _, several in self.asked for block in several if block.size > 1]
+        for size in sorted({block.size for block in blocks}):
+            needed = _pieces_between(blocks, size, self.before, self.points)
+            # Where there is room for all of them in what is spare nothing is refuted.
+            for i, j in np.argwhere(self.spare < size * needed).tolist():
+                first, second = self.before[i], self.points[j]
+                between = [
+                    block
+                    for block in blocks
+                    if block.size >= size and first < block.start and block.covers(second)
+                ]
+                if _too_few(
+                    self.free[first], self.free[second], size, between, float(self.spare[i, j])
+                ):
+                    return True
+        return False
+
+    def too_full_units(self) -> bool:
+        """Whether a job that starts in few units (cu[maxcus]) finds none with enough slots."""
+        for demand, time, _ in self.asked:
+            if time not in self.points or len(demand.terms) != 1:
+                continue
+            (term,) = demand.terms
+            if term.unit is None or term.unit.maxcus is None or len(term.alternatives) != 1:
+                continue
+            spare = self.spare[:, self.points.index(time)]
+            tight = np.flatnonzero(spare < term.slots).tolist()
+            if not tight:
+                continue
+            caps = self.base.room(demand, term, term.alternatives[0], time).caps
+            for i in tight:
+                first, second = self.free[self.before[i]], self.free[time]
+                most = most_in_units(term.unit, caps, first, second, float(spare[i]))
+                if most < term.slots:
+                    return True
+        return False
+
+
+def most_in_units(
+    unit: UnitDemand, caps: IntArray, first: FloatArray, second: FloatArray, spare: float
+) -> float:
+    """No less than what a job finds in the best `maxcus` units at the second instant.
+
+    caps: what it may take of each host, [H]. first, second, spare: as for :func:`most_pieces`, but
+    that of `spare` some may be free at the first instant alone.
+    """
+    room = np.minimum(caps, second)
+    grown = np.minimum(room, second - np.minimum(first, second))
+    spare -= float((first - np.minimum(first, second)).sum())
+    _, number = np.unique(unit.unit_of, return_inverse=True)
+    whole, since = (np.bincount(number.reshape(-1), amounts) for amounts in (room, grown))
+    best = np.sort(np.minimum(whole, since + max(0.0, spare + SLACK)))[::-1][: unit.maxcus]
+    few = np.sort(since)[::-1][: unit.maxcus]
+    return min(float(best.sum()), float(few.sum()) + max(0.0, spare + SLACK))
 
 
 def most_pieces(first: FloatArray, second: FloatArray, size: int, spare: float) -> int:
@@ -97,7 +159,7 @@ def _pieces_between(
     return between
 
 
-def _too_few_hosts(
+def _too_few(
     first: FloatArray, second: FloatArray, size: int, blocks: Sequence[Blocks], spare: float
 ) -> bool:
     """Whether blocks that start in between need more hosts than there are, for one set of hosts.

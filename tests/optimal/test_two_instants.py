@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_instances import instances
-from slotwise.model.cluster import Cluster, Host
+from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
@@ -49,10 +49,20 @@ def test_what_counts_refute_the_model_refutes(instance: Instance, data: st.DataO
         assert status(problem, times) == "INFEASIBLE"
 
 
+def in_units(hosts: tuple[Host, ...], size: int) -> Cluster:
+    """Compute units of so many hosts each."""
+    names = [host.name for host in hosts]
+    units = tuple(
+        ComputeUnit(f"u{at}", "enclosure", tuple(names[at : at + size]))
+        for at in range(0, len(names), size)
+    )
+    return Cluster(hosts, unit_types=("enclosure",), default_unit_type="enclosure", units=units)
+
+
 @st.composite
 def crowded(draw: st.DrawFn) -> tuple[PlanningProblem, Starts]:
     """Hosts that fill up and empty, small jobs that take nearly all, blocks behind them."""
-    hosts = tuple(Host(f"h{number}", draw(st.integers(2, 5))) for number in range(3))
+    hosts = tuple(Host(f"h{number}", draw(st.integers(2, 5))) for number in range(4))
     running = tuple(
         RunningJob(
             Job(f"on {host.name}", slots=used, run_limit=draw(st.sampled_from([10, 20]))),
@@ -62,21 +72,30 @@ def crowded(draw: st.DrawFn) -> tuple[PlanningProblem, Starts]:
         for host in hosts
         if (used := draw(st.integers(0, host.slots)))
     )
-    spans = st.sampled_from(["", "", "span[ptile=2]", "span[ptile=3]", "span[hosts=1]"])
+    shapes = [
+        "",
+        "",
+        "span[ptile=2]",
+        "span[ptile=3]",
+        "span[hosts=1]",
+        "cu[maxcus=1]",
+        "cu[maxcus=2]",
+    ]
+    spans = st.sampled_from(shapes)
     jobs, times = [], []
     for number in range(draw(st.integers(2, 5))):
         span = draw(spans)
         jobs.append(
             Job(
                 f"j{number}",
-                slots=draw(st.integers(1, 5)),
+                slots=draw(st.integers(1, 6)),
                 res_req=(span,) if span else (),
                 run_limit=draw(st.sampled_from([10, 20, 30])),
             )
         )
         times.append(draw(st.sampled_from([0, 0, 10, 20])))
     instance = Instance(
-        Cluster(hosts), queues=(Queue("default"),), running=running, pending=tuple(jobs)
+        in_units(hosts, 2), queues=(Queue("default"),), running=running, pending=tuple(jobs)
     )
     return PlanningProblem.of(instance), tuple(times)
 
@@ -90,7 +109,7 @@ def test_what_counts_refute_where_it_is_crowded(case: tuple[PlanningProblem, Sta
 
 
 def problem_of(free: list[int], *jobs: Job, slots: int = 4) -> PlanningProblem:
-    """Hosts of which so many slots are free now, and all from 10 on."""
+    """Hosts, two in a unit, of which so many slots are free now, and all from 10 on."""
     hosts = tuple(Host(f"h{number}", slots) for number in range(len(free)))
     running = tuple(
         RunningJob(Job(f"on {host.name}", slots=slots - n, run_limit=10), 0, {host.name: slots - n})
@@ -98,7 +117,7 @@ def problem_of(free: list[int], *jobs: Job, slots: int = 4) -> PlanningProblem:
         if n < slots
     )
     return PlanningProblem.of(
-        Instance(Cluster(hosts), queues=(Queue("default"),), running=running, pending=jobs)
+        Instance(in_units(hosts, 2), queues=(Queue("default"),), running=running, pending=jobs)
     )
 
 
@@ -124,6 +143,51 @@ def test_who_fills_up_now_is_in_the_way_of_whole_hosts_later(
     problem = problem_of([1, 1, 2, 2], job("a", now), job("b", 4 * whole, "span[ptile=4]"))
     assert counts(problem, (0, 10)) == (False, refuted)
     assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
+
+
+@pytest.mark.parametrize(
+    ("now", "slots", "most", "refuted"),
+    [
+        # From 10 on 7 slots of u0 and 5 of u1 are new, and what the first job leaves of 1 + 3.
+        (4, 7, 1, False),
+        (4, 8, 1, True),
+        (3, 8, 1, False),
+        (1, 8, 1, False),
+        (4, 12, 2, False),
+        (4, 13, 2, True),
+        (3, 13, 2, False),
+    ],
+)
+def test_who_fills_up_now_is_in_the_way_within_units(
+    now: int, slots: int, most: int, refuted: bool
+) -> None:
+    jobs = job("a", now), job("b", slots, f"cu[maxcus={most}]")
+    problem = problem_of([1, 0, 2, 1], *jobs)
+    assert counts(problem, (0, 10))[1] is refuted
+    assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
+
+
+def test_units_count_with_what_their_hosts_have_room_for() -> None:
+    """b takes memory on each host, which one of each unit lacks: 4 slots and what a leaves of 2."""
+    hosts = tuple(
+        Host(f"h{number}", 4, amounts={"mem": 9.0 if number % 2 else 1.0}) for number in range(4)
+    )
+    running = tuple(
+        RunningJob(Job(f"on {host.name}", slots=3, run_limit=10), 0, {host.name: 3})
+        for host in hosts
+    )
+    within = Job("b", slots=4, res_req=("cu[maxcus=1] rusage[mem=5]",), run_limit=50)
+    for now, refuted in ((4, True), (3, False)):
+        problem = PlanningProblem.of(
+            Instance(
+                in_units(hosts, 2),
+                queues=(Queue("default"),),
+                running=running,
+                pending=(job("a", now), within),
+            )
+        )
+        assert counts(problem, (0, 10)) == (False, refuted)
+        assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 
 def test_who_has_ended_by_then_is_in_nobodys_way() -> None:

@@ -30,8 +30,9 @@ MANY_JOBS = 60
 MANY, FEW = (40, 80, 160), (40,)
 #: Instants that each further grid adds, and how many grids are cut on.
 FURTHER, GRIDS = 30, 6
-#: Cuts are tried until so many in a row are no better than the best before, or so many in all.
-IN_VAIN, MOST_TRIED = 5, 16
+#: Cuts are tried until so many in a row are no better than the best before, or so many in all: few
+#: where a trial takes long.
+TRIALS, TRIALS_OF_MANY = (5, 16), (2, 4)
 #: The last trial counts for at least that much.
 RECENT = 0.3
 #: The worse of a cut's parts counts for that much.
@@ -90,6 +91,10 @@ class StartTree:
         """The problem of the incumbent."""
         return self.incumbent.problem
 
+    @property
+    def _many(self) -> bool:
+        return len(self.problem) >= MANY_JOBS
+
     def search(self, spans: Spans) -> Iterator[None]:
         """Raise the incumbent's bound, best bound first, until proved or nothing can be cut.
 
@@ -118,7 +123,7 @@ class StartTree:
         spans = self._snapped(spans)
         priced: tuple[BranchLP, Node] | None = None
         known: list[Ints] = []
-        for buckets in MANY if len(self.problem) >= MANY_JOBS else FEW:
+        for buckets in MANY if self._many else FEW:
             lp = self._program(spans, self._grid(spans, buckets), known)
             root = yield from best_of(posted(self.incumbent, lp.tighten()))
             if root is None:
@@ -210,7 +215,8 @@ class StartTree:
         """The parts of the best cut, and what the LP says of each."""
         best: tuple[float, Cut, list[Solution | None]] | None = None
         in_vain = 0
-        for cut in self._in_order(lp.cuts(part, self.large))[:MOST_TRIED]:
+        most_in_vain, most_tried = TRIALS_OF_MANY if self._many else TRIALS
+        for cut in self._in_order(lp.cuts(part, self.large))[:most_tried]:
             halves = [lp.solve(half) if half.spans.possible else None for half in cut.parts]
             yield
             if any(
@@ -226,7 +232,7 @@ class StartTree:
             if best is None or worth(gains) > best[0]:
                 best = worth(gains), cut, halves
                 in_vain = 0
-            if in_vain == IN_VAIN:
+            if in_vain == most_in_vain:
                 break
         return None if best is None else (best[1].parts, best[2])
 
