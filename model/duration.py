@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .instance import Instance
 from .job import Job, RunningJob
+
+
+def within_queue_limit(instance: Instance, job: Job) -> Job:
+    """The job with a run limit (seconds) that its queue grants: RUNLIMIT's maximum at most.
+
+    bsub refuses a longer one. A job that was taken before the maximum was lowered is killed at the
+    maximum (packJobSpecs in lsbatch/daemons/mbd.job.c of volclava, of LSF's family).
+    """
+    most = instance.queue(job.queue).run_limit_max
+    if job.run_limit is None or most is None or job.run_limit <= most:
+        return job
+    return replace(job, run_limit=most)
 
 
 def expected_duration(instance: Instance, job: Job) -> int | None:

@@ -35,8 +35,11 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
 
     def look(place: Location, job: Job) -> Iterator[Finding]:
         yield from references.check(place, job)
+        queue = references.queues.get(job.queue)
+        if queue is not None and queue.users and not references.admits(queue.users, job.user):
+            yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
         yield from _priority(place, job, instance.params.max_user_priority)
-        yield from _submission(place, job, references.queues.get(job.queue))
+        yield from _submission(place, job, queue)
 
     for section, jobs in waiting:
         yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
@@ -71,7 +74,7 @@ class _References:
         self._sound: set[tuple[object, ...]] = set()
 
     def check(self, place: Location, job: Job) -> Iterable[Finding]:
-        """Queue, application and hosts exist, and the user may use the queue; equal ones once."""
+        """Queue, application and hosts exist; equal ones once."""
         named = _NAMED(job)
         if named in self._sound:
             return ()
@@ -86,8 +89,6 @@ class _References:
             hint = nearest(job.queue, self.queues)
             message = f"unknown queue {job.queue!r}{hint}"
             yield Finding((*place, "queue"), message, undefined=True)
-        elif queue.users and not self._admits(queue.users, job.user):
-            yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
         if job.application and job.application not in self._applications:
             hint = nearest(job.application, self._applications)
             message = f"unknown application {job.application!r}{hint}"
@@ -102,7 +103,8 @@ class _References:
                 message = f"unknown host or host group {request.name!r}{hint}"
                 yield Finding((*place, "hosts"), message, undefined=True)
 
-    def _admits(self, users: tuple[str, ...], user: str) -> bool:
+    def admits(self, users: tuple[str, ...], user: str) -> bool:
+        """Whether USERS of a queue lets a user submit; what runs was let in before."""
         wanted = [name for name in users if not name.startswith("~")]
         excluded = [name[1:] for name in users if name.startswith("~")]
         return (not wanted or self._covers(wanted, user)) and not self._covers(excluded, user)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ..cluster import BUILTIN_AMOUNTS, Cluster, Host, Thresholds
+from ..duration import within_queue_limit
 from ..errors import InputError, Problem
 from ..formats import from_document, to_document
 from ..formats.finding import Finding, path_text
@@ -343,6 +344,7 @@ def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> I
     waiting = {"pending": list(instance.pending), "future": list(instance.future)}
     bare: dict[str, list[str]] = {}
     gone: dict[str, dict[int, str]] = {name: {} for name in waiting}
+    limited: dict[str, dict[int, str]] = {name: {} for name in waiting}
     for finding in fatal:
         match finding.place:
             case ("queues", int(index), str(key), *_) if key in _DROPPED:
@@ -358,10 +360,16 @@ def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> I
             ):
                 waiting[kind][index] = replace(waiting[kind][index], **_BARE[key])
                 bare.setdefault(kind, []).append(finding.message)
+            case ("pending" | "future" as kind, int(index), "run_limit"):
+                waiting[kind][index] = within_queue_limit(instance, waiting[kind][index])
+                limited[kind][index] = finding.message
             case ("pending" | "future" as kind, int(index), *_):
                 gone[kind][index] = finding.message
     for section, reasons in bare.items():
         _tell(notes, "left out the requirements of", section, reasons)
+    for section, found in limited.items():
+        reasons = [message for index, message in found.items() if index not in gone[section]]
+        _tell(notes, "took the queue's maximum as the run limit of", section, reasons)
     for section, dropped in gone.items():
         _tell(notes, "left out", section, list(dropped.values()))
     kept = {

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...model.workload import Ints
-from .draws import keys_of, uniforms
+from .draws import keys_of, spread
 from .jobs import AskedJobs, Columns, PastJobs
 
 DAY = 86_400
@@ -85,7 +85,7 @@ class PastBlocks:
         ran = ended.run_time[rows]
         reaches = now - int(ended.submit.min()) if len(ended) else 0
         days = [day for day in self.days if day * DAY <= reaches] or [min(self.days)]
-        chances = uniforms(seed, STREAM, keys_of(["block"]), run_times.shape[1])[0]
+        chances = spread(seed, STREAM, keys_of(["block"]), run_times.shape[1])[0]
         chosen = [days[int(chance * len(days))] * DAY for chance in chances.tolist()]
 
         def coming(sample: int, until: int) -> ComingJobs:

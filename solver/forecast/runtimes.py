@@ -12,7 +12,7 @@ import numpy as np
 from ...model.workload import Ints
 from ..availability.arrays import BoolArray
 from .batches import Batches, Kind
-from .draws import Floats, keys_of, uniforms
+from .draws import Floats, keys_of, spread
 from .jobs import NO_LIMIT, AskedJobs, PastJobs
 from .survival import Weighed
 
@@ -178,12 +178,12 @@ class Ratios:
 
     def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
         """Of each job and sample which part of those like it run shorter."""
-        own = uniforms(seed, STREAM, jobs.key, samples)
+        own = spread(seed, STREAM, jobs.key, samples)
         columns = (jobs.user, jobs.limit, jobs.slots)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         kinds = keys_of(" ".join(map(str, row)) for row in rows)
-        shared = uniforms(seed, "shared fate", kinds, samples)
-        together = uniforms(seed, "together", jobs.key, samples) < self.settings.together
+        shared = spread(seed, "shared fate", kinds, samples)
+        together = spread(seed, "together", jobs.key, samples) < self.settings.together
         return np.where(together, shared, own)
 
     def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> Weighed:

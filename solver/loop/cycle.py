@@ -58,6 +58,13 @@ class Cycle:
         self._events_alone = events_alone_count(self.state)
         #: Whether the next cycle would do what the last did, if nothing happens.
         self._calm = False
+        #: How many newcomers the last cycle looked at if it was left out, None if it was run.
+        self._passed: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the last cycle was left out: whatever the order, nobody could start."""
+        return self._passed is not None
 
     @property
     def record(self) -> CycleRecord:
@@ -72,6 +79,7 @@ class Cycle:
     def run(self, *, only_submissions: bool = False) -> CycleRecord:
         """One cycle at the world's time; only_submissions: nothing else happened since the last."""
         state = self.state
+        self._passed = None
         newcomers = {job.number for job in self.world.fresh}
         stands = only_submissions and self._only_for(newcomers)
         if stands:
@@ -115,14 +123,20 @@ class Cycle:
             and (not newcomers or order.begin_with_newcomers(newcomers))
         )
 
-    def pass_over(self) -> bool:
+    def pass_over(self, *, only_submissions: bool = False) -> bool:
         """Leave a cycle out in which no job could start even if nothing was held for any other.
 
-        Reservations are not renewed then. Whether it was left out.
+        Reservations are not renewed then. only_submissions: nothing else happened since the last
+        cycle: if that was left out, those who waited then still cannot start, and only newcomers
+        are looked at. Whether it was left out.
         """
         world, state = self.world, self.state
-        if self.preempts or world.suspended or world.growing or may_any_start(state):
+        known = self._passed if only_submissions else None
+        among = world.pending.values() if known is None else world.fresh[known:]
+        self._passed = None
+        if self.preempts or world.suspended or world.growing or may_any_start(state, among):
             return False
+        self._passed = len(world.fresh)
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._calm = False
         return True

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ..availability.free_now import HeldBack, Residual
 from ..availability.resources import SLOTS
 from ..world.cycle_state import CycleState
+from ..world.job_state import JobState
 
 
-def may_any_start(cycle: CycleState) -> bool:
-    """Whether some pending job fits now beside nothing but what runs."""
+def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
+    """Whether one of some pending jobs fits now beside nothing but what runs."""
     world = cycle.world
     beside = Residual(world.free_now, world.now, HeldBack())
     free = np.maximum(beside.free(SLOTS, world.now), 0)
     most = int(free.sum())
-    shapes = {cycle.shape(state).number: cycle.shape(state) for state in world.pending.values()}
+    shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
     for shape in shapes.values():
         if shape.never:
             continue

@@ -212,7 +212,8 @@ class Session:
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
-        if pass_over and self.cycles and self.cycle.pass_over():
+        newcomers = self._only_submissions
+        if pass_over and self.cycles and self.cycle.pass_over(only_submissions=newcomers):
             return True
         record = self.cycle.run(only_submissions=self._only_submissions)
         self.cycles += 1
@@ -334,9 +335,10 @@ class Session:
         world, now, step = self.world, self.world.now, self.settings.cycle
         again = now + step
         found: list[int] = []
-        if step and (
-            world.changed or not self.settings.skip_idle or not isinstance(world.order, FirstCome)
-        ):
+        # The order of jobs may be another in the next cycle, but where none could start at all it
+        # makes no difference until something happens.
+        reordered = not isinstance(world.order, FirstCome) and not self.cycle.passed
+        if step and (world.changed or not self.settings.skip_idle or reordered):
             found.append(again)
         elif not step and self.cycle.record.started:
             found.append(now)

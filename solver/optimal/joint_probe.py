@@ -20,9 +20,11 @@ from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
 from ..placement.earliest import Start, hold_start, start_at
 from .counting import Asked, Blocks, blocks_of, too_many
+from .idle_units import WholeUnits, too_few_idle, whole_units_of
 from .model_room import ModelRoom
 from .no_goods import NoGoods
 from .repair import make_room
+from .two_instants import crowded_out
 
 if TYPE_CHECKING:
     from .joint_placement import JointPlacement
@@ -65,6 +67,7 @@ class JointProbe:
     room: ModelRoom = field(init=False)
     no_goods: NoGoods = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
+    _whole: dict[tuple[str, int], WholeUnits | None] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
@@ -137,7 +140,19 @@ class JointProbe:
         blocks = [block for _, _, several in asked for block in several]
         starts = {at for _, at, _ in asked} | set(self.base.later_starts)
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
-        return too_many(self.base, blocks, inside)
+        return (
+            too_many(self.base, blocks, inside)
+            or too_few_idle(self._whole_units(asked), inside)
+            or crowded_out(self.base, asked, inside)
+        )
+
+    def _whole_units(self, asked: Sequence[Asked]) -> list[WholeUnits]:
+        """The idle units that jobs take for certain; kept for each job and start."""
+        for job, at, _ in asked:
+            if (job.job.id, at) not in self._whole:
+                self._whole[job.job.id, at] = whole_units_of(self.base, job, at)
+        found = (self._whole[job.job.id, at] for job, at, _ in asked)
+        return [item for item in found if item is not None]
 
     def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
         """A quick try: the jobs placed one after another at their starts."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...model.changes import DOWN, Change, EarlyEnd, HostStatus, Kill, NewJob, status_after
 from ...model.cluster import HOST_STATUSES, Host
+from ...model.duration import within_queue_limit
 from ...model.errors import InputError, Problem
 from ...model.formats.change_objects import require_sound_changes
 from ...model.formats.field_rules import class_rules
@@ -104,7 +105,11 @@ class LivingInstance:
         hosts = (*cluster.hosts[:at], _with_status(host, shown), *cluster.hosts[at + 1 :])
         self._set(cluster=replace(cluster, hosts=hosts))
         if status == DOWN:
-            lost = [item.job for item in self.instance.running if name in item.allocation]
+            lost = [
+                within_queue_limit(self.instance, item.job)
+                for item in self.instance.running
+                if name in item.allocation
+            ]
             self._leave([job.id for job in lost])
             self._set(pending=(*self.instance.pending, *lost))
 

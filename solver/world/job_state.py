@@ -115,6 +115,12 @@ class JobState:
         self.stretches.append((self.placed, now, self.allocation))
         self.placed = now
 
+    def begins_anew(self) -> None:
+        """It has lost its host and waits again, from its beginning."""
+        self.requeues += 1
+        self.start, self.ran, self.terms, self.borrowed = None, 0, (), {}
+        self.status = PENDING
+
     def real_end(self) -> int | None:
         """When it will end if nothing else happens; None for never."""
         ends = [span for span in (self.work, self.limit) if span is not None]

@@ -87,7 +87,8 @@ class JobStates(OnDemand[JobState]):
 
     def modify(self, state: JobState, job: Job) -> None:
         """A job is no longer as it was given."""
-        state.job = self.modified[state.number] = job
+        if job is not state.job:
+            state.job = self.modified[state.number] = job
 
     def close(self, state: JobState) -> None:
         """A job has ended and will not change any more."""

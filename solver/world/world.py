@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.duration import expected_finish
+from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ..availability.arrays import Allocation, FloatArray
@@ -277,9 +277,9 @@ class World:
             state.moves(self.now)
         self._release(state)
         self.order.ended(state.job.id, self.now)
-        state.requeues += 1
-        state.start, state.ran, state.terms, state.borrowed = None, 0, (), {}
-        state.status = PENDING
+        state.begins_anew()
+        self.states.modify(state, within_queue_limit(self.instance, state.job))
+        state.duration, state.limit = self.requests.spans(state.job)
         self._wait(state)
         self._queue(state)
 

@@ -6,6 +6,8 @@ import os
 import re
 import resource
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from lsf.lab import write
+from modes import probe, with_the_rights_of_modes
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.solver.replay.synthetic import synthetic
@@ -81,6 +84,7 @@ OTHERS = frozenset(
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]
+Words = Callable[[Path], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -121,20 +125,26 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=WRITERS)
-def writer(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> Writer:
-    """Runs the command with a path."""
+def words(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> Words:
+    """The command line with a path."""
     line, _ = WRITERS[request.param]
 
-    def run(path: Path) -> Result:
-        words = inputs | {"OUT": str(path)}
-        return RUNNER.invoke(app, [words.get(word, word) for word in line.split()])
+    def words(path: Path) -> list[str]:
+        known = inputs | {"OUT": str(path)}
+        return [known.get(word, word) for word in line.split()]
 
-    return run
+    return words
+
+
+@pytest.fixture
+def writer(words: Words) -> Writer:
+    """Runs the command with a path."""
+    return lambda path: RUNNER.invoke(app, words(path))
 
 
 @pytest.fixture
 def begin(request: pytest.FixtureRequest) -> bytes:
-    return WRITERS[request.node.callspec.params["writer"]][1]
+    return WRITERS[request.node.callspec.params["words"]][1]
 
 
 @pytest.fixture
@@ -240,16 +250,37 @@ def refused(result: Result, path: Path) -> None:
 
 
 def test_what_is_refused(writer: Writer, name: str, tmp_path: Path) -> None:
-    """A folder, a file in a missing or closed folder, a link that leads to itself."""
-    folder, closed, loop = tmp_path / name, tmp_path / "closed", tmp_path / f"loop-{name}"
+    """A folder, a file in a missing folder, a link that leads to itself."""
+    folder, loop = tmp_path / name, tmp_path / f"loop-{name}"
     folder.mkdir()
-    closed.mkdir(0o555)
     loop.symlink_to(loop.name)
-    paths = [folder, tmp_path / "missing" / name, loop]
-    if os.geteuid() != 0:  # root writes into any folder
-        paths.append(closed / name)
-    for path in paths:
+    for path in (folder, tmp_path / "missing" / name, loop):
         refused(writer(path), path)
+
+
+def test_what_is_read_only(words: Words, name: str, tmp_path: Path) -> None:
+    """A new file in a folder that may be read, one in a folder that is closed, an old file."""
+    readable, closed, old = tmp_path / "readable", tmp_path / "closed", tmp_path / name
+    for folder, mode in ((readable, 0o555), (closed, 0o000)):
+        folder.mkdir()
+        folder.chmod(mode)
+    probe(readable)
+    old.write_bytes(b"before")
+    old.chmod(0o444)
+    for path in (readable / name, closed / name, old):
+        done = subprocess.run(
+            [sys.executable, "-c", "from slotwise.cli.start import main; main()", *words(path)],
+            preexec_fn=with_the_rights_of_modes,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.stderr == f"slotwise: {path}: cannot be written: Permission denied\n"
+        assert (done.returncode, done.stdout) == (2, "")
+    assert old.read_bytes() == b"before"
+    assert not [*readable.iterdir(), *closed.iterdir()]
+    assert sorted(item.name for item in tmp_path.iterdir() if item.is_file()) == [name]
 
 
 @pytest.mark.parametrize("linked", [False, True])

@@ -5,41 +5,71 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slotwise.solver.forecast.draws import keys_of, uniforms
+from slotwise.solver.forecast.draws import BLOCK, keys_of, spread, uniforms
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True)
 
 
 @settings(deadline=None)
-@given(NAMES, st.integers(0, 2**63), st.integers(1, 20), st.randoms())
-def test_a_number_is_the_same_whoever_else_is_asked(names, seed, samples, random):
+@given(NAMES, st.integers(0, 2**63), st.integers(1, 120), st.randoms(), st.booleans())
+def test_a_number_is_the_same_whoever_else_is_asked(names, seed, samples, random, even):
+    draw = spread if even else uniforms
     shuffled = random.sample(names, len(names))
-    all_of_them = dict(zip(names, uniforms(seed, "s", keys_of(names), samples), strict=True))
-    again = uniforms(seed, "s", keys_of(shuffled), samples + 3)
+    all_of_them = dict(zip(names, draw(seed, "s", keys_of(names), samples), strict=True))
+    again = draw(seed, "s", keys_of(shuffled), samples + 3)
     for name, row in zip(shuffled, again, strict=True):
         assert row[:samples].tolist() == all_of_them[name].tolist()
     assert all((row >= 0).all() and (row < 1).all() for row in all_of_them.values())
 
 
-def test_seed_stream_name_and_sample_each_make_other_numbers():
+@pytest.mark.parametrize("draw", [uniforms, spread])
+def test_seed_stream_name_and_sample_each_make_other_numbers(draw):
     names = keys_of(["a", "b"])
-    one = uniforms(1, "s", names, 1000)
+    one = draw(1, "s", names, 1000)
     assert len(np.unique(one)) == 2000
-    for other in (uniforms(2, "s", names, 1000), uniforms(1, "t", names, 1000)):
+    for other in (draw(2, "s", names, 1000), draw(1, "t", names, 1000)):
         assert abs(np.corrcoef(one[0], other[0])[0, 1]) < 0.1
         assert not np.isin(other, one).any()
     assert abs(np.corrcoef(one[0], one[1])[0, 1]) < 0.1
 
 
-def test_the_numbers_are_evenly_spread():
-    found = uniforms(7, "s", keys_of(map(str, range(200))), 500)
+@pytest.mark.parametrize("draw", [uniforms, spread])
+def test_the_numbers_are_evenly_spread(draw):
+    found = draw(7, "s", keys_of(map(str, range(200))), 500)
     counts = np.histogram(found, bins=20, range=(0, 1))[0]
     expected = found.size / 20
     assert (((counts - expected) ** 2) / expected).sum() < 60  # chi squared, 19 degrees: 1 in 10^6
     assert abs(found.mean(axis=0) - 0.5).max() < 0.1
     assert abs(found.mean(axis=1) - 0.5).max() < 0.07
+
+
+def test_each_block_of_samples_has_one_in_each_part():
+    names = keys_of(map(str, range(300)))
+    found = spread(3, "s", names, 3 * BLOCK)
+    parts = np.sort((found * BLOCK).astype(int).reshape(300, 3, BLOCK), axis=2)
+    assert (parts == np.arange(BLOCK)).all()
+    # Where in its part a number lies, and which comes when, is chance, another for each key.
+    inside = found * BLOCK % 1
+    assert abs(inside.mean() - 0.5) < 0.01
+    assert abs(inside.std() - 12**-0.5) < 0.01
+    between = np.corrcoef(found)[np.triu_indices(300, 1)]
+    assert abs(between.mean()) < 0.01
+    assert abs(between.std() - (3 * BLOCK) ** -0.5) < 0.01
+    assert abs(np.corrcoef(found[:, 0], found[:, 1])[0, 1]) < 0.2
+
+
+def test_a_sum_of_many_is_nearer_to_its_mean():
+    """What is gained: the mean over samples of a sum over jobs hardly depends on the seed."""
+    names = keys_of(map(str, range(50)))
+    means = [
+        [draw(seed, "s", names, 100).sum(axis=0).mean() for seed in range(20)]
+        for draw in (uniforms, spread)
+    ]
+    assert np.std(means[1]) < np.std(means[0]) / 10
+    assert abs(np.mean(means[1]) - 25) < 0.05
 
 
 def _plain(seed: int, stream: str, name: str, sample: int) -> float:

@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import slotwise as sw
-from forecast_lab import coming_of, past_of
-from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.arrivals import NOBODY, ComingJobs, NoArrivals
 from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.forecast import forecast_world, starts_at_limits
-from slotwise.solver.forecast.history import Ended, History, history_of
+from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
 from slotwise.solver.forecast.jobs import NEVER
 from slotwise.solver.forecast.moment import pool_world
@@ -31,49 +30,6 @@ from slotwise.solver.methods.registry import settings_for
 
 NOTHING = History(past_of())
 HOUR = 3600
-
-
-def cluster(seed: int, *, fair: bool = False) -> Instance:
-    """Six full hosts in two units, memory, a limit a user; fair: queues with shares."""
-    draw = np.random.default_rng(seed)
-    names = [f"h{n}" for n in range(6)]
-    hosts = tuple(Host(name, 8, amounts={"mem": 64.0}) for name in names)
-    units = (
-        ComputeUnit("left", "enclosure", tuple(names[:3])),
-        ComputeUnit("right", "enclosure", tuple(names[3:])),
-    )
-    requests = ("", "span[ptile=4]", "cu[maxcus=1]", "rusage[mem=40]", "span[ptile=2]")
-    running, pending = [], []
-    for number, name in enumerate([*names, *names]):
-        limit = 60 * int(draw.integers(20, 180))
-        user = f"u{draw.integers(3)}"
-        job = Job(f"r{number}", 4, user=user, run_limit=limit, queue="normal", submit=-9000)
-        running.append(RunningJob(job, -int(draw.integers(limit)), {name: 4}))
-    for number in range(8):
-        asked = requests[draw.integers(len(requests))]
-        pending.append(
-            Job(
-                f"p{number}",
-                int(draw.choice((2, 4, 8, 12, 20))) if "mem" not in asked else 1,
-                user=f"u{draw.integers(3)}",
-                queue="short" if draw.random() < 0.3 else "normal",
-                res_req=(asked,) if asked else (),
-                run_limit=60 * int(draw.integers(10, 120)),
-                submit=-int(draw.integers(5000)),
-            )
-        )
-    shares = (("default", 1),) if fair else ()
-    return Instance(
-        Cluster(hosts, unit_types=("enclosure",), default_unit_type="enclosure", units=units),
-        queues=(
-            Queue("normal", 20, backfill=True, resource_reserve=20, user_shares=shares),
-            Queue("short", 30, backfill=True, resource_reserve=20, user_shares=shares),
-        ),
-        running=tuple(running),
-        pending=tuple(pending),
-        limits=(Limit("each", {"slots": 40}, users=Scope(("all",), each=True)),),
-        params=Params(time_reserve_numjobs=2, mbd_sleep_time=300, default_queue="normal"),
-    )
 
 
 def by_name(world: HostsWorld, starts: np.ndarray) -> dict[str, int]:
@@ -199,10 +155,6 @@ def one_coming(*rows: int, submit: int = 300, slots: int = 4, span: int = 5000) 
     return replace(coming_of(*each), row=np.array(rows, dtype=np.int64))
 
 
-def past_jobs(*jobs: Job) -> History:
-    return history_of([Ended(job, -200, -100) for job in jobs])
-
-
 def start_of_3(history: History, coming: ComingJobs) -> int:
     world = hosts_world(SMALL, history, settings_for(SMALL, reservation="greedy", cycle=0))
     return int(world.starts(np.array([600, 900, 600]), coming)[0])
@@ -322,26 +274,6 @@ def test_the_garbage_collector_is_spared_a_future_and_no_longer() -> None:
 
 
 # --- forecasts ------------------------------------------------------------------------------------
-
-
-def site_history(instance: Instance, jobs: int = 100, days: int = 3) -> History:
-    """Ended jobs of the instance's users, at half their limits."""
-    draw = np.random.default_rng(1)
-    ended = []
-    for n in range(jobs):
-        limit = int(draw.integers(1, 9)) * HOUR
-        ran = int(limit * draw.uniform(0.1, 0.9))
-        start = instance.now - int(draw.integers(ran, days * 86_400 + ran))
-        job = Job(
-            f"h{n}",
-            int(draw.integers(1, 9)),
-            user=f"u{draw.integers(3)}",
-            queue="normal",
-            run_limit=limit,
-            submit=start - 60,
-        )
-        ended.append(Ended(job, start, start + ran))
-    return history_of(ended)
 
 
 @pytest.mark.parametrize("fair", [False, True])

@@ -205,6 +205,32 @@ def test_events_do_what_they_say() -> None:
     assert len(planner.plan()) == 0
 
 
+def lowered() -> sw.Instance:
+    """A job runs for 12 minutes in a queue that since takes jobs of 3 at most."""
+    queue = sw.Queue("q", run_limit_max=180)
+    waiting = [job("p", 4, 60)]
+    return sw.instance(hosts(2, 2), running=[runs("r", 720, h0=2)], pending=waiting, queues=[queue])
+
+
+def test_a_job_that_waits_again_has_the_limit_that_its_queue_grants() -> None:
+    planner = sw.Planner(lowered())
+    assert starts(planner) == {"p": 720}
+    planner.host("h0", "down")
+    planner.host("h0", "up")
+    assert [(item.id, item.run_limit) for item in planner.instance.pending] == [
+        ("p", 60),
+        ("r", 180),
+    ]
+    assert starts(planner) == {"p": 0, "r": 60}
+    assert told(planner.plan()) == told(from_nothing(planner, "time-based"))
+
+
+def test_the_loop_kills_it_then_too() -> None:
+    changes = [sw.HostStatus(60, "h0", "down"), sw.HostStatus(120, "h0", "up")]
+    done = sw.simulate(lowered(), changes=changes)
+    assert (done["r"].start, done["r"].end, done["r"].status) == (60, 240, "killed")  # on h1
+
+
 def test_a_job_comes_when_it_is_submitted() -> None:
     planner = sw.Planner(small())
     planner.submit(job("later", 1, 60, submit=50))

@@ -115,6 +115,34 @@ def test_a_site_says_what_the_commands_do_not(tmp_path: Path) -> None:
     assert "solaris" in said
 
 
+def test_jobs_from_before_their_queue_was_changed(tmp_path: Path) -> None:
+    """Who runs stays, too long a limit is what the queue grants, what it refuses is left out."""
+    queue = "  - {name: long, RUNLIMIT: 60, PROCLIMIT: 4, USERS: u}"
+    site = "format: slotwise/1\nhosts: [{name: hostA, slots: 4}]\nqueues:\n" + queue
+    (tmp_path / "site.yaml").write_text(site)
+    arguments = _write(
+        tmp_path,
+        bjobs=_bjobs(
+            {"JOBID": "1", "STAT": "RUN", "START_TIME": "Apr 12 18:10:00 2026", "USER": "other",
+             "EXEC_HOST": "hostA", "RUNTIMELIMIT": "90.0"},
+            {"JOBID": "2", "NREQ_SLOT": "2", "RUNTIMELIMIT": "90.0"},
+            {"JOBID": "3", "NREQ_SLOT": "2", "RUNTIMELIMIT": "60.0"},
+            {"JOBID": "4", "NREQ_SLOT": "8", "RUNTIMELIMIT": "90.0"},
+            {"JOBID": "5", "NREQ_SLOT": "1", "USER": "other"},
+        ),
+    )  # fmt: skip
+    code, text, said = _run(
+        *("import", "snapshot", *arguments, "--site", tmp_path / "site.yaml", "--now", NOW)
+    )
+    assert code == 0
+    instance = loads(text)
+    assert [(item.job.id, item.job.run_limit) for item in instance.running] == [("1", 5400)]
+    assert [(job.id, job.run_limit) for job in instance.pending] == [("2", 3600), ("3", 3600)]
+    assert "took the queue's maximum as the run limit of 1 pending job: queue long" in said
+    assert "left out 1 pending job: queue long takes jobs of 1 to 4 slots (PROCLIMIT)" in said
+    assert "left out 1 pending job: user other may not use queue long" in said
+
+
 def test_the_documents_table_prints_again(tmp_path: Path) -> None:
     """The twelve rows of a real cluster (Boston University), from text to `show bqueues -l`."""
     rows = (

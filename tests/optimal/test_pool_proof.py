@@ -38,6 +38,8 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
         {"NODES": 1, "FIRST_WIDTH": 1, "MOST_STATES": 1},
         {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MOST_STATES": 64},
         {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
+        {"MANY_JOBS": 1, "FIRST_WIDTH": 1, "NODES": 1},
+        {"MANY_JOBS": 1, "FEW_STARTS": 0, "NODES": 3},
         {"MOST_INSTANTS": 0},
     ],
     ids=lambda limits: "-".join(limits),

@@ -136,11 +136,11 @@ def keeps_to(problem: PoolProblem, part: Branch, plan: np.ndarray) -> bool:
 
 
 @few
-@given(pool_problems(most_jobs=5), st.integers(2, 12))
-def test_the_tree_never_proves_too_much(problem: PoolProblem, buckets: int) -> None:
+@given(pool_problems(most_jobs=5), st.lists(st.integers(2, 12), min_size=1, max_size=3))
+def test_the_tree_never_proves_too_much(problem: PoolProblem, buckets: list[int]) -> None:
     best = brute_force(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(start_tree, "COARSE", buckets)
+        patch.setattr(start_tree, "FEW", buckets)
         patch.setattr(start_tree, "PATIENCE", 2)
         for instants in (None, np.arange(problem.horizon + 1)):
             tree = tree_of(problem, instants)

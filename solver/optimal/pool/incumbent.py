@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .problem import Ints, PoolProblem
+from .relax import PoolBound
 
 
 class Incumbent:
@@ -43,3 +44,11 @@ class Incumbent:
         if bound > self.bound:
             self.bound = bound
             self.changed()
+
+
+def posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
+    """Put bounds on the incumbent as they come."""
+    for bound in bounds:
+        if bound is not None:
+            incumbent.raise_bound(bound.value)
+        yield bound

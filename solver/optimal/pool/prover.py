@@ -16,26 +16,25 @@ import numpy as np
 
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
-from .incumbent import Incumbent
+from .incumbent import Incumbent, posted
 from .layers import LayeredSearch
 from .pricing import Fineness, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
 from .spans import Spans
-from .start_tree import StartTree
+from .start_tree import MANY_JOBS, StartTree
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
-FINEST = Fineness(buckets=160, rounds=15, gain=2e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
 MOST_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
-#: From so many jobs on, finer prices raise the bound faster than cut starts do.
-MANY = 60
+#: Of many jobs, so few starts left are searched at once.
+FEW_STARTS = 3000
 MOST_STATES = 1_000_000
 
 
@@ -44,7 +43,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
     coarse = yield from best_of(
-        _posted(
+        posted(
             incumbent,
             refine(
                 problem,
@@ -60,19 +59,14 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         return
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
-    if every is None:
-        yield from StartTree(incumbent).search(Spans.of(problem, latest))
+    if every is None or len(problem) >= MANY_JOBS:
+        yield from _many(incumbent, every, Spans.of(problem, latest))
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
-    layered = root.bound is not None and LayeredSearch.suits(problem, root.domains)
-    if layered:
-        yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-    else:
-        yield from root.try_at_once()
+    layered = root.layered
+    yield from root.try_at_once()
     yield from root.tighten(FINE)
-    if len(problem) >= MANY:
-        yield from root.tighten(FINEST)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
     if layered and len(problem) <= SEARCHABLE:
@@ -80,6 +74,28 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         yield from in_turn(root.widen(FIRST_WIDTH * GROWTH, MOST_STATES), root.cut(every))
     elif layered or len(problem) > SEARCHABLE:
         yield from root.cut(every)
+    yield from root.branch()
+
+
+def _many(incumbent: Incumbent, every: Ints | None, spans: Spans) -> Iterator[None]:
+    """Fine prices over intervals of starts and a tree from there; a search in between where these
+    prices leave few starts."""
+    tree = StartTree(incumbent, every)
+    priced = yield from tree.priced(spans)
+    if priced is None:
+        return
+    if every is None:
+        yield from tree.cut(*priced)
+        return
+    left = priced[1].part.spans
+    pairs = zip(left.first.tolist(), left.last.tolist(), strict=True)
+    root = Root(incumbent, [every[(every >= low) & (every <= high)] for low, high in pairs])
+    if sum(map(len, root.domains)) <= FEW_STARTS:
+        yield from root.tighten(QUICK)
+        yield from root.try_at_once()
+    yield from tree.cut(*priced)
+    if root.bound is None:
+        yield from root.tighten(QUICK)
     yield from root.branch()
 
 
@@ -92,14 +108,6 @@ def in_turn(*tasks: Iterator[None]) -> Iterator[None]:
                 waiting.remove(task)
             else:
                 yield
-
-
-def _posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
-    """Put bounds on the incumbent as they come."""
-    for bound in bounds:
-        if bound is not None:
-            incumbent.raise_bound(bound.value)
-        yield bound
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
@@ -152,7 +160,7 @@ class Root:
             bounds = refine(
                 self.problem, self.domains, incumbent.value, fineness, busy=incumbent.last
             )
-            best = yield from best_of(_posted(self.incumbent, bounds))
+            best = yield from best_of(posted(self.incumbent, bounds))
             if best is None:
                 return
             self.bound = best
@@ -160,9 +168,16 @@ class Root:
             if not self._strike(best) or sum(map(len, self.domains)) > 0.7 * before:
                 return
 
+    @property
+    def layered(self) -> bool:
+        """Whether it is to be searched in layers."""
+        return self.bound is not None and LayeredSearch.suits(self.problem, self.domains)
+
     def try_at_once(self) -> Iterator[None]:
         """Small problems need no better prices."""
-        if self.bound is not None and not self.incumbent.proved:
+        if self.layered:
+            yield from self.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
+        elif self.bound is not None and not self.incumbent.proved:
             tree = Chronology(self.problem, self.incumbent.value)
             guide = Guide(self.bound, tree.root(), list(range(len(self.problem.groups))))
             done = tree.explore(tree.root(), guide, NODES)

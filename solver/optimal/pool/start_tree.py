@@ -3,8 +3,9 @@
 A relaxation spreads jobs over many starts, and above all large ones, which others must make room
 for. Of the cuts that its solution does not keep to, some are tried, and the one that raises the
 bounds of both its parts the most is made (Achterberg et al., Branching rules revisited, 2005).
-What cuts of the same jobs came to before says which to try. Coarse grids do: what a finer one adds
-is little beside what a cut does, until cuts come to little.
+What cuts of the same jobs came to before says which to try. With few jobs coarse grids do: what a
+finer one adds is little beside what a cut does, until cuts come to little. With many it is the
+other way round, so cuts begin where fine prices end.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from itertools import zip_longest
 import numpy as np
 
 from .branch_lp import Branch, BranchLP, Cut, Solution
-from .incumbent import Incumbent
-from .pricing import make_grid
+from .incumbent import Incumbent, posted
+from .pricing import best_of, make_grid
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
 from .spans import Spans
 
-#: Buckets of the first grid, for many jobs, whose root has a fine one, and for few; instants that
-#: each further grid adds, and how many grids there are.
-MANY, FINE, COARSE = 60, 80, 40
+#: From so many jobs on, finer prices raise the bound faster than cut starts do.
+MANY_JOBS = 60
+#: Buckets of the first grids, for many jobs and for few; cuts begin on the last.
+MANY, FEW = (40, 80, 160), (40,)
+#: Instants that each further grid adds, and how many grids are cut on.
 FURTHER, GRIDS = 30, 6
-#: Cuts are tried until so many in a row are no better than the best before, or so many in all.
-IN_VAIN, MOST_TRIED = 5, 16
+#: Cuts are tried until so many in a row are no better than the best before, or so many in all: few
+#: where a trial takes long.
+TRIALS, TRIALS_OF_MANY = (5, 16), (2, 4)
 #: The last trial counts for at least that much.
 RECENT = 0.3
 #: The worse of a cut's parts counts for that much.
@@ -87,41 +91,61 @@ class StartTree:
         """The problem of the incumbent."""
         return self.incumbent.problem
 
+    @property
+    def _many(self) -> bool:
+        return len(self.problem) >= MANY_JOBS
+
     def search(self, spans: Spans) -> Iterator[None]:
         """Raise the incumbent's bound, best bound first, until proved or nothing can be cut.
 
         spans: of the starts that a plan better than the incumbent's may use.
         """
-        if self.instants is not None:
-            spans = spans.within(self.instants)
-        grid = self._first_grid(spans)
-        known: list[Ints] = []
-        queue: list[tuple[int, int, Node]] = []
-        for number in range(GRIDS):
-            lp = BranchLP(self.problem, spans, grid, self.incumbent.value, self.instants, known)
-            root: PoolBound | None = None
-            for bound in lp.tighten():
-                if bound is not None and (root is None or bound.floor > root.floor):
-                    root = bound
-                    self.incumbent.raise_bound(root.value if not number else 0)
-                yield
-            if not queue:
-                if root is None:
-                    return  # no prices, so no bound: a part could hold anything
-                queue.append((root.value, 0, Node(Branch(spans), root)))
-            yield from self._cut(lp, queue, patient=number == GRIDS - 1)
-            if self.incumbent.proved:
-                return
-            known = lp.functions
-            parts = [node.part for _, _, node in queue]
-            spans = _hull(parts)
-            grid = _finer(np.union1d(grid, lp.wanted).astype(np.int64), parts)
+        priced = yield from self.priced(spans)
+        if priced is not None:
+            yield from self.cut(*priced)
 
-    def _first_grid(self, spans: Spans) -> Ints:
+    def cut(self, lp: BranchLP, root: Node) -> Iterator[None]:
+        """The same, from the whole as it has been priced."""
+        queue = [(root.bound.value, 0, root)]
+        for left in range(GRIDS - 1, -1, -1):
+            yield from self._cut(lp, queue, patient=not left)
+            if self.incumbent.proved or not left:
+                return
+            parts = [node.part for _, _, node in queue]
+            grid = _finer(np.union1d(lp.grid, lp.wanted).astype(np.int64), parts)
+            lp = self._program(_hull(parts), grid, lp.functions)
+            for _ in lp.tighten():
+                yield
+
+    def priced(self, spans: Spans) -> Generator[None, None, tuple[BranchLP, Node] | None]:
+        """The whole on the finest of the first grids, after coarser ones have told which functions
+        and starts matter; None if it is proved, or if there are no prices and so no bound."""
+        spans = self._snapped(spans)
+        priced: tuple[BranchLP, Node] | None = None
+        known: list[Ints] = []
+        for buckets in MANY if self._many else FEW:
+            lp = self._program(spans, self._grid(spans, buckets), known)
+            root = yield from best_of(posted(self.incumbent, lp.tighten()))
+            if root is None:
+                break
+            left = spans.affordable(root, self.incumbent.value)
+            if left is None or not self._snapped(left).possible:
+                self.incumbent.raise_bound(self.incumbent.value)
+                return None
+            spans = self._snapped(left)
+            priced, known = (lp, Node(Branch(spans), root)), lp.functions
+        return priced
+
+    def _snapped(self, spans: Spans) -> Spans:
+        return spans if self.instants is None else spans.within(self.instants)
+
+    def _program(self, spans: Spans, grid: Ints, known: list[Ints]) -> BranchLP:
+        return BranchLP(self.problem, spans, grid, self.incumbent.value, self.instants, known)
+
+    def _grid(self, spans: Spans, buckets: int) -> Ints:
         problem = self.problem
         pairs = zip(spans.last.tolist(), problem.groups, strict=True)
         end = max(last + group.duration for last, group in pairs)
-        buckets = COARSE if len(problem) < MANY else FINE
         return make_grid(problem, spans.points(buckets, self.incumbent.last), end, buckets)
 
     def _cut(
@@ -191,7 +215,8 @@ class StartTree:
         """The parts of the best cut, and what the LP says of each."""
         best: tuple[float, Cut, list[Solution | None]] | None = None
         in_vain = 0
-        for cut in self._in_order(lp.cuts(part, self.large))[:MOST_TRIED]:
+        most_in_vain, most_tried = TRIALS_OF_MANY if self._many else TRIALS
+        for cut in self._in_order(lp.cuts(part, self.large))[:most_tried]:
             halves = [lp.solve(half) if half.spans.possible else None for half in cut.parts]
             yield
             if any(
@@ -207,7 +232,7 @@ class StartTree:
             if best is None or worth(gains) > best[0]:
                 best = worth(gains), cut, halves
                 in_vain = 0
-            if in_vain == IN_VAIN:
+            if in_vain == most_in_vain:
                 break
         return None if best is None else (best[1].parts, best[2])
 

@@ -1,0 +1,127 @@
+"""Cycles that are left out: the same starts as with a look at every cycle, in fewer steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from forecast_lab import cluster, coming_of, past_jobs, site_history
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.queue import Queue
+from slotwise.solver.forecast.arrivals import NOBODY
+from slotwise.solver.forecast.forecast import starts_at_limits
+from slotwise.solver.forecast.history import History
+from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
+from slotwise.solver.forecast.of_instance import forecast
+from slotwise.solver.loop import cycle as cycle_module
+from slotwise.solver.loop.cycle import Cycle
+from slotwise.solver.loop.simulation import Session
+
+CYCLE = 60
+LONG = CYCLE * 10**6
+
+
+def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cycle is due, and all who wait are looked at in each of them."""
+    whole = Cycle.pass_over
+    monkeypatch.setattr(Cycle, "passed", property(lambda cycle: False))
+    monkeypatch.setattr(Cycle, "pass_over", lambda cycle, only_submissions: whole(cycle))
+
+
+@pytest.mark.parametrize("fair", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_left_out_changes_no_start(
+    seed: int, fair: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = cluster(seed, fair=fair)
+    history = site_history(instance)
+    found = forecast(instance, history, samples=6)
+    look_at_everything(monkeypatch)
+    again = forecast(instance, history, samples=6)
+    assert found.samples.tolist() == again.samples.tolist()
+    assert found.by_limits.tolist() == again.by_limits.tolist()
+
+
+def full(limit: int, *, fair: bool) -> HostsWorld:
+    """One host that a job has for `limit` seconds; another job waits for half of it."""
+    shares = (("default", 1),) if fair else ()
+    run = RunningJob(Job("1", 4, user="u", run_limit=limit, queue="q"), 0, {"h": 4})
+    wait = Job("2", 2, user="v", run_limit=60, queue="q")
+    cluster_of_one = Cluster((Host("h", 4),))
+    queues = (Queue("q", user_shares=shares),)
+    return hosts_world(
+        Instance(cluster_of_one, queues=queues, running=(run,), pending=(wait,)),
+        past_jobs(Job("3", 1, user="v", queue="q")),
+    )
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_the_steps_do_not_grow_with_the_length_of_times(
+    fair: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+    advance = Session.advance
+
+    def counted(session: Session, *, pass_over: bool = False) -> bool:
+        nonlocal steps
+        steps += 1
+        return advance(session, pass_over=pass_over)
+
+    monkeypatch.setattr(Session, "advance", counted)
+    assert starts_at_limits(full(LONG, fair=fair)).tolist() == [LONG]
+    assert steps < 5
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_of_those_that_wait_each_is_looked_at_once(
+    fair: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[int] = []
+    look = cycle_module.may_any_start
+
+    def counted(state, among) -> bool:  # type: ignore[no-untyped-def]
+        jobs = list(among)
+        looked_at.append(len(jobs))
+        return look(state, jobs)
+
+    monkeypatch.setattr(cycle_module, "may_any_start", counted)
+    world = full(LONG, fair=fair)
+    coming = coming_of(*((CYCLE * n, 10, 60, 1) for n in range(1, 101)))
+    coming = replace(coming, row=coming.row * 0)
+    assert world.starts(world.jobs.limit, coming).tolist() == [LONG]
+    # Two waited when the host was full, then each newcomer alone, then all when it was free.
+    assert sum(looked_at) <= 2 + 100 + 101
+    assert world.starts(world.jobs.limit, NOBODY).tolist() == [LONG]
+
+
+def test_a_newcomer_that_fits_beside_those_that_wait_starts_at_once() -> None:
+    """The host has two slots left: too few for who waits, enough for who comes."""
+    run = RunningJob(Job("1", 2, user="u", run_limit=LONG, queue="q"), 0, {"h": 2})
+    wait = Job("2", 4, user="v", run_limit=60, queue="q")
+    instance = Instance(
+        Cluster((Host("h", 4),)), queues=(Queue("q"),), running=(run,), pending=(wait,)
+    )
+    history: History = past_jobs(Job("3", 1, user="v", queue="q"))
+    world = hosts_world(instance, history)
+    # Both free slots are taken up to second 1,020 by a newcomer, so a third one waits that long.
+    coming = coming_of((120, 900, 1000, 2), (240, 50, 100, 2))
+    coming = replace(coming, row=coming.row * 0)
+    session_starts = _all_starts(world, coming)
+    assert session_starts == {"+0": 120, "+1": 1020, "2": LONG}
+
+
+def _all_starts(world: HostsWorld, coming) -> dict[str, int]:  # type: ignore[no-untyped-def]
+    started: dict[str, int] = {}
+    run = Cycle.run
+
+    def noted(cycle: Cycle, *, only_submissions: bool = False):  # type: ignore[no-untyped-def]
+        record = run(cycle, only_submissions=only_submissions)
+        started.update(dict.fromkeys(record.started, cycle.world.now))
+        return record
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cycle, "run", noted)
+        world.starts(world.jobs.limit, coming)
+    return started
