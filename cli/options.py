@@ -48,6 +48,22 @@ PlanTimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Wall seconds of each plan; of an exact one 10 without --effort."),
 ]
+WholeTimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Wall seconds of all plans and runs of the loop together (loading is not counted); "
+        "without it the optimal plan has 30, or --effort, and the others no limit.",
+    ),
+]
+ReportTimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Wall seconds of the plan, with --method all of all plans together; of an exact one "
+        "30 without --effort.",
+    ),
+]
 Effort = Annotated[
     float | None,
     typer.Option(min=0.0, help="Deterministic effort instead: the same plan on any machine."),

@@ -61,6 +61,10 @@ class Budget:
         """Wall seconds left; infinite without a time limit."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed()
 
+    def part(self, share: float) -> float | None:
+        """Wall seconds for a part of the work: this share of those left; None for no limit."""
+        return None if self.time_limit is None else share * max(0.0, self.left())
+
     def keep_back(self, seconds: float) -> None:
         """Leave so many of the seconds left, half of them at most, for writing up the result."""
         if self.time_limit is not None:

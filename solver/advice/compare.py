@@ -12,7 +12,7 @@ from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
-from ...model.plan import Plan, PlannedJob
+from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
@@ -38,6 +38,9 @@ TIMES = (
     "bound",
 )
 STARTS = TIMES[:-1]
+#: Share of the seconds left that each step of a comparison may take, in their order; the optimal
+#: plan comes last and has all that they leave.
+GREEDY_SHARE, TIME_BASED_SHARE, LOOP_SHARE, FORECAST_SHARE = 0.2, 0.3, 0.3, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,22 +234,24 @@ def compare(
 ) -> Comparison:
     """Greedy, time-based and optimal starts of every pending job; options as in :func:`plan`.
 
-    time_limit: of each plan, and of each run of the loop. margin: of each plan; the loop has none.
+    time_limit: wall seconds of all plans, runs of the loop and forecasts together; without it the
+    optimal plan alone has its usual one. margin: of each plan; the loop has none.
     really: run the loop on by time-based and optimal reservation too, for what they really give.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
     jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
     Raises InputError for a history that cannot be read.
     """
-    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
-    greedy, time_based = (
-        plan(instance, method, time_limit=time_limit, margin=margin, cancel=cancel)
-        for method in ("greedy", "time-based")
-    )
+    forecaster = Forecaster.of(instance, history, drawing, None, cancel)
+    whole = Budget(time_limit, cancel=cancel or threading.Event())
+    greedy, time_based = _estimates(instance, margin, whole)
+    methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
+    real, stopped = _run_on(instance, methods, whole)
+    likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
     optimal = plan(
         instance,
         "optimal",
         objective=objective,
-        time_limit=time_limit,
+        time_limit=whole.part(1.0),
         effort=effort,
         workers=workers,
         as_lsf=as_lsf,
@@ -254,10 +259,7 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
-    real, stopped = _run_on(instance, methods, time_limit, cancel)
     cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
-    likely = None if forecaster is None else forecaster.all()
     cut = cut or _is_short(likely, instance)
     jobs = priority_order(instance)
     return Comparison(
@@ -276,6 +278,16 @@ def compare(
     )
 
 
+def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Plan]:
+    """The plans by greedy and time-based reservation, each in its share."""
+
+    def planned(method: Method, share: float) -> Plan:
+        limit = whole.part(share)
+        return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
+
+    return planned("greedy", GREEDY_SHARE), planned("time-based", TIME_BASED_SHARE)
+
+
 def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
     """Whether there was no time for all forecasts that were asked for."""
     if likely is None:
@@ -284,16 +296,13 @@ def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
 
 
 def _run_on(
-    instance: Instance,
-    methods: Sequence[str],
-    time_limit: float | None,
-    cancel: threading.Event | None,
+    instance: Instance, methods: Sequence[str], whole: Budget
 ) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
     """What the loop really gives by each method, by job, and whether some run was stopped."""
     real: dict[str, dict[str, PlannedJob]] = {}
     cut = False
     for method in methods:
-        budget = Budget(time_limit, cancel=cancel or threading.Event())
+        budget = Budget(whole.part(LOOP_SHARE), cancel=whole.cancel)
         real[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
         cut = cut or budget.stopped()
     return real, cut

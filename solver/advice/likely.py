@@ -67,8 +67,8 @@ USUAL = Drawing()
 class Forecaster:
     """Forecasts of one instance, with the same draws for the same jobs in each.
 
-    time_limit: wall seconds of each. cancel: set it to stop with the samples so far. run_by: what
-    ran the last ones forward, in words.
+    time_limit: wall seconds of each of :meth:`of_others`. cancel: set it to stop with the samples
+    so far. run_by: what ran the last ones forward, in words.
     """
 
     instance: Instance
@@ -103,12 +103,12 @@ class Forecaster:
         """What is odd about the history, and why the bounds mean little, if they do."""
         return (*self.history.remarks, *doubts_of(self.history, self.drawing.samples))
 
-    def all(self) -> dict[str, Likely]:
-        """Of every pending job by name; of those that time was left for."""
+    def all(self, time_limit: float | None) -> dict[str, Likely]:
+        """Of every pending job by name; of those that time was left for (wall seconds of all)."""
         try:
             world = world_of(self.instance, self.history, "easy")
             self.run_by = run_by(world)
-            found = self._drawn(world, waiting_names(self.instance))
+            found = self._drawn(world, waiting_names(self.instance), time_limit)
         except OutOfTime:
             return {}
         return dict(zip(found.names, _quantiles(found), strict=True))
@@ -139,13 +139,15 @@ class Forecaster:
         submit[asked] = instance.now + 1  # nothing of the past that would come again
         world = replace(world, asked=asked, jobs=replace(world.jobs, submit=submit))
         try:
-            found = self._drawn(world, (job.id,))
+            found = self._drawn(world, (job.id,), self.time_limit)
         except OutOfTime:
             return UNKNOWN
         return _quantiles(found)[0]
 
-    def _drawn(self, world: ForwardWorld, names: tuple[str, ...]) -> Forecasts:
-        budget = Budget(self.time_limit, cancel=self.cancel)
+    def _drawn(
+        self, world: ForwardWorld, names: tuple[str, ...], time_limit: float | None
+    ) -> Forecasts:
+        budget = Budget(time_limit, cancel=self.cancel)
         past, drawing = self.history.jobs, self.drawing
         return forecast_world(
             world,

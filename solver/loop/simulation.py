@@ -135,8 +135,8 @@ class Session:
     def begin(self) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
 
-        No budget cuts this short, since there is nothing to be said without what runs; a grace that
-        has begun begins anew.
+        Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
+        since there is nothing to be said without what runs; a grace that has begun begins anew.
         """
         with no_collection():
             self._enter_jobs()
@@ -155,6 +155,7 @@ class Session:
             world.add_all_running()
         else:
             for number, item in enumerate(running):
+                self.budget.check_search()
                 world.add_running(world.states.keep(number), item)
 
     def _announce_jobs(self) -> None:

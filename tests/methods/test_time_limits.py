@@ -24,11 +24,13 @@ from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.loop.run_on import run_on
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.validate import validate
+from slotwise.solver.world.world import World
 
 ESTIMATES = ("greedy", "time-based")
 
@@ -250,6 +252,39 @@ def test_comparing_stops(example: str) -> None:
         ):
             is_whole(instance, plan_, as_lsf=as_lsf)
     assert compare(instance, effort=0.5, cancel=Nth(1)).cut
+
+
+@pytest.mark.parametrize("really", [False, True])
+def test_comparing_keeps_one_limit_for_all(monkeypatch: pytest.MonkeyPatch, really: bool) -> None:
+    """By a clock that each look at it moves: all plans and runs together, and their graces."""
+    small, clock, made = busy(), Ticks(), Budget.__init__
+
+    def by_our_clock(budget: Budget, *given: object, **named: object) -> None:
+        made(budget, *given, **named | {"clock": clock})  # type: ignore[arg-type]
+
+    def taken(limit: float) -> float:
+        begun = clock.now
+        found = compare(small, time_limit=limit, effort=0.5, really=really)
+        assert [row.job for row in found] == names
+        assert found.cut or clock.now - begun <= limit
+        return clock.now - begun
+
+    monkeypatch.setattr(Budget, "__init__", by_our_clock)
+    names = [job.id for job in priority_order(small)]
+    whole = taken(1e6)
+    for name, seconds in {"GRACE": 2.0, "LEAST_GRACE": 0.5}.items():
+        monkeypatch.setattr(planning, name, seconds)
+    graces = 3 * planning.TO_JUDGE * planning.GRACE
+    for limit in (0.0, 10.0, whole / 8, whole / 4, whole / 2):
+        assert taken(limit) <= limit + graces + 30  # a step looks some times before it ends
+
+
+def test_a_run_of_the_loop_without_time_enters_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it really gives is then not known; a plan enters what runs all the same."""
+    small, entered = busy(), []
+    monkeypatch.setattr(World, "add_running", lambda *given: entered.append(given))
+    assert run_on(small, "greedy", budget=Budget(0.0)) == {}
+    assert not entered
 
 
 def test_explaining_and_asking_stop() -> None:
