@@ -17,6 +17,7 @@ import numpy as np
 
 from ...model.instance import Instance
 from .arrays import Allocation, FloatArray
+from .crowded import Crowded
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
 from .room import find_room, held_for_life
@@ -52,6 +53,8 @@ class Profile:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._finishes: list[int] = []
+        #: Windows known to be too crowded, where nothing is ever given back: its owner knows.
+        self.crowded: Crowded | None = None
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
@@ -279,12 +282,16 @@ class Profile:
         What a job of constant demand finds only grows within a range. one_by_one: for a demand that
         falls; only windows that reach over no start are then put together.
         """
-        at, starts = np.array(times, dtype=np.int64), np.array(self._starts, dtype=np.int64)
+        first, last = bisect.bisect_right(self._starts, times[0]), len(self._starts)
+        if duration is not None:
+            last = bisect.bisect_right(self._starts, times[-1] + max(duration, 1))
+        at = np.array(times, dtype=np.int64)
+        starts = np.array(self._starts[first:last], dtype=np.int64)
         passed = np.searchsorted(at, starts)
         reached = np.zeros_like(passed)
         if duration is not None:
             reached = np.searchsorted(at, starts - max(duration, 1), side="right")
-        edges = {0, len(times), *passed.tolist(), *reached.tolist()}
+        edges = {0, len(times), *np.unique(np.concatenate([passed, reached])).tolist()}
         if one_by_one:
             over = np.bincount(reached, minlength=len(at) + 1)
             over -= np.bincount(passed, minlength=len(at) + 1)
@@ -315,6 +322,7 @@ class Lent(Profile):
         self._until = until
         self._lent = lent
         self._starts, self._ends, self._finishes = held.times()
+        self.crowded = None if held.crowded is None else held.crowded.heeding(until)
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""

@@ -21,6 +21,7 @@ from ..availability.resources import SLOTS, flat
 from ..availability.uses import Alternative, Use
 from . import fits_at_all, place_least
 from .compound_limits import counted_once, room_beside
+from .crowding import not_crowded, note_crowded
 from .supply import busy_units
 
 #: Instants that are looked at together at first; most starts are among these.
@@ -261,11 +262,12 @@ def earliest_start(
     one_by_one = not is_constant(demand)
     begin, size = 0, FEW_TIMES
     while begin < len(times):
-        part = times[begin : begin + size]
-        stretches = profile.stretches(part, demand.duration, one_by_one=one_by_one)
-        start = _in_stretches(profile, demand, part, stretches, hint)
-        if start is not None:
-            return start
+        part = not_crowded(profile, demand, times[begin : begin + size])
+        if part:
+            stretches = profile.stretches(part, demand.duration, one_by_one=one_by_one)
+            start = _in_stretches(profile, demand, part, stretches, hint)
+            if start is not None:
+                return start
         begin, size = begin + size, size * 4
     return None
 
@@ -312,10 +314,18 @@ def _worth_a_look(
             continue
         last = times[stretches[until - 1][1] - 1]
         shared = times[stretches[at][0]] + least.duration - last
-        if shared > 0 and not can_start(profile, replace(least, duration=shared), last):
+        if shared > 0 and not _fits(profile, replace(least, duration=shared), last):
             at, run = until, 2 * run
         else:
             run //= 2
+
+
+def _fits(profile: Profile, demand: Demand, time: int, found: Found | None = None) -> bool:
+    """:func:`can_start`; where slots are short, that is remembered for those who come later."""
+    if can_start(profile, demand, time, found):
+        return True
+    note_crowded(profile, demand, time)
+    return False
 
 
 def _least_of(demand: Demand) -> Demand | None:
@@ -365,7 +375,7 @@ def _first_fit(
     """
 
     def fits(position: int) -> bool:
-        return can_start(profile, demand, times[position], found)
+        return _fits(profile, demand, times[position], found)
 
     if len(demand.terms) > 1 and demand.together is None:
         return next((position for position in range(len(times)) if fits(position)), None)

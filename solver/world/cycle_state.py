@@ -15,6 +15,7 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.arrays import BoolArray
+from ..availability.crowded import Crowded
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile, most_set_aside
@@ -383,6 +384,7 @@ class CycleState:
 
     def _planned(self, reservations: list[Held]) -> Profile:
         profile = self.world.running_profile.copy()
+        profile.crowded = Crowded()
         for held in reservations:
             if held.start is not None and held.demand is not None:
                 hold_start(profile, held.demand, held.start)

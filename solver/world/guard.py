@@ -17,12 +17,12 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Lent, Profile
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
-from ..availability.rows import RowList
 from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import HeldRows, counts_slots, whole_place
 from .held import Held, takes_only_slots, times_on
-from .holding_back import HoldingBack, held_from, hold_back, taken
+from .holding_back import HoldingBack, hold_back, taken
+from .recount import held_of_pool
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +62,7 @@ class Guard:
         self.plain = plain
         self.now = now
         self._all = plain.copy()
+        self._all.crowded = None if plain.crowded is None else plain.crowded.with_more()
         self._lent = Profile(plain.table, plain.now)
         self._steady: dict[int, Steady] = {}
         self._limited: list[Held] = []
@@ -112,6 +113,8 @@ class Guard:
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)
+        if self._all.crowded is not None:
+            self._all.crowded.forget()
 
     def _limit_those_of(self, pool: int) -> None:
         """Those that need more of a pool than there is at some instant before their starts."""
@@ -225,9 +228,21 @@ class Guard:
     ) -> Profile:
         """The profile where of these pools is counted as held what is held."""
         profile = profile.copy()
-        for steady in self._steady.values():
-            if since < steady.until < until and not steady.exact:
-                self._recount(profile, steady, pools, since, before)
+        inexact = [
+            steady
+            for steady in self._steady.values()
+            if since < steady.until < until and not steady.exact
+        ]
+        for pool in sorted(pools):
+            places = [
+                (steady.slots, steady.until)
+                for steady in inexact
+                if pool in _pools(steady.alternative)
+            ]
+            if places:
+                mask, now = self.plain.table.pools[pool].mask, self.now
+                rows = held_of_pool(places, mask, self.plain, now, since=since, before=before)
+                profile.hold_rows(pool, rows, pool=True)
         return profile
 
     def _inexact(self, pool: int) -> bool:
@@ -236,22 +251,6 @@ class Guard:
             not steady.exact and pool in _pools(steady.alternative)
             for steady in self._steady.values()
         )
-
-    def _recount(
-        self, profile: Profile, steady: Steady, pools: set[int], since: int, before: int
-    ) -> None:
-        """Count in pools what is held from instant to instant in place of the whole place."""
-        for pool in pools.intersection(_pools(steady.alternative)):
-            mask, rows = self.plain.table.pools[pool].mask, RowList()
-            whole = sum(count for host, count in steady.slots.items() if mask[host])
-            rows.extend((0,), self.now, steady.until, (-float(whole),))
-            known = self._reckoned.of(steady.held, self.plain)
-            for begin, end, (slots, _) in held_from(
-                known, self.plain, self.now, since=since, before=before
-            ):
-                inside = sum(count for host, count in slots.items() if mask[host])
-                rows.extend((0,), begin, end, (float(inside),))
-            profile.hold_rows(pool, rows, pool=True)
 
 
 def _without(demand: Demand, pools: set[int]) -> Demand:

@@ -160,10 +160,7 @@ def held_from(
 ) -> Iterator[tuple[int, int, Part]]:
     """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
-    times = _instants(plain.candidate_times(now), until)
-    first = max(0, bisect.bisect_right(times, since) - 1)
-    last = bisect.bisect_left(times, before)
-    edges = [*times[first:last], *(times[last : last + 1] or [until])]
+    edges = edges_of(plain.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:
         return
     begin, held = edges[0], known.part_at(plain, edges[0])
@@ -173,6 +170,18 @@ def held_from(
             yield begin, edge, held
             begin, held = edge, part
     yield begin, edges[-1], held
+
+
+def edges_of(times: list[int], until: int, *, since: int, before: int) -> list[int]:
+    """Where it is reckoned anew what a reservation until `until` holds, over [since, before).
+
+    times: the instants at which anything is freed, ascending. Between two edges it holds the same;
+    fewer than two where it holds nothing then.
+    """
+    times = _instants(times, until)
+    first = max(0, bisect.bisect_right(times, since) - 1)
+    last = bisect.bisect_left(times, before)
+    return [*times[first:last], *(times[last : last + 1] or [until])]
 
 
 def _instants(ends: list[int], until: int) -> list[int]:

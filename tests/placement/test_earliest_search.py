@@ -18,6 +18,7 @@ class Instants:
         self.times = [10 * at for at in range(len(fits))]
         self.fits = dict(zip(self.times, fits, strict=True))
         self.only_grows = only_grows
+        self.crowded = None  # nothing is remembered
         self.asked: list[int] = []
         self.parts = [(0, len(fits))]
 
