@@ -13,17 +13,22 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import slotwise as sw
 import typer
+from all_commands import all_commands
 from slotwise.cli import start
 from slotwise.cli.atomic import whole_file
 from slotwise.model.errors import InputError
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))
-POOL = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
+DATA = Path(__file__).parents[1] / "data"
+POOL = DATA / "snapshots" / "KTH-SP2_q10_0.json"
+LSF = DATA / "lsf"
+ACCT = str(DATA / "acct" / "lsb.acct.missing-fields")
 SWF = "; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
 
 
@@ -278,6 +283,7 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
 
 # --- standard streams -----------------------------------------------------------------------------
 
+#: A run of each command; words in capitals are inputs.
 COMMANDS = {
     "solve": ["solve", "--example", "headline", "--method", "greedy"],
     "show": ["show", "bhosts", "--example", "headline"],
@@ -290,7 +296,22 @@ COMMANDS = {
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],
-    "import": ["import", "pool", str(POOL)],
+    "import pool": ["import", "pool", str(POOL)],
+    "import swf": ["import", "swf", "LOG", "--policy", "easy", "--at", "500"],
+    "import acct": ["import", "acct", ACCT, "--keep-going", "--at", "2022-02-14T08:29:08Z"],
+    "import events": ["import", "events", f"{LSF}/lsb.events", "--keep-going"],
+    "import lsf": ["import", "lsf", "CONF"],
+    "import snapshot": [
+        *("import", "snapshot", "--bjobs", f"{LSF}/bjobs-running-two-hosts.json"),
+        *("--bhosts", f"{LSF}/bhosts.json", "--bqueues", f"{LSF}/bqueues.json"),
+    ],
+    "snapshot": ["snapshot"],
+    "compare": ["compare", HEADLINE],
+    "replay": ["replay", "LOG"],
+    "whatif": ["whatif", "SITE", "--workers", "1", "--set", "reservation=none"],
+    "sweep": ["sweep", "STUDY", "--workers", "1", "--into", "CELLS"],
+    "forecast": ["forecast", HEADLINE, "--history", "LOG", "--samples", "4"],
+    "backtest": ["backtest", "LOG", "--sample", "4", "--samples", "4"],
     "help": ["--help"],
     "version": ["--version"],
 }
@@ -312,48 +333,51 @@ def full(tmp_path: Path) -> Path:
     pytest.skip("a full device may not be made or opened here")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_full_disk_behind_standard_output(full: Path, command: str) -> None:
-    with full.open("wb") as file:
-        done = subprocess.run(
-            [*RUN, *COMMANDS[command]],
-            stdout=file,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert done.stderr == "slotwise: <stdout>: No space left on device\n"
-    assert done.returncode == 2
+def test_every_command_has_a_run() -> None:
+    assert {" ".join(words) for words in all_commands()} == {*COMMANDS} - {"help", "version"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_closed_standard_output(command: str) -> None:
+@pytest.fixture(params=COMMANDS)
+def line(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> list[str]:
+    return [*RUN, *(inputs.get(word, word) for word in COMMANDS[request.param])]
+
+
+def said(line: list[str], streams: str = "", **options: Any) -> tuple[int, str]:
+    """Exit code and messages of a run with its streams changed by a shell."""
+    command = ["/bin/sh", "-c", f'exec "$@" {streams}', "sh", *line]
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *RUN, *COMMANDS[command]],
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
+        command, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options
     )
-    assert done.stderr == "slotwise: <stdout>: Bad file descriptor\n"
-    assert done.returncode == 2
+    return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_reader_that_has_gone(command: str) -> None:
+def test_a_full_disk_behind_standard_output(full: Path, line: list[str]) -> None:
+    with full.open("wb") as file:
+        code, messages = said(line, stdout=file)
+    assert messages.endswith("slotwise: <stdout>: No space left on device\n")
+    assert (code, "Traceback" in messages) == (2, False)
+
+
+def test_closed_standard_input_and_output(line: list[str]) -> None:
+    code, messages = said(line, "<&- >&-")
+    assert messages.endswith("slotwise: <stdout>: Bad file descriptor\n")
+    assert (code, "Traceback" in messages) == (2, False)
+
+
+def test_closed_messages(line: list[str]) -> None:
+    """A run has its answer, and its exit code, whether or not anybody can read its messages."""
+    command = ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *line]
+    done = subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == 0
+    assert done.stdout
+
+
+def test_a_reader_that_has_gone(line: list[str]) -> None:
     source, target = os.pipe()
     os.close(source)
-    done = subprocess.run(
-        [*RUN, *COMMANDS[command]],
-        stdout=target,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    code, messages = said(line, stdout=target)
     os.close(target)
-    assert (done.stderr, done.returncode) == ("", 0)
+    assert (code, "Traceback" in messages, "<stdout>" in messages) == (0, False, False)
 
 
 @pytest.mark.parametrize("how", ["closed", "full", "gone"])

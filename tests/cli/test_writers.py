@@ -14,26 +14,16 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from lsf.lab import write
+from all_commands import all_commands
 from modes import probe, with_the_rights_of_modes
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
-from slotwise.solver.replay.synthetic import synthetic
-from study_lab import site_file
-from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 HEADLINE = str(sw.example("headline"))
 LSF = Path(__file__).parents[1] / "data" / "lsf"
 POOL = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
 ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.missing-fields"
-STUDY = """
-format: slotwise-study/1
-name: small
-cases:
-  - {name: made, generate: {hosts: 4, running: 4, pending: 4}}
-policies: [none, greedy]
-"""
 #: Each writer with what the file then begins with; words in capitals are inputs, OUT is the file.
 WRITERS: dict[str, tuple[str, bytes]] = {
     "solve --lsf-plan": (f"solve {HEADLINE} --method greedy --lsf-plan OUT", b"{"),
@@ -87,43 +77,6 @@ Writer = Callable[[Path], Result]
 Words = Callable[[Path], list[str]]
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    folder = tmp_path_factory.mktemp("inputs")
-    work = synthetic(400, 16, load=1.1, seed=4)
-    columns = (work.job, work.submit, work.run_time, work.procs, work.req_time)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    lines = [
-        f"{n} {s} -1 {r} {p} -1 -1 {p} {q} -1 1 {n % 5} 1 1 1 1 -1 -1" for n, s, r, p, q in rows
-    ]
-    (folder / "log.swf").write_text("\n".join(["; MaxProcs: 16", *lines, ""]))
-    (folder / "study.yaml").write_text(STUDY)
-    write(folder / "conf", {})
-    cells = str(folder / "cells")
-    study = ["sweep", str(folder / "study.yaml"), "--workers", "1", "--into", cells]
-    wrote(RUNNER.invoke(app, study))
-    return {
-        "CELLS": cells,
-        "LOG": str(folder / "log.swf"),
-        "STUDY": str(folder / "study.yaml"),
-        "SITE": str(site_file(folder, weeks=2, each=10)),
-        "CONF": str(folder / "conf"),
-        "FAIR": str(sw.example("fairshare-groups")),
-    }
-
-
-@pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """bhosts, bjobs and bqueues that print what real ones did."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    files = {"bjobs": "bjobs-running-two-hosts.json", "bhosts": "bhosts.json"}
-    for name, file in (files | {"bqueues": "bqueues.json"}).items():
-        (folder / name).write_text(f"#!/bin/sh\n/bin/cat {LSF}/{file}\n")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder))
-
-
 @pytest.fixture(params=WRITERS)
 def words(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> Words:
     """The command line with a path."""
@@ -156,16 +109,7 @@ def name(begin: bytes) -> str:
 
 def path_options() -> Iterator[str]:
     """``command --option`` for every option of every command that takes a path."""
-
-    def walk(group: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-        for word in group.list_commands(None):  # type: ignore[attr-defined]
-            inner = group.get_command(None, word)  # type: ignore[attr-defined]
-            if hasattr(inner, "list_commands"):
-                yield from walk(inner, (*path, word))
-            else:
-                yield (*path, word)
-
-    for command in walk(get_command(app)):
+    for command in all_commands():
         wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300"}
         text = RUNNER.invoke(app, [*command, "--help"], env=wide).output
         for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +<path>", text):

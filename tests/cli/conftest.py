@@ -1,0 +1,59 @@
+"""Inputs of every kind, small, for tables of commands: words in capitals stand for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from lsf.lab import write
+from slotwise.cli.main import app
+from slotwise.solver.replay.synthetic import synthetic
+from study_lab import site_file
+from typer.testing import CliRunner
+
+LSF = Path(__file__).parents[1] / "data" / "lsf"
+STUDY = """
+format: slotwise-study/1
+name: small
+cases:
+  - {name: made, generate: {hosts: 4, running: 4, pending: 4}}
+policies: [none, greedy]
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("inputs")
+    work = synthetic(400, 16, load=1.1, seed=4)
+    columns = (work.job, work.submit, work.run_time, work.procs, work.req_time)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines = [
+        f"{n} {s} -1 {r} {p} -1 -1 {p} {q} -1 1 {n % 5} 1 1 1 1 -1 -1" for n, s, r, p, q in rows
+    ]
+    (folder / "log.swf").write_text("\n".join(["; MaxProcs: 16", *lines, ""]))
+    (folder / "study.yaml").write_text(STUDY)
+    write(folder / "conf", {})
+    cells = str(folder / "cells")
+    study = ["sweep", str(folder / "study.yaml"), "--workers", "1", "--into", cells]
+    assert CliRunner().invoke(app, study).exit_code == 0
+    return {
+        "CELLS": cells,
+        "LOG": str(folder / "log.swf"),
+        "STUDY": str(folder / "study.yaml"),
+        "SITE": str(site_file(folder, weeks=2, each=10)),
+        "CONF": str(folder / "conf"),
+        "FAIR": str(sw.example("fairshare-groups")),
+    }
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """bhosts, bjobs and bqueues that print what real ones did."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    files = {"bjobs": "bjobs-running-two-hosts.json", "bhosts": "bhosts.json"}
+    for name, file in (files | {"bqueues": "bqueues.json"}).items():
+        (folder / name).write_text(f"#!/bin/sh\n/bin/cat {LSF}/{file}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
