@@ -315,6 +315,8 @@ COMMANDS = {
     "help": ["--help"],
     "version": ["--version"],
 }
+#: Those that print remarks about their input.
+REMARKING = {"import acct", "import lsf", "import snapshot", "snapshot", "sweep", "forecast"}
 
 
 @pytest.fixture
@@ -351,17 +353,28 @@ def said(line: list[str], streams: str = "", **options: Any) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_full_disk_behind_standard_output(full: Path, line: list[str]) -> None:
+@pytest.fixture
+def remarks(line: list[str], request: pytest.FixtureRequest) -> str:
+    """What the run prints to standard error where nothing is in its way."""
+    if request.node.callspec.params["line"] not in REMARKING:
+        return ""
+    code, messages = said(line, ">/dev/null")
+    assert code == 0
+    assert messages
+    return messages
+
+
+def test_a_full_disk_behind_standard_output(full: Path, line: list[str], remarks: str) -> None:
     with full.open("wb") as file:
         code, messages = said(line, stdout=file)
-    assert messages.endswith("slotwise: <stdout>: No space left on device\n")
-    assert (code, "Traceback" in messages) == (2, False)
+    assert messages == remarks + "slotwise: <stdout>: No space left on device\n"
+    assert code == 2
 
 
-def test_closed_standard_input_and_output(line: list[str]) -> None:
+def test_closed_standard_input_and_output(line: list[str], remarks: str) -> None:
     code, messages = said(line, "<&- >&-")
-    assert messages.endswith("slotwise: <stdout>: Bad file descriptor\n")
-    assert (code, "Traceback" in messages) == (2, False)
+    assert messages == remarks + "slotwise: <stdout>: Bad file descriptor\n"
+    assert code == 2
 
 
 def test_closed_messages(line: list[str]) -> None:
@@ -372,12 +385,12 @@ def test_closed_messages(line: list[str]) -> None:
     assert done.stdout
 
 
-def test_a_reader_that_has_gone(line: list[str]) -> None:
+def test_a_reader_that_has_gone(line: list[str], remarks: str) -> None:
     source, target = os.pipe()
     os.close(source)
     code, messages = said(line, stdout=target)
     os.close(target)
-    assert (code, "Traceback" in messages, "<stdout>" in messages) == (0, False, False)
+    assert (messages, code) == (remarks, 0)
 
 
 @pytest.mark.parametrize("how", ["closed", "full", "gone"])
