@@ -234,6 +234,12 @@ class Residual:
             amounts = amounts - self.blocked
         return amounts
 
+    def most_slots(self) -> float:
+        """Slots that are free on all hosts together; no job can have more."""
+        free = self.free(SLOTS, self.now)
+        # Half a slot more than all that rounding can gain.
+        return float(np.maximum(free, 0).sum()) + 0.5
+
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
         self._at(time)
