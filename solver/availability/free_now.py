@@ -187,11 +187,14 @@ class HeldBack:
     hosts: dict[int, FloatArray] = field(default_factory=dict)
     pools: dict[int, float] = field(default_factory=dict)
 
-    def add_host(self, index: int, host: int, amount: float, size: int) -> None:
-        """Hold `amount` of a host resource on one host; size: number of hosts."""
+    def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
+        """Hold amounts of a host resource, by host; size: number of hosts."""
+        if not amounts:
+            return
         if index not in self.hosts:
             self.hosts[index] = np.zeros(size)
-        self.hosts[index][host] += amount
+        hosts = np.fromiter(amounts, np.int64, len(amounts))
+        self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
 
     def add_pool(self, index: int, amount: float) -> None:
         """Hold `amount` of a pool."""
