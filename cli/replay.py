@@ -24,6 +24,7 @@ from .options import (
     ResumeFile,
     tell,
 )
+from .paths import file_argument
 from .replay_progress import progress_bar
 from .stdin_file import from_stdin
 
@@ -36,7 +37,7 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 Log = Annotated[
     Path,
-    typer.Argument(
+    file_argument(
         help="SWF log, plain or gzipped; - for standard input.",
         callback=from_stdin,
         show_default=False,
@@ -103,7 +104,9 @@ def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.registry import format_of
+    from ..model.formats.source_text import check_readable
 
+    check_readable(log)
     found = format_of(log)
     if found.name != "swf":
         wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"

@@ -24,6 +24,7 @@ from .options import (
     progress,
     read_instance,
 )
+from .paths import file_option
 from .selection import JobNames, OnlyState, PlanSort, Selection, Top, Wide
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ WholeNodes = Annotated[
 ]
 LsfPlan = Annotated[
     Path | None,
-    typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+    file_option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, unreadable
 
 
 class StandardInput(type(Path())):  # type: ignore[misc]
@@ -45,6 +45,5 @@ def _spooled(context: typer.Context) -> Path:
                 raise InputError([Problem("cannot be read: it is closed", "<stdin>")])
             shutil.copyfileobj(sys.stdin.buffer, copy)
     except OSError as error:
-        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
-        raise InputError([problem]) from error
+        raise unreadable("<stdin>", error) from error
     return StandardInput(file)

@@ -26,6 +26,7 @@ from ..options import (
     read_source,
     tell,
 )
+from ..paths import file_option
 from ..simulate import ClusterFile, HostCount, Reservation, Until
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="The page, one HTML file; - for standard output."),
+    file_option("-o", "--output", help="The page, one HTML file; - for standard output."),
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
+    file_option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
 ]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
 Explain = Annotated[
@@ -54,7 +55,7 @@ AdviceTime = Annotated[
 ]
 Beside = Annotated[
     Path | None,
-    typer.Option(help="The instance that a saved plan was made for.", show_default=False),
+    file_option(help="The instance that a saved plan was made for.", show_default=False),
 ]
 Simulate = Annotated[
     bool, typer.Option("--simulate", help="Run the scheduler loop and report on that.")

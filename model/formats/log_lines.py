@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
 #: Characters of a complaint about one line.
@@ -26,8 +26,7 @@ def log_lines(path: Path) -> Iterator[str]:
             content = gzip.GzipFile(fileobj=file) if packed else file
             yield from _decoded(cast("IO[bytes]", content), str(path), packed=packed)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
+        raise unreadable(path, error) from error
 
 
 def _decoded(content: IO[bytes], source: str, *, packed: bool) -> Iterator[str]:
