@@ -13,6 +13,7 @@ from .options import Example, FormatOption, InstanceFile, KeepGoing, read_instan
 from .paths import file_option
 from .replay import Policy
 from .selection import JobNames, PlanSort, Selection, Shown, Top
+from .stdin_file import from_stdin
 from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ HistoryFile = Annotated[
     Path,
     file_option(
         help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]
@@ -42,6 +44,7 @@ MaybeHistory = Annotated[
     file_option(
         "--history",
         help="Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]

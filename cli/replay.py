@@ -74,11 +74,11 @@ def replay(
     from ..solver.replay import Replay, measure
     from .stopping import stop_on_signal
 
-    only_swf(log, "replay")
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
+    only_swf(log, "replay")
     with stop_on_signal() as stopped:
         workload = read_log(log, keep_going)
         if resume is None:

@@ -58,6 +58,7 @@ Events = Annotated[
     Path | None,
     file_option(
         help="lsb.events of the same cluster: when hosts came, closed and opened.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]

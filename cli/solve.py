@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.plan import Method
+from .atomic import check_apart
 from .exits import Exit
 from .job_records import check_path
 from .options import (
@@ -85,11 +86,12 @@ def solve(
     from .stopping import cancel_on_signal
 
     check_format(gantt, format)
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
+        check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
-    if lsf_plan is not None:
-        check_path(lsf_plan, suffixes=())
     with cancel_on_signal() as cancel, progress() as report:
         found = plan(
             instance,

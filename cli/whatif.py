@@ -34,7 +34,11 @@ Site = Annotated[
 ]
 Log = Annotated[
     Path | None,
-    file_option(help="Jobs: lsb.acct or an SWF log, plain or gzipped.", show_default=False),
+    file_option(
+        help="Jobs: lsb.acct or an SWF log, plain or gzipped.",
+        callback=from_stdin,
+        show_default=False,
+    ),
 ]
 Sets = Annotated[
     list[str] | None,

@@ -47,6 +47,14 @@ def check_readable(path: Path) -> None:
         raise unreadable(path, error) from None
 
 
+def is_pipe(path: Path) -> bool:
+    """Whether what is looked at there is gone for whoever reads it next."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def check_length(text: str | bytes, source: str) -> None:
     """InputError where a text is beyond the limit."""
     if len(text) > limits().text:

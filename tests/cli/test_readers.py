@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,6 +144,43 @@ def test_what_is_no_file(name: str, words: list[str], tmp_path: Path) -> None:
             assert isinstance(result.exception, InputError), result.output
             said = str(result.exception)
         assert said == f"{path}: cannot be read: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "more"),
+    [
+        ("simulate file", HEADLINE, []),
+        ("replay log", "LOG", []),
+        ("backtest log", "LOG", ["--sample", "4", "--samples", "4"]),
+        ("import acct files", str(ACCT), []),
+        ("import events files", str(LSF / "lsb.events"), ["--keep-going"]),
+        ("import swf file", "LOG", ["--policy", "easy", "--at", "500"]),
+        ("forecast history", "LOG", ["--samples", "4"]),
+        ("whatif log", "LOG", ["--workers", "1"]),
+        ("simulate events", str(ACCT), []),
+        ("solve file", HEADLINE, []),
+    ],
+)
+def test_a_pipe_is_read_whole_by_its_name(
+    name: str, source: str, more: list[str], inputs: dict[str, str], tmp_path: Path
+) -> None:
+    """As ``<(zcat log)`` and ``/dev/stdin`` are: whoever looks at the beginning takes it away."""
+    source = inputs.get(source, source)
+    line = [inputs.get(word, word) for word in READERS[name].split()]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    wanted = RUNNER.invoke(app, [source if word == "IN" else word for word in line] + more)
+    feed = threading.Thread(target=lambda: pipe.write_bytes(Path(source).read_bytes()), daemon=True)
+    feed.start()
+    found = RUNNER.invoke(app, [str(pipe) if word == "IN" else word for word in line] + more)
+    assert found.exit_code == wanted.exit_code
+    if wanted.exception is None:
+        said = found.output.replace(str(pipe), source)
+        assert said.split() == wanted.output.split()  # lines are filled by the length of the name
+    else:
+        assert str(found.exception).replace(str(pipe), source) == str(wanted.exception)
+    feed.join(20)
+    assert not feed.is_alive()
 
 
 def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
