@@ -40,6 +40,15 @@ MostReservations = Annotated[
         help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
     ),
 ]
+First = Annotated[
+    int | None,
+    typer.Option(
+        "--first",
+        min=1,
+        help="Plan only the first N jobs of the order, as if nobody waited behind them.",
+        show_default=False,
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")]
 WholeNodes = Annotated[
     bool,
@@ -62,6 +71,7 @@ def solve(
     effort: Effort = None,
     workers: Workers = None,
     jobs: MostReservations = None,
+    first: First = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
     whole_nodes: WholeNodes = False,
@@ -82,13 +92,10 @@ def solve(
     """
     from ..solver.planning import plan
     from .render import plan_output
-    from .report.terminal import check_format, print_gantt
+    from .report.terminal import print_gantt
     from .stopping import cancel_on_signal
 
-    check_format(gantt, format)
-    if lsf_plan is not None:
-        check_path(lsf_plan, suffixes=())
-        check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
+    _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -101,6 +108,7 @@ def solve(
             effort=effort,
             workers=workers,
             jobs=jobs,
+            first=first,
             as_lsf=as_lsf,
             margin=margin,
             whole_nodes=whole_nodes,
@@ -113,6 +121,15 @@ def solve(
     if gantt:
         print_gantt(instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
+
+
+def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
+    from .report.terminal import check_format
+
+    check_format(gantt, format)
+    if lsf_plan is not None:
+        check_path(lsf_plan, suffixes=())
+        check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
 
 
 def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:

@@ -156,8 +156,9 @@ class Plan:
     what else is to be known, among it the rules that were not considered. left_out: those of them
     that keep something from being proved. cut: a limit or Ctrl-C came before every job had been
     looked at as the method does; notes and the fallbacks of the jobs say how far it got. margin:
-    seconds that nothing planned comes nearer to the end of a pending job. changes: of a planner's
-    plan, what it says otherwise than the last one that was asked for.
+    seconds that nothing planned comes nearer to the end of a pending job. behind: how many pending
+    jobs are not planned, because only the first of the order were asked for. changes: of a
+    planner's plan, what it says otherwise than the last one that was asked for.
     """
 
     method: Method
@@ -174,6 +175,7 @@ class Plan:
     left_out: tuple[str, ...] = ()
     cut: bool = False
     margin: int = 0
+    behind: int = 0
     changes: tuple[PlanChange, ...] = ()
 
     def __getitem__(self, job: str) -> PlannedJob:
@@ -241,6 +243,8 @@ class Plan:
             record["cut"] = True
         if self.margin:
             record["margin"] = self.margin
+        if self.behind:
+            record["behind"] = self.behind
         if self.changes:
             record["changes"] = [change.to_dict() for change in self.changes]
         record["notes"] = list(self.notes)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 from ..model.errors import Cancelled, InputError, UnknownNameError
@@ -17,6 +18,7 @@ from ..model.plan import MOST_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
+from .fairshare.priority_order import first_in_order
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .shortage import counted
@@ -46,6 +48,7 @@ def plan(
     effort: float | None = None,
     workers: int | None = None,
     jobs: int | None = None,
+    first: int | None = None,
     as_lsf: bool = False,
     margin: int = 0,
     whole_nodes: bool = False,
@@ -58,12 +61,12 @@ def plan(
     objective: what the exact methods minimise and the others are valued by
     (:mod:`slotwise.model.objective`). time_limit: wall seconds (of a search default 30 unless an
     effort is given, of the others none); effort: of a search in deterministic units, which make the
-    answer the same on any machine; workers:
-    solver threads (default: one, and two processes for the time-only problem of a pool of
-    processors). jobs: how many jobs get a time-based reservation (None: all). as_lsf: leave out
-    windows and advance reservations in the exact methods, as LSF's own estimate does (TBR-19), and
-    keep what is held from jobs of queues without BACKFILL. margin: seconds that nothing planned
-    comes nearer to the end of a pending job (`docs/reservation-methods.md`). whole_nodes: plan as
+    answer the same on any machine; workers: solver threads (default: one, and two processes for the
+    time-only problem of a pool of processors). jobs: how many jobs get a time-based reservation
+    (None: all). first: plan only so many jobs, the first of the order, as if nobody waited behind
+    them. as_lsf: leave out windows and advance reservations in the exact methods, as LSF's own
+    estimate does (TBR-19), and keep what is held from jobs of queues without BACKFILL. margin:
+    seconds that nothing planned comes nearer to the end of a pending job. whole_nodes: plan as
     Slurm does: a job that starts later has its hosts to itself (time-based). cancel: set it to stop
     with the best so far. on_progress: called with what the search has as it goes.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
@@ -76,26 +79,34 @@ def plan(
         raise UnknownNameError.among("method", method, METHODS)
     aim = objective_named(objective)
     _check(0, time_limit=time_limit, effort=effort, jobs=jobs)
-    _check(1, workers=workers)
+    _check(1, workers=workers, first=first)
     check_margin(margin)
     if whole_nodes and (method != "time-based" or jobs is not None):
         raise InputError("whole_nodes: a plan of the time-based method with a place for every job")
     estimates = method in ESTIMATES
     budget = _budget(time_limit, effort, workers, cancel, search=not estimates)
+    part = instance if first is None else first_in_order(instance, first)
     try:
         if whole_nodes:
-            found = _whole_nodes(instance, aim, margin, budget)
+            found = _whole_nodes(part, aim, margin, budget)
         elif estimates:
-            found = _estimates(instance, method, aim, jobs, margin, budget)
+            found = _estimates(part, method, aim, jobs, margin, budget)
         else:
-            found = _exact(instance, as_lsf, margin, method, aim, budget, on_progress)
+            found = _exact(part, as_lsf, margin, method, aim, budget, on_progress)
     except OutOfTime:
-        found = nothing_looked_at(instance, method, aim.name)
-    found = replace(found, margin=margin)
-    found = certified(
-        instance, found, as_lsf=as_lsf or estimates, stop=lambda: budget.late(TO_JUDGE)
-    )
-    return replace(found, origin=instance.origin)
+        found = nothing_looked_at(part, method, aim.name)
+    found = replace(found, margin=margin, origin=instance.origin)
+    stop = partial(budget.late, TO_JUDGE)
+    found = certified(part, found, as_lsf=as_lsf or estimates, stop=stop)
+    return _saying_who_is_behind(found, len(part.pending), len(instance.pending))
+
+
+def _saying_who_is_behind(found: Plan, planned: int, pending: int) -> Plan:
+    """The plan of the first jobs of the order, with a note of those that it leaves out."""
+    if planned == pending:
+        return found
+    others = counted(pending - planned, "job", f"behind the first {planned} not looked at")
+    return replace(found, behind=pending - planned, notes=(*found.notes, others))
 
 
 def nothing_planned(

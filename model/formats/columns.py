@@ -89,7 +89,7 @@ def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
     values: dict[str, Sequence[Any]] = {}
     for key in keys:
         given = list(map(dict.get, rows, repeat(key), repeat(NOT_GIVEN)))
-        if key in needed and any(value is NOT_GIVEN for value in given):
+        if key in needed and NotGiven in set(map(type, given)):
             return None
         try:
             values[key] = _read(given, _reader(entry, key), key not in _COUNTED)

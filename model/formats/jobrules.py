@@ -189,8 +189,8 @@ def _overfull(
 def _plain(item: RunningJob, now: int) -> bool:
     """Whether a running job has started, names no end and holds as many slots as it asked for."""
     job = item.job
-    asked = item.slots == job.slots and job.max_slots is None
-    return asked and item.start <= now and item.finish is None
+    plain = item.finish is None and item.start <= now and job.max_slots is None
+    return plain and sum(item.allocation.values()) == job.slots
 
 
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
 _LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
 _BRACKETED = re.compile(r"[,()\[\]]")
+_ONE_HOST = re.compile(r"([1-9][0-9]{0,8})\*([^\s*,()\[\]]+)")
 _GROUPING = re.compile(r"[,(\[]")
 _PARTED = re.compile(r"[\s,()*]")
 _FORBIDDEN = re.compile(r"[\s\[\]()*~!+,|&=<>\"'{}]")
@@ -198,6 +199,8 @@ def allocation(value: object) -> dict[str, int]:
 
 def _plain_allocation(text: str) -> dict[str, int]:
     """The same of plain words such as ``2*hostA hostB``; {} of what needs a closer look."""
+    if one := _ONE_HOST.fullmatch(text):
+        return {one[2]: int(one[1])}
     found: dict[str, int] = {}
     if _BRACKETED.search(text):
         return _allocated_range(text)
@@ -209,7 +212,7 @@ def _plain_allocation(text: str) -> dict[str, int]:
         if not (count.isascii() and count.isdigit() and 0 < len(count) < 10 and name):
             return {}
         found[name] = int(count)
-    return found if len(found) == len(words) and all(found.values()) else {}
+    return found if len(found) == len(words) and 0 not in found.values() else {}
 
 
 def _allocated_range(text: str) -> dict[str, int]:

@@ -116,6 +116,9 @@ class _PlanReader:
         margin = self._number(data, "margin", "") or 0
         if not 0 <= margin <= MOST_MARGIN:
             self._wrong(f"must be seconds, 0 to {MOST_MARGIN}, not {margin}", "margin")
+        behind = self._number(data, "behind", "") or 0
+        if behind < 0:
+            self._wrong(f"must be 0 or more, not {behind}", "behind")
         told = [
             self._change(entry, f"changes[{n}]")
             for n, entry in enumerate(self._entries(data, "changes"))
@@ -136,6 +139,7 @@ class _PlanReader:
             origin=origin,
             cut=cut,
             margin=margin,
+            behind=behind,
             changes=tuple(told),
         )
 

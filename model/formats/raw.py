@@ -27,6 +27,12 @@ _COPIED = re.compile(
 _NO_ANCHORS = "anchors and aliases (&x, *x) are not supported: write it out"
 
 
+#: Values that hold others.
+_NESTED = frozenset({dict, list})
+#: In place of data: the text has to be looked at more closely.
+_DOUBTFUL = object()
+
+
 class _DuplicateKeyError(Exception):
     """A key stands twice in one mapping."""
 
@@ -105,6 +111,8 @@ def _broken(message: str, source: str, line: int | None) -> InputError:
 
 
 def _parse_json(text: str) -> Any:
+    if (plain := _plain_json(text)) is not _DOUBTFUL:
+        return plain
     data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     level, longest = [data], limits().value
     for _ in range(limits().nesting + 1):
@@ -118,6 +126,41 @@ def _parse_json(text: str) -> Any:
                 json.dumps(data, ensure_ascii=False).encode()
             return data
     raise RecursionError
+
+
+def _plain_json(text: str) -> Any:
+    """The same of a large text of plain values, without a look at each; _DOUBTFUL of any other.
+
+    No key stands twice where mappings hold as many as the text has: a colon follows each quotation
+    mark that ends a key at once, and no other mark that ends a text.
+    """
+    before_a_colon = (space + ":" in text for space in " \t\r\n")
+    if "\\" in text or any(before_a_colon) or not _short(text, limits().value):
+        return _DOUBTFUL
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return _DOUBTFUL
+    level, keys = [data], 0
+    for _ in range(limits().nesting + 1):
+        keys += sum(len(outer) for outer in level if type(outer) is dict)
+        inner = _values(level)
+        kinds = set(map(type, inner))
+        if not kinds & _NESTED:
+            return data if keys == text.count('":') else _DOUBTFUL
+        level = inner if kinds <= _NESTED else [value for value in inner if type(value) in _NESTED]
+    return _DOUBTFUL
+
+
+def _short(text: str, longest: int) -> bool:
+    """Whether no text in quotation marks, none of them escaped, can be longer."""
+    at = 0
+    while len(text) - at > longest:
+        mark = text.rfind('"', at, at + longest + 1)
+        if mark < 0:
+            return False
+        at = mark + 1
+    return True
 
 
 def _values(level: Iterable[Any]) -> list[Any]:

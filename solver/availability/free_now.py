@@ -187,11 +187,14 @@ class HeldBack:
     hosts: dict[int, FloatArray] = field(default_factory=dict)
     pools: dict[int, float] = field(default_factory=dict)
 
-    def add_host(self, index: int, host: int, amount: float, size: int) -> None:
-        """Hold `amount` of a host resource on one host; size: number of hosts."""
+    def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
+        """Hold amounts of a host resource, by host; size: number of hosts."""
+        if not amounts:
+            return
         if index not in self.hosts:
             self.hosts[index] = np.zeros(size)
-        self.hosts[index][host] += amount
+        hosts = np.fromiter(amounts, np.int64, len(amounts))
+        self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
 
     def add_pool(self, index: int, amount: float) -> None:
         """Hold `amount` of a pool."""
@@ -233,6 +236,12 @@ class Residual:
         if index == SLOTS and self.blocked is not None:
             amounts = amounts - self.blocked
         return amounts
+
+    def most_slots(self) -> float:
+        """Slots that are free on all hosts together; no job can have more."""
+        free = self.free(SLOTS, self.now)
+        # Half a slot more than all that rounding can gain.
+        return float(np.maximum(free, 0).sum()) + 0.5
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""

@@ -185,12 +185,14 @@ class ShareTree:
     def usage(self, account: Account, now: float) -> Consumption:
         """What the account and all below it have used by `now`."""
         decay = self.decay
-        run_time = account.run.at(now, self.run_decay)
-        return Consumption(  # by place: this is asked of every account in every cycle
-            account.cpu.at(now, decay),
+        # By place, and empty meters unasked: this is asked of every account in every cycle.
+        cpu, run, history, rest = account.cpu, account.run, account.history, account.rest
+        run_time = run.at(now, self.run_decay) if run.value or run.rate else 0.0
+        return Consumption(
+            cpu.at(now, decay) if cpu.value or cpu.rate else 0.0,
             run_time,
-            account.history.at(now, decay),
-            run_time + account.rest.at(now),
+            history.at(now, decay) if history.value or history.rate else 0.0,
+            run_time + rest.at(now) if rest.value or rest.rate else run_time,
             account.slots,
             account.reserved,
             account.memory,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
@@ -18,7 +21,19 @@ def priority_order(instance: Instance) -> tuple[Job, ...]:
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
         return _dispatch_sequence(instance)
-    return tuple(sorted(instance.pending, key=lambda job: queue_key(job, priority[job.queue])))
+    with no_collection():
+        return tuple(sorted(instance.pending, key=lambda job: queue_key(job, priority[job.queue])))
+
+
+def first_in_order(instance: Instance, count: int) -> Instance:
+    """The instance with the first jobs of :func:`priority_order` alone pending.
+
+    In one cycle nobody behind a job has a say in what it gets.
+    """
+    if count >= len(instance.pending):
+        return instance
+    first = {job.id for job in priority_order(instance)[:count]}
+    return replace(instance, pending=tuple(job for job in instance.pending if job.id in first))
 
 
 def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:

@@ -131,9 +131,14 @@ class TreeTraversal:
         self._places: dict[Account, _Place] = {tree.root: self._root}
         for account, ranks in lines.by_account.items():
             self._place(account).ranks = ranks
-        # Children come after their parents in creation order, so backwards is bottom up.
+        # Children come after their parents in creation order, so backwards is bottom up: the heap
+        # of a place is whole when its turn comes.
         for place in reversed(self._places.values()):
-            self._refresh(place)
+            heapq.heapify(place.heap)
+            place.best = self._best(place)
+            if place.parent is not None and place.best is not None:
+                place.entry = (place.key, place.best, place.account.index)
+                place.parent.heap.append(place.entry)
 
     def first(self) -> Rank | None:
         """The rank of the job to try next."""
@@ -183,7 +188,7 @@ class TreeTraversal:
         place = self._places.get(account)
         if place is None:
             assert account.parent is not None, "the root has a place from the start"
-            parent = self._place(account.parent)
+            parent = self._places.get(account.parent) or self._place(account.parent)
             place = self._places[account] = _Place(account, parent)
             place.key = self._key(account)
             parent.places[account.index] = place
@@ -197,18 +202,21 @@ class TreeTraversal:
             self._refresh(place)
             place = place.parent
 
-    def _refresh(self, place: _Place) -> None:
-        """Find the best rank of a place, and enter it anew at its parent if that changed."""
+    def _best(self, place: _Place) -> Rank | None:
+        """The rank that a place would offer next; void entries of its heap go."""
         if place.places:
             heap = place.heap
             while heap and place.places[heap[0][2]].entry is not heap[0]:
                 heapq.heappop(heap)
-            place.best = heap[0][1] if heap else None
-        else:
-            ranks, done, gone = place.ranks, self._done, self._gone
-            while place.at < len(ranks) and (ranks[place.at] in done or gone(ranks[place.at])):
-                place.at += 1
-            place.best = ranks[place.at] if place.at < len(ranks) else None
+            return heap[0][1] if heap else None
+        ranks, done, gone = place.ranks, self._done, self._gone
+        while place.at < len(ranks) and (ranks[place.at] in done or gone(ranks[place.at])):
+            place.at += 1
+        return ranks[place.at] if place.at < len(ranks) else None
+
+    def _refresh(self, place: _Place) -> None:
+        """Find the best rank of a place, and enter it anew at its parent if that changed."""
+        place.best = self._best(place)
         if place.parent is None:
             return
         if place.best is None:

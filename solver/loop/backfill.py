@@ -31,7 +31,7 @@ def run(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
     """
     world = cycle.world
     estimates = _lending_until(cycle)
-    if not estimates or not _any_free(cycle):
+    if not estimates or not _free(cycle):
         return
     tried = _Tried(cycle, estimates)
     state_of, order = world.states.of, world.order
@@ -39,6 +39,7 @@ def run(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
         order.begin_with_newcomers(newcomers)
     else:
         order.begin_with_those_told(world.now)
+    tried.free = _free(cycle)
     while (offer := order.next_but(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
         if not cycle.barred(state, offer):
@@ -50,7 +51,8 @@ def run(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
                     cycle.filling.add(state.number)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
-                if not _any_free(cycle):
+                tried.free = _free(cycle)
+                if not tried.free:
                     return
                 continue
             tried.failed(state, lenders)
@@ -60,7 +62,8 @@ def run(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
 class _Tried:
     """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
 
-    What fails with so many lenders fails with fewer.
+    What fails with so many lenders fails with fewer. free: slots that are free on all hosts
+    together; who needs more of them fails too.
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
@@ -70,6 +73,8 @@ class _Tried:
         self._ends = np.array(estimates, dtype=np.int64)
         #: With how many lenders such a job has failed, by the number of its shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
+        self._least = cycle.world.requests.least_slots()
+        self.free = 0.0
 
     def failed(self, state: JobState, lenders: int) -> None:
         """A job does not fit on what so many lend."""
@@ -78,13 +83,14 @@ class _Tried:
     def fails(self, job: Job) -> bool:
         """Whether a job cannot backfill."""
         state = self._cycle.world.states.of(job.id)
+        shape = self._cycle.shape(state)
         lenders = _lenders(self._cycle, state, self._estimates)
-        return lenders <= int(self._failed[self._cycle.shape(state).number])
+        return shape.least > self.free or lenders <= int(self._failed[shape.number])
 
     def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
         """Which jobs cannot, by their kinds (:meth:`Requests.kind`)."""
         lenders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
-        return np.asarray(lenders <= self._failed[numbers])
+        return np.asarray((lenders <= self._failed[numbers]) | (self._least[numbers] > self.free))
 
 
 def start_of(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
@@ -115,8 +121,9 @@ def _lenders(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
     return len(estimates) - bisect.bisect_left(estimates, until)
 
 
-def _any_free(cycle: CycleState) -> bool:
-    return bool((cycle.world.free_now.host(SLOTS) > 0).any())
+def _free(cycle: CycleState) -> float:
+    """Slots that are free on all hosts together, whoever holds them."""
+    return float(np.maximum(cycle.world.free_now.host(SLOTS), 0).sum())
 
 
 def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:

@@ -42,23 +42,33 @@ class Entered:
         return session
 
 
+def _shared(place: int) -> Any:
+    """What stands in a text for a thing that is shared; a reader looks the thing up."""
+    raise LookupError(place)
+
+
 class _Writer(pickle.Pickler):
-    """Writes all but what is shared, of which it writes the place in a list."""
+    """Writes all but what is shared, of which it writes the place in a list, once for each."""
 
     def __init__(self, text: io.BytesIO) -> None:
         super().__init__(text, pickle.HIGHEST_PROTOCOL)
         self.shared: list[Any] = []
         self._place: dict[int, int] = {}
+        self._whole_kinds: dict[type, bool] = {}
 
-    def persistent_id(self, item: Any) -> int | None:
-        """The place of a thing that is shared, None for one that is copied."""
-        place = self._place.get(id(item))
-        if place is None and (_is_frozen(item) or isinstance(item, _SHARED)):
-            place = self._share(item)
-        if isinstance(item, HeldPart):  # where and how often it holds: only the amount changes
+    def reducer_override(self, item: Any) -> Any:
+        """The place of a thing that is shared; any other is written as usual."""
+        kind = type(item)
+        share = self._whole_kinds.get(kind)
+        if share is None:
+            share = self._whole_kinds[kind] = _is_frozen(kind) or issubclass(kind, _SHARED)
+        if share and item is not _shared:
+            return _shared, (self._share(item),)
+        if kind is HeldPart:  # where and how often it holds: only the amount changes
             for column in (item.hosts, item.times):
                 self._share(column)
-        return place
+        place = self._place.get(id(item))
+        return NotImplemented if place is None else (_shared, (place,))
 
     def _share(self, item: object) -> int:
         place = self._place.setdefault(id(item), len(self.shared))
@@ -74,11 +84,12 @@ class _Reader(pickle.Unpickler):
         super().__init__(text)
         self._shared = shared
 
-    def persistent_load(self, place: int) -> Any:
-        """The thing itself."""
-        return self._shared[place]
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name stands for: :func:`_shared` for a look into the list."""
+        found = super().find_class(module, name)
+        return self._shared.__getitem__ if found is _shared else found
 
 
-def _is_frozen(item: object) -> bool:
-    params = getattr(type(item), "__dataclass_params__", None)
+def _is_frozen(kind: type) -> bool:
+    params = getattr(kind, "__dataclass_params__", None)
     return params is not None and bool(params.frozen)

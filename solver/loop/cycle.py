@@ -23,7 +23,8 @@ from ..methods.reserving import may_reserve, runs_out
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility
 from ..rules.preempting import preempting_pairs
-from ..world.cycle_state import CycleRecord, CycleState
+from ..world.cycle_record import CycleRecord
+from ..world.cycle_state import CycleState
 from ..world.held import Held
 from ..world.job_state import RUNNING, JobState
 from ..world.settings import Settings

@@ -12,7 +12,7 @@ from ...model.instance import Instance
 from ...model.on_demand import OnDemand
 from ...model.rich_display import html_table
 from ...model.time_text import with_stamps
-from ..world.cycle_state import CycleRecord
+from ..world.cycle_record import CycleRecord
 from ..world.job_state import PREEMPTED, JobState
 from ..world.job_states import JobStates
 from ..world.settings import Settings

@@ -43,7 +43,7 @@ from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
-from ..world.cycle_state import CycleRecord
+from ..world.cycle_record import CycleRecord
 from ..world.job_state import FUTURE, RUNNING, Event
 from ..world.job_states import JobStates
 from ..world.kept import KeptRunning
@@ -57,6 +57,8 @@ from .records import JobRecords, Simulation, log_entry
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
 FALL_STEP = 60
+#: Cycles between which the garbage collector may look around: what they make holds no circles.
+CYCLES_AT_ONCE = 64
 #: How notes call changes of jobs.
 _WORDS = {
     "Resize": "resize",
@@ -454,9 +456,15 @@ def simulate(
     session.begin()
     begun = monotonic()
     total = len(instance.running) + len(instance.pending) + len(instance.future)
-    while not (cancel is not None and cancel.is_set()) and session.advance():
-        if on_progress is not None:
-            done = len(instance.running) + session.started
-            now = session.world.now
-            on_progress(Progress(done, total, None, None, monotonic() - begun, now))
+    more = True
+    while more:
+        with no_collection():
+            for _ in range(CYCLES_AT_ONCE):
+                more = not (cancel is not None and cancel.is_set()) and session.advance()
+                if not more:
+                    break
+                if on_progress is not None:
+                    done = len(instance.running) + session.started
+                    now = session.world.now
+                    on_progress(Progress(done, total, None, None, monotonic() - begun, now))
     return session.result()

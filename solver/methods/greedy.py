@@ -190,7 +190,7 @@ def _estimate(
     memory: bool,
 ) -> int | None:
     """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
-    missing = demand.slots - sum(held.reserved.values())
+    missing = demand.slots - sum(held.slots.values()) - sum(held.lent.values())
     slots_at: int | None = now
     if missing > 0:
         finish, host, count = running.slots_by_finish()
@@ -249,7 +249,9 @@ def free_slots_in_order(
     order = np.concatenate([term.candidates for term in demand.terms])
     if len(demand.terms) > 1:
         order = order[np.sort(np.unique(order, return_index=True)[1])]
-    there = np.where(group[order], np.maximum(free[order], 0), 0).astype(np.int64)
+    # In a full cluster few hosts have any.
+    hosts = order[(group & (free >= 1))[order]]
+    there = free[hosts].astype(np.int64)
     taken = np.clip(wanted - (np.cumsum(there) - there), 0, there)
-    used = np.flatnonzero(taken)
-    return dict(zip(order[used].tolist(), taken[used].tolist(), strict=True))
+    used = taken.nonzero()[0]
+    return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))

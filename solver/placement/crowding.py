@@ -32,6 +32,11 @@ def note_crowded(profile: Profile, demand: Demand, time: int) -> None:
         profile.crowded.note(time, points[-1], slots)
 
 
+def least_slots(demand: Demand) -> int:
+    """Slots of hosts that have to be free wherever the job starts; 0 where none need be."""
+    return max(term.slots for term in demand.terms) if _by_slots(demand) else 0
+
+
 def _by_slots(demand: Demand) -> bool:
     """Whether the job takes a slot of a host for each of its own, as long as it runs."""
     return all(_takes_slots(other) for term in demand.terms for other in term.alternatives)

@@ -41,6 +41,8 @@ class Start:
     @property
     def allocation(self) -> Allocation:
         """The terms put together: slots by host index, in allocation order."""
+        if len(self.terms) == 1:
+            return dict(self.terms[0])
         total: Allocation = {}
         for term in self.terms:
             for host, slots in term.items():

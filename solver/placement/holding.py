@@ -105,6 +105,8 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
             members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
             hosts += [host for host in members if host not in allocation]
         free, most = slot_room(alternative, beside, time, hosts)
+        if len(start.terms) == 1 and not whole and alternative.host_uses[0].per is not Per.WHOLE:
+            return _up_to(allocation, free, most)
         most -= sum(slots.values())
         there = free.astype(np.int64).tolist()
         wanted = dict(allocation)
@@ -117,6 +119,16 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
                 slots[host] = slots.get(host, 0) + part
                 most -= part
     return slots
+
+
+def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int]:
+    """Of the slots of one term those that are free, host by host until it is `most` in all."""
+    wanted = np.fromiter(allocation.values(), np.int64, len(allocation))
+    part = np.maximum(np.minimum(wanted, free.astype(np.int64)), 0)
+    taken = np.clip(most - (np.cumsum(part) - part), 0, part)
+    hosts = np.fromiter(allocation, np.int64, len(allocation))
+    used = taken.nonzero()[0]
+    return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))
 
 
 def slot_room(

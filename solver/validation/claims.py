@@ -17,7 +17,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 
 
 def entries(facts: Facts) -> Iterator[Violation]:
-    """Every pending job stands in the plan once, and nothing else does."""
+    """Every pending job stands in the plan once, but those behind it, and nothing else does."""
     plan = facts.plan
     if plan.now != facts.instance.now:
         text = f"the plan is made for {plan.now} s, the instance's now is {facts.instance.now} s"
@@ -30,10 +30,12 @@ def entries(facts: Facts) -> Iterator[Violation]:
         elif job not in facts.pending:
             why = "it runs already" if job in running else "there is no such pending job"
             yield Violation("entry", f"job {job}: {why}", job)
-    for job in facts.pending:
-        if job not in seen:
-            text = f"job {job}: it is lost, neither among reservations nor unplaced"
-            yield Violation("entry", text, job)
+    lost = [job for job in facts.pending if job not in seen]
+    if len(lost) == plan.behind:
+        return
+    for job in lost:
+        text = f"job {job}: it is lost, neither among reservations nor unplaced"
+        yield Violation("entry", text, job)
 
 
 def allocations(facts: Facts) -> Iterator[Violation]:

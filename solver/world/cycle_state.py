@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...model.job import Job
-from ..availability.arrays import BoolArray
+from ..availability.arrays import Allocation, BoolArray
 from ..availability.crowded import Crowded
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
 from ..availability.profile import FOREVER, Profile, most_set_aside
+from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -27,6 +28,7 @@ from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
+from .cycle_record import CycleRecord
 from .guard import Guard
 from .held import Held, Loans
 from .job_state import JobState
@@ -34,25 +36,6 @@ from .repeating import Repetition
 from .requests import Shape, without_hosts
 from .settings import Settings
 from .world import World
-
-
-@dataclass(slots=True)
-class CycleRecord:
-    """What one cycle did; times in seconds, hosts by name.
-
-    started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
-    why: where fairshare or slot pools are at work, why it was the turn of each job that started.
-    """
-
-    time: int
-    started: list[str] = field(default_factory=list)
-    backfilled: list[str] = field(default_factory=list)
-    preempted: list[str] = field(default_factory=list)
-    resumed: list[str] = field(default_factory=list)
-    resized: list[str] = field(default_factory=list)
-    reservations: list[Held] = field(default_factory=list)
-    why: dict[str, str] = field(default_factory=dict)
-    pending: int = 0
 
 
 class CycleState:
@@ -110,7 +93,7 @@ class CycleState:
         self._future: Profile | None = None
         self._guard: Guard | None = None
         self.loans = Loans()
-        self._slots_held: dict[str, dict[str, int]] = {}
+        self._slots_held: dict[str, Allocation] = {}
 
     def begin(self) -> None:
         """A new cycle: all reservations are dropped (GRD-06)."""
@@ -215,7 +198,7 @@ class CycleState:
     def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
         """A start of such a job now, with as many slots of its range as it can get."""
         demand = self.world.requests.now(shape)
-        if demand.impossible:
+        if demand.impossible or beside.most_slots() < shape.least:
             return None
         if len(demand.terms) > 1:
             return start_at(beside, demand, beside.now)
@@ -288,12 +271,12 @@ class CycleState:
             self._plan(held.demand, held.start)
         if self._guard is not None:
             self._guard.keep(held)
-        state = held.state
-        self._hosts_held(state, tuple(held.reserved), by_hosts=held.start is None)
-        if state.held_since is None and held.reserved:
+        state, reserved = held.state, held.reserved
+        self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
+        if state.held_since is None and reserved:
             state.held_since = self.world.now
             self.timed[state.number] = state
-        self._tell_order(state, self.world.named(held.reserved))
+        self._tell_order(state, reserved)
 
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
         """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
@@ -437,12 +420,15 @@ class CycleState:
     def close(self) -> None:
         """Cut reservations down to what backfill has left, and write down what is reserved."""
         world = self.world
-        left = np.maximum(world.free_now.host(0), 0).astype(np.int64).copy()
-        slots: dict[str, dict[str, int]] = {}
+        left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
+        # Where nothing is gone of all that is held, nothing is gone of any reservation.
+        all_there = SLOTS in self.held.hosts and bool((self.held.hosts[SLOTS] <= left).all())
+        slots: dict[str, Allocation] = {}
         for held in self.reservations:
-            held.lend_what_is_gone(left)
-            slots[held.state.job.id] = world.named(held.reserved)
+            if not all_there:
+                held.lend_what_is_gone(left)
             state = held.state
+            slots[state.job.id] = held.reserved
             state.expected = held.estimate
             if held.estimate is not None and state.estimate is None:
                 state.estimate, state.estimated_at = held.estimate, world.now
@@ -460,13 +446,14 @@ class CycleState:
 
     def reserved_so_far(self, job: Job) -> dict[str, int]:
         """What the order has been told that a pending job holds, by host name."""
-        return self._slots_held.get(job.id, {})
+        return self.world.named(self._slots_held.get(job.id, {}))
 
-    def _tell_order(self, state: JobState, slots: dict[str, int]) -> None:
+    def _tell_order(self, state: JobState, slots: Allocation) -> None:
         """What a pending job holds counts for its account (FSH-04); said where it is news."""
         if slots == self._slots_held.get(state.job.id, {}):
             return
-        self.world.order.reserved(state.job, slots, self.world.now)
+        if not isinstance(self.world.order, FirstCome):
+            self.world.order.reserved(state.job, self.world.named(slots), self.world.now)
         self._slots_held[state.job.id] = slots
         if not slots:
             del self._slots_held[state.job.id]
@@ -488,13 +475,17 @@ class CycleState:
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
         return {
-            "slots_held": self._slots_held,
+            "slots_held": {name: self.world.named(on) for name, on in self._slots_held.items()},
             "timed": list(self.timed),
             "started": self.record.started,
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
-        self._slots_held = state["slots_held"]
+        index = self.world.index
+        self._slots_held = {
+            name: {index[host]: slots for host, slots in on.items()}
+            for name, on in state["slots_held"].items()
+        }
         self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Hashable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .job_state import JobState
 
 _TIMES = ("start", "end", "duration", "estimate", "estimated_at")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
+_times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
 #: What only jobs have that were suspended, resized, sent back or placed term by term.
 _ODD = ("placed", "since", "ran", "suspended_by", "suspensions", "requeues")
 #: What a checkpoint has where there is no time.
@@ -58,10 +60,9 @@ class EndedJobs:
             terms = [list(term.items()) for term in state.terms]
             stretches = [[begin, end, list(w.items())] for begin, end, w in state.stretches]
             self._odd[row] = [[getattr(state, name) for name in _ODD], terms, stretches]
-        times = (getattr(state, name) for name in _TIMES)
-        kind = self._kinds.code(tuple(getattr(state, name) for name in _KIND))
+        kind = self._kinds.code(_kind_of(state))
         reason = self._reasons.code(state.reason)
-        self._rows.append(state.number, *times, kind, reason, len(self._pieces))
+        self._rows.append(state.number, *_times_of(state), kind, reason, len(self._pieces))
         return row
 
     def state(self, row: int, job: Job) -> JobState:

@@ -68,11 +68,9 @@ class Held:
         if not totals_only:
             for use in alternative.host_uses:
                 if counts_slots(use):
-                    for host, slots in self.slots.items():
-                        held.add_host(use.index, host, float(slots), size)
+                    held.add_hosts(use.index, self.slots, size)
                 elif table.host_resources[use.index].name == "mem":
-                    for host, amount in self.memory.items():
-                        held.add_host(use.index, host, amount, size)
+                    held.add_hosts(use.index, self.memory, size)
         for use in alternative.pool_uses:
             if counts_slots(use):
                 mask = table.pools[use.index].mask
@@ -227,9 +225,8 @@ class Loans:
         if self._on.keys().isdisjoint(place):
             return
         assert held.estimate is not None
-        for host, count in place.items():
-            if host not in self._on:
-                continue
+        for host in [host for host in place if host in self._on]:
+            count = place[host]
             for loan in self._on[host]:
                 end, left = loan
                 part = min(left, count - held.lent.get(host, 0))

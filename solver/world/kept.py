@@ -16,8 +16,9 @@ from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.free_now import FreeNow
 from ..availability.running_profile import RunningProfile
-from ..entering import Entering
+from ..entering import Entering, Running
 from ..fairshare.dispatch_policy import FirstCome
+from .ends_of_running import ends_of_running
 from .job_state import RUNNING, JobState
 from .job_states import JobStates
 from .requests import Requests
@@ -51,20 +52,32 @@ class KeptRunning:
         self.requests.instance = self.requests.resolver.instance = instance
         # A world of nothing that runs, which knows what a job is expected to do.
         world = World(instance, self.requests, FirstCome(instance), self.cycle, JobStates(()))
-        entering = Entering(self.requests.resolver, world.index)
-        for running in more:
+        jobs = list(more)
+        first = len(self.states)
+        for running in jobs:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
             world.begun(state, running)
-            # One that ends when its limit does not say so is expected anew as time goes by.
-            steady = not running.suspended and running.job.run_time is None
-            if steady and world.enters(entering, state, running):
-                state.status = RUNNING
-                self.plain.add(state.number)
-                if running.job.resizable:
-                    self.growing.add(state.number)
-        accepted = np.zeros(len(instance.cluster.hosts), dtype=np.int64)
-        entering.close(self.free_now, self.profile, accepted)
+        ends, expected = ends_of_running(self.requests, jobs, world.now, self.cycle)
+        # One that ends when its limit does not say so is expected anew as time goes by.
+        steady = [not item.suspended and item.job.run_time is None for item in jobs]
+        plain = Entering(self.requests.resolver, world.index).enter(
+            Running(
+                jobs,
+                np.arange(first, len(self.states)),
+                expected,
+                (ends > world.now) & np.array(steady, dtype=bool),
+            ),
+            self.free_now,
+            self.profile,
+            np.zeros(len(instance.cluster.hosts), dtype=np.int64),
+            other=lambda _: None,
+        )
+        for number in plain.tolist():
+            self.states[number].status = RUNNING
+            self.plain.add(number)
+            if self.states[number].job.resizable:
+                self.growing.add(number)
 
     def ended(self, number: int) -> None:
         """A job is gone; the last one of the instance takes its place."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import HostTable
-from ..availability.arrays import BoolArray, FloatArray
+from ..availability.arrays import BoolArray, FloatArray, IntArray
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
 from ..availability.resources import ResourceTable
 from ..availability.uses import Use
 from ..fairshare.hopeless import UNLIMITED, JobKind
+from ..placement.crowding import least_slots
 from ..placement.earliest import can_start
 from ..resolve import Resolver
 
@@ -25,7 +28,7 @@ class Shape:
 
     demand: as at dispatch (pref as asked). reserving: as a reservation sees it (TBR-13).
     never: why no such job can ever start, "" if one may. dynamic: its candidates depend on what
-    runs at the moment.
+    runs at the moment. least: slots that have to be free wherever such a job starts.
     """
 
     number: int
@@ -34,6 +37,7 @@ class Shape:
     reserving: Demand
     never: str
     dynamic: bool
+    least: int = 0
 
 
 class Requests:
@@ -50,6 +54,7 @@ class Requests:
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
+        self._least: dict[int, int] = {}
         self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
         self.follow_load = False
         #: Whether the candidates of some shape depend on what runs at the moment.
@@ -86,6 +91,12 @@ class Requests:
         """The kind of a job with a run limit: the number that its shape has, or would have."""
         number = self._numbers.setdefault(self._wanted(job), len(self._numbers))
         return JobKind(number, self.lent_for(job, limit))
+
+    def least_slots(self) -> IntArray:
+        """:attr:`Shape.least` by the numbers of shapes, 0 of those that nobody asked for yet."""
+        found = np.zeros(self.kinds, dtype=np.int64)
+        found[list(self._least)] = list(self._least.values())
+        return found
 
     @property
     def kinds(self) -> int:
@@ -128,7 +139,9 @@ class Requests:
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
         self.any_dynamic = self.any_dynamic or dynamic
-        return Shape(number, job, demand, reserving, never, dynamic)
+        least = least_slots(demand) if demand.terms and not never else 0
+        self._least[number] = least
+        return Shape(number, job, demand, reserving, never, dynamic, least)
 
     def _ever_fits(self, demand: Demand) -> bool:
         """Whether the job fits on the empty cluster; of several terms, each of them alone.

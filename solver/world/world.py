@@ -20,10 +20,11 @@ from ..availability.free_now import FreeNow, HeldPart, parts_of
 from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
-from ..entering import Entering
+from ..entering import Entering, Running
 from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
 from ..rules.situation import NEVER, add_reserved_load
+from .ends_of_running import ends_of_running
 from .events import EventQueue
 from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
@@ -112,20 +113,15 @@ class World:
 
     def begun(self, state: JobState, running: RunningJob) -> None:
         """Since when and where a job runs, and how long it will."""
-        self._lives(state, running)
-        state.placed = running.start
-        state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
-        state.alternative = running.alternative
-
-    def _lives(self, state: JobState, running: RunningJob) -> None:
-        """Since when a job runs, and how long it will."""
         self.learn(state)
         if running.job.run_time is None:
             finish = expected_finish(self.instance, replace(running, suspended=False))
             state.work = None if finish is None else finish - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start
-        state.start = state.since = running.start
+        state.start = state.since = state.placed = running.start
+        state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
+        state.alternative = running.alternative
 
     def add_all_running(self) -> None:
         """All jobs that run already, for a plan: what they give back one by one is not kept.
@@ -135,30 +131,24 @@ class World:
         """
         running = self.instance.running
         self.running = RunningStates(range(len(running)), self.states.keep)
-        entering = Entering(self.requests.resolver, self.index)
-        plain: set[int] = set()
-        scratch = JobState(running[0].job, 0) if running else None
-        for number, item in enumerate(running):
-            assert scratch is not None
-            scratch.job, scratch.number = item.job, number
-            if item.suspended or not self.enters(entering, scratch, item):
-                self.add_running(self.states.keep(number), item)
-            else:
-                plain.add(number)
-        entering.close(self.free_now, self.running_profile, self.last_accepted)
-        self.states.entered(plain, self._runs_on)
-        for number in plain:
+        ends, expected = ends_of_running(self.requests, running, self.now, self.cycle)
+        stopped = np.fromiter((item.suspended for item in running), bool, len(running))
+
+        def by_itself(number: int) -> None:
+            self.add_running(self.states.keep(number), running[number])
+
+        plain = Entering(self.requests.resolver, self.index).enter(
+            Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
+            self.free_now,
+            self.running_profile,
+            self.last_accepted,
+            other=by_itself,
+        )
+        self.states.entered(set(plain.tolist()), self._runs_on)
+        for number in plain.tolist():
             if running[number].job.resizable:
                 self.growing[number] = self.states.keep(number)
         self.changed = True
-
-    def enters(self, entering: Entering, state: JobState, running: RunningJob) -> bool:
-        """Enter the rows of a job that runs on beyond now, if it is of the plain kind."""
-        self._lives(state, running)
-        end = state.real_end()
-        if end is not None and end <= self.now:
-            return False
-        return entering.takes(state.number, running, state.expected_end(self.now, self.cycle))
 
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""

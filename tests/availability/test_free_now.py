@@ -95,8 +95,8 @@ def residual(held: HeldBack | None = None, now: int = 40) -> Residual:
 
 def test_the_residual_is_what_is_free_beside_what_others_hold() -> None:
     held = HeldBack()
-    held.add_host(SLOTS, 0, 3, 2)
-    held.add_host(MEM, 1, 45, 2)
+    held.add_hosts(SLOTS, {0: 3}, 2)
+    held.add_hosts(MEM, {1: 45}, 2)
     held.add_pool(0, 2)
     view = residual(held)
     assert view.free(SLOTS, 40).tolist() == [1, 4]

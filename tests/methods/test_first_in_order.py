@@ -1,0 +1,90 @@
+"""A plan of the first jobs of the order alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.errors import InputError
+from slotwise.model.formats.plan_file import read_plan
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.validate import validate
+
+
+def full(seed: int) -> Instance:
+    """Hosts without a free slot, and a queue in a random order that asks for slots alone."""
+    rng = random.Random(seed)
+    hosts = tuple(Host(f"h{n}", 4) for n in range(5))
+    running = tuple(
+        RunningJob(
+            Job(f"r{n}{k}", slots=2, run_limit=60 * rng.randint(2, 60)),
+            -60,
+            {host.name: 2},
+        )
+        for n, host in enumerate(hosts)
+        for k in range(2)
+    )
+    pending = tuple(
+        Job(
+            f"p{n}",
+            slots=rng.randint(1, 12),
+            run_limit=60 * rng.randint(1, 90),
+            submit=-rng.randint(0, 99),
+        )
+        for n in range(14)
+    )
+    return Instance(Cluster(hosts), running=running, pending=pending)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_where_nobody_starts_it_is_the_head_of_the_plan_of_all(seed: int) -> None:
+    instance = full(seed)
+    count = 1 + seed
+    whole = sw.plan(instance, "time-based")
+    assert all(item.start != instance.now for item in whole)
+    found = sw.plan(instance, "time-based", first=count)
+    order = [job.id for job in priority_order(instance)[:count]]
+    assert [item.job for item in found] == order
+    assert list(found) == [whole[job] for job in order]
+
+
+def test_who_is_behind_is_counted_and_said() -> None:
+    instance = full(3)
+    found = sw.plan(instance, "time-based", first=5)
+    assert found.behind == 9
+    assert found.notes[-1] == "9 jobs behind the first 5 not looked at"
+    assert not found.cut
+    saved = read_plan(json.loads(json.dumps(found.to_dict())), instance, "saved.json")
+    assert saved == found
+    assert not validate(instance, saved, as_lsf=True)
+
+
+def test_the_judge_misses_who_is_not_counted() -> None:
+    instance = full(3)
+    found = sw.plan(instance, "time-based", first=5)
+    told = validate(instance, replace(found, behind=8), as_lsf=True)
+    assert len([item for item in told if "lost" in str(item)]) == 9
+
+
+@pytest.mark.parametrize("method", ["greedy", "optimal"])
+def test_every_method_has_it(method: sw.Method) -> None:
+    found = sw.plan(full(1), method, first=3, effort=2.0)
+    assert len(found) == 3
+    assert found.behind == 11
+
+
+def test_as_many_as_there_are_is_the_plan_of_all() -> None:
+    instance = full(2)
+    assert sw.plan(instance, "time-based", first=14) == sw.plan(instance, "time-based")
+    assert sw.plan(instance, "time-based", first=99).behind == 0
+
+
+def test_at_least_one_is_planned() -> None:
+    with pytest.raises(InputError, match="first is 0"):
+        sw.plan(full(2), "time-based", first=0)
