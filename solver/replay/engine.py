@@ -99,16 +99,18 @@ class Engine(ABC):
         """Handle up to `events` further events; whether any is left."""
         queue, start, run = self.queue, self.start, self.run
         each_event = self.schedule_after == "event"
+        submission, beginning = EventKind.SUBMIT, EventKind.START
         for _ in range(events):
-            if not queue:
+            event = queue.take()
+            if event is None:
                 return False
-            now, kind, _, job = queue.pop()
-            if kind == EventKind.START:
+            now, kind, _, job = event
+            if kind == beginning:
                 if start[job] == now:  # else the job was moved to an earlier time
                     queue.push(now + run[job], EventKind.END, job)
                 continue
             self.now = now
-            if kind == EventKind.SUBMIT:
+            if kind == submission:
                 if job + 1 < len(start):
                     queue.push(self.submit[job + 1], EventKind.SUBMIT, job + 1)
                 self.submitted(job, now)
