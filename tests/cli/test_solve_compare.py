@@ -190,7 +190,10 @@ def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
         (("solve",), "give an instance file or --example NAME"),
         (("compare", "a.yaml", "--example", "headline"), "give an instance file or --example"),
         (("solve", "--example", "headlin"), "(did you mean 'headline'?)"),
-        (("solve", "nowhere.yaml"), "slotwise: nowhere.yaml: No such file or directory"),
+        (
+            ("solve", "nowhere.yaml"),
+            "slotwise: nowhere.yaml: cannot be read: No such file or directory",
+        ),
         (("solve", "--example", "headline", "--method", "gredy"), "'greedy'"),
         (("compare", "--example", "headline", "--objective", "makspan"), "'makespan'"),
         (("solve", "--example", "headline", "--efort", "1"), "--effort"),
