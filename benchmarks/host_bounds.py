@@ -1,10 +1,12 @@
 """Bounds of total start over hosts: each job alone, one pool of slots, several pools, by parts.
 
-    python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--seeds 0 1] [--seconds 30]
+    python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--seeds 0 1]
+                                     [--seconds 30 | --effort 60]
 
 On generated clusters with compute units and memory; sums of starts in seconds after now, beside the
 plan that takes job by job where it first fits. With --seconds, the best plan in so
-many (of the clock) and its gap. CPU s are seconds of the processor.
+many (of the clock) and its gap; with --effort in so many deterministic units, which other work on
+the machine does not change. CPU s are seconds of the processor.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ def main() -> None:
     parser.add_argument("--load", type=float, default=0.97)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--seconds", type=float, default=0, help="for a plan of each, 0 for none")
+    parser.add_argument("--effort", type=float, help="deterministic limit instead of --seconds")
     options = parser.parse_args()
     bounds = ("slots", "several pools", "parts")
     print(
@@ -63,8 +66,11 @@ def main() -> None:
         parts = bound_of_parts(problem, problem.demands, costs, alone, known, Budget())
         last = time.process_time()
         planned = ("-", "-")
-        if options.seconds:
-            found = plan(instance, objective="total-start", time_limit=options.seconds)
+        if options.seconds or options.effort:
+            seconds = options.seconds if options.effort is None else None
+            found = plan(
+                instance, objective="total-start", time_limit=seconds, effort=options.effort
+            )
             best, low = found.value or 0.0, found.bound or 0.0
             planned = (f"{best:.0f}", f"{100 * (best - low) / max(1.0, best):.1f}")
         print(

@@ -13,6 +13,7 @@ import typer
 
 from .exits import Exit
 from .options import FormatOption, JobsFile, KeepGoing
+from .paths import file_argument, file_option
 from .replay import Policy
 from .replay_progress import progress_bar
 from .stdin_file import from_stdin
@@ -30,7 +31,7 @@ _WIDTH = 50
 
 Log = Annotated[
     Path,
-    typer.Argument(
+    file_argument(
         help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard "
         "input.",
         callback=from_stdin,
@@ -51,7 +52,7 @@ PoolSize = Annotated[
 ]
 ClusterFile = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="Instance whose hosts and queues run the log (SWF, lsb.acct) in the scheduler loop, "
         "instead of a pool.",
         show_default=False,
@@ -62,7 +63,7 @@ Processes = Annotated[
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(help="Write the reliability diagram: .png or .svg.", show_default=False),
+    file_option(help="Write the reliability diagram: .png or .svg.", show_default=False),
 ]
 
 

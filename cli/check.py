@@ -15,6 +15,7 @@ from .cells import printable
 from .completion import example_names
 from .exits import Exit
 from .options import read_with_warnings
+from .paths import file_argument, file_option
 from .tables import paragraph
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text 
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        file_argument(
             help="Instance files, YAML or JSON; - for standard input.", show_default=False
         ),
     ],
     changes: Annotated[
         Path | None,
-        typer.Option(
+        file_option(
             help="Also a file of changes over time, against each of them (docs/changes.md).",
             show_default=False,
         ),

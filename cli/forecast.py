@@ -10,8 +10,10 @@ import typer
 
 from .exits import Exit
 from .options import Example, FormatOption, InstanceFile, KeepGoing, read_instance, tell
+from .paths import file_option
 from .replay import Policy
 from .selection import JobNames, PlanSort, Selection, Shown, Top
+from .stdin_file import from_stdin
 from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
@@ -31,16 +33,18 @@ _COLUMNS = (
 
 HistoryFile = Annotated[
     Path,
-    typer.Option(
+    file_option(
         help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]
 MaybeHistory = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "--history",
         help="Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]
@@ -76,7 +80,7 @@ By = Annotated[
 ]
 CalibrationFile = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "--calibration",
         help="Result of `slotwise backtest --format json`: its factors make the bounds hold.",
         show_default=False,
@@ -246,15 +250,15 @@ def _moment(by: str, instance: Instance) -> int:
 
 def _calibration(path: Path | None) -> Calibration:
     from ..model.errors import InputError, Problem
+    from ..model.formats.source_text import file_bytes
     from ..solver.forecast.calibration import UNCALIBRATED, calibration_of_record
 
     if path is None:
         return UNCALIBRATED
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or "is no JSON document"
-        raise InputError([Problem(str(reason), str(path))]) from None
+        record = json.loads(file_bytes(path))
+    except (ValueError, RecursionError):
+        raise InputError([Problem("is no JSON document", str(path))]) from None
     return calibration_of_record(record, str(path))
 
 

@@ -13,6 +13,7 @@ import typer
 from .import_snapshot import Site, tell_some
 from .options import tell
 from .output import Notation, Output, keep_inputs, write_instance
+from .paths import file_argument, file_option
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ KeepGoing = Annotated[
 def _log(what: str) -> Any:
     """The argument of a log file or several."""
     text = f"{what}; plain or gzipped, - for standard input."
-    return typer.Argument(help=text, callback=from_stdin, show_default=False)
+    return file_argument(help=text, callback=from_stdin, show_default=False)
 
 
 Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
@@ -97,7 +98,7 @@ def acct(
     site: Site = None,
     usage_for: Annotated[
         Path | None,
-        typer.Option(
+        file_option(
             help="Instance whose share accounts and slot pools get what the log's jobs have used "
             "by its now (or --at); its jobs stay.",
             show_default=False,

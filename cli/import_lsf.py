@@ -11,6 +11,7 @@ import typer
 from ..model.errors import InputError
 from .options import tell
 from .output import Notation, Output, write_instance
+from .paths import file_argument, file_option
 
 At = Annotated[
     str | None,
@@ -22,7 +23,7 @@ At = Annotated[
 ]
 Hosts = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="What `lshosts -w` printed: processors and memory of hosts. "
         "Default: CONFDIR/lshosts if it is there.",
         show_default=False,
@@ -41,7 +42,7 @@ Processors = Annotated[
 def lsf(
     confdir: Annotated[
         Path | None,
-        typer.Argument(
+        file_argument(
             help="Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like.",
             show_default=False,
         ),

@@ -12,6 +12,7 @@ import typer
 
 from .options import tell
 from .output import Notation, Output, keep_inputs, write_instance
+from .paths import file_option
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ T = TypeVar("T")
 
 Site = Annotated[
     Path | None,
-    typer.Option(
-        "--site", help="Instance with the site's configuration: resources, users, limits."
-    ),
+    file_option("--site", help="Instance with the site's configuration: resources, users, limits."),
 ]
 #: Notes of one kind that are spelled out.
 MOST_NOTES = 10
@@ -34,20 +33,20 @@ MOST_NOTES = 10
 def snapshot_files(
     bjobs: Annotated[
         list[Path] | None,
-        typer.Option(
+        file_option(
             help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF.", callback=from_stdin
         ),
     ] = None,
     bhosts: Annotated[
         list[Path] | None,
-        typer.Option(help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
+        file_option(help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
     ] = None,
     bqueues: Annotated[
         list[Path] | None,
-        typer.Option(help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin),
+        file_option(help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin),
     ] = None,
     bhpart: Annotated[
-        list[Path] | None, typer.Option(help="bhpart -r.", callback=from_stdin)
+        list[Path] | None, file_option(help="bhpart -r.", callback=from_stdin)
     ] = None,
     site: Site = None,
     now: Annotated[

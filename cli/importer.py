@@ -15,6 +15,7 @@ from .import_lsf import lsf
 from .import_snapshot import snapshot_files
 from .options import KeepGoing, read_instance, tell
 from .output import Notation, Output, keep_inputs, write_instance
+from .paths import file_argument, file_option
 from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ EXITS = "Exit codes: 0 done, 2 bad input."
 
 File = Annotated[
     Path,
-    typer.Argument(
+    file_argument(
         help="File to read; - for standard input.", callback=from_stdin, show_default=False
     ),
 ]
@@ -35,7 +36,7 @@ OPTIONS: dict[str, Any] = {
     ],
     "cluster": Annotated[
         Path | None,
-        typer.Option(help="Instance whose hosts and queues to take.", show_default=False),
+        file_option(help="Instance whose hosts and queues to take.", show_default=False),
     ],
     "keep_going": KeepGoing,
 }

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError, Problem, report
+from ..model.errors import InputError, Problem, report, unreadable
 from ..model.objective import ObjectiveName, objectives
 from ..model.plan import MOST_MARGIN
 from .cells import printable
 from .completion import example_names
+from .paths import file_argument, file_option
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -25,7 +26,7 @@ Format = Literal["text", "json", "csv"]
 
 InstanceFile = Annotated[
     Path | None,
-    typer.Argument(help="Instance file, YAML or JSON; - for standard input.", show_default=False),
+    file_argument(help="Instance file, YAML or JSON; - for standard input.", show_default=False),
 ]
 Example = Annotated[
     str | None,
@@ -94,7 +95,7 @@ GanttOption = Annotated[
 ]
 JobsFile = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "--jobs",
         help="Write one record a job: .csv, .json (both also .gz) or .parquet.",
         show_default=False,
@@ -105,12 +106,12 @@ KeepGoing = Annotated[
 ]
 CheckpointFile = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "--checkpoint", help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False
     ),
 ]
 ResumeFile = Annotated[
-    Path | None, typer.Option("--resume", help="Go on from a checkpoint.", show_default=False)
+    Path | None, file_option("--resume", help="Go on from a checkpoint.", show_default=False)
 ]
 
 
@@ -170,8 +171,7 @@ def _standard_input() -> bytes:
             raise OSError(EBADF, os.strerror(EBADF))
         return sys.stdin.buffer.read()
     except OSError as error:
-        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
-        raise InputError([problem]) from error
+        raise unreadable("<stdin>", error) from error
 
 
 @contextmanager

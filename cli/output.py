@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from .paths import file_option
+
 if TYPE_CHECKING:
     from ..model.instance import Instance
 
@@ -23,7 +25,7 @@ def _checked(output: Path | None) -> Path | None:
 #: Refused before any work is done where nothing could be written.
 Output = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         "-o",
         "--output",
         help="File to write, .yaml or .json. Default: stdout, YAML.",

@@ -24,6 +24,7 @@ from .options import (
     ResumeFile,
     tell,
 )
+from .paths import file_argument
 from .replay_progress import progress_bar
 from .stdin_file import from_stdin
 
@@ -36,7 +37,7 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 Log = Annotated[
     Path,
-    typer.Argument(
+    file_argument(
         help="SWF log, plain or gzipped; - for standard input.",
         callback=from_stdin,
         show_default=False,
@@ -73,11 +74,11 @@ def replay(
     from ..solver.replay import Replay, measure
     from .stopping import stop_on_signal
 
-    only_swf(log, "replay")
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
+    only_swf(log, "replay")
     with stop_on_signal() as stopped:
         workload = read_log(log, keep_going)
         if resume is None:
@@ -103,7 +104,9 @@ def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.registry import format_of
+    from ..model.formats.source_text import check_readable
 
+    check_readable(log)
     found = format_of(log)
     if found.name != "swf":
         wrong = f"is {found.kind}; {command} takes an SWF log: see `slotwise simulate {log}`"

@@ -12,6 +12,7 @@ import typer
 from .cells import printable
 from .exits import Exit
 from .options import read_source
+from .paths import file_option
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -53,7 +54,7 @@ def resreq(
         str, typer.Option(help="The language of LSF 7 or 10.1; else the instance's, or 10.1.")
     ] = "",
     against: Annotated[
-        Path | None, typer.Option(help="Instance file: which of its hosts match, in which order.")
+        Path | None, file_option(help="Instance file: which of its hosts match, in which order.")
     ] = None,
     submitted_from: Annotated[
         str | None, typer.Option("--from", help="Submission host, for type==local.")

@@ -16,12 +16,13 @@ from .options import (
     KeepGoing,
     ResumeFile,
 )
+from .paths import file_argument, file_option
 from .simulate_loop import LoopOptions, run_loop
 from .stdin_file import from_stdin
 
 Input = Annotated[
     Path | None,
-    typer.Argument(
+    file_argument(
         help="Instance file (YAML, JSON), lsb.acct, or an SWF log with --hosts or --cluster; "
         "logs plain or gzipped; - for standard input.",
         callback=from_stdin,
@@ -51,18 +52,19 @@ Until = Annotated[
 ]
 ClusterFile = Annotated[
     Path | None,
-    typer.Option(help="Instance whose hosts and queues run a log.", show_default=False),
+    file_option(help="Instance whose hosts and queues run a log.", show_default=False),
 ]
 Events = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="lsb.events of the same cluster: when hosts came, closed and opened.",
+        callback=from_stdin,
         show_default=False,
     ),
 ]
 Changes = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="Changes over time: hosts, loads, sizes, new jobs, bkill and the like "
         "(docs/changes.md).",
         show_default=False,
@@ -73,11 +75,11 @@ HostCount = Annotated[
 ]
 CycleLog = Annotated[
     Path | None,
-    typer.Option(help="Write every cycle, one JSON object a line.", show_default=False),
+    file_option(help="Write every cycle, one JSON object a line.", show_default=False),
 ]
 Shares = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="Write priorities and shares over time, in the formats of --jobs.",
         show_default=False,
     ),

@@ -58,7 +58,9 @@ def read(sources: Sources) -> Simulated:
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.registry import format_of
+    from ..model.formats.source_text import check_readable
 
+    check_readable(sources.file)
     found = format_of(sources.file)
     _only_what_applies(sources, found)
     cluster = sources.site

@@ -76,7 +76,8 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         check_output(options.log)
     checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
     series = _series(options)
-    check_apart(options.outputs, [source, *([options.cluster] if options.cluster else [])])
+    inputs = (source, options.cluster, options.events, options.changes)
+    check_apart(options.outputs, [path for path in inputs if path is not None])
     with stop_on_signal() as stopped:
         given = workload(source, options)
         fit = cycle_of(given, options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..model.plan import Method
+from .atomic import check_apart
 from .exits import Exit
 from .job_records import check_path
 from .options import (
@@ -24,6 +25,7 @@ from .options import (
     progress,
     read_instance,
 )
+from .paths import file_option
 from .selection import JobNames, OnlyState, PlanSort, Selection, Top, Wide
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ WholeNodes = Annotated[
 ]
 LsfPlan = Annotated[
     Path | None,
-    typer.Option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
+    file_option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
 ]
 
 
@@ -93,7 +95,7 @@ def solve(
     from .report.terminal import print_gantt
     from .stopping import cancel_on_signal
 
-    _check_outputs(gantt, format, lsf_plan)
+    _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
@@ -121,12 +123,13 @@ def solve(
     _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
 
 
-def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None) -> None:
+def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
     from .report.terminal import check_format
 
     check_format(gantt, format)
     if lsf_plan is not None:
         check_path(lsf_plan, suffixes=())
+        check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
 
 
 def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:

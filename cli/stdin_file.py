@@ -1,4 +1,4 @@
-"""Standard input as a file, for readers that look at the beginning of one before they read it."""
+"""What can be read but once, as a file, for readers that look at its beginning first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 
 import typer
 
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, unreadable
 
 
 class StandardInput(type(Path())):  # type: ignore[misc]
-    """A temporary file with all of standard input; messages call it ``<stdin>``."""
+    """A temporary file with all of standard input, or of a pipe, by whose name messages call it."""
+
+    shown = "<stdin>"
 
     def __str__(self) -> str:
-        return "<stdin>"
+        return self.shown
 
     def __fspath__(self) -> str:
         return os.fspath(Path(*self.parts))
@@ -27,24 +29,34 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 def from_stdin(context: typer.Context, value: Any) -> Any:
     """The path or paths that a user gave, ``-`` as :class:`StandardInput` until the command ends.
 
+    So are pipes, such as ``/dev/stdin`` and what a shell writes for ``<(zcat log)``.
     Raises InputError if standard input is asked for twice or cannot be read.
     """
+    from ..model.formats.source_text import is_pipe
+
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
             raise InputError("- is given twice: there is one standard input")
         return [from_stdin(context, path) for path in value]
-    return _spooled(context) if str(value) == "-" else value
-
-
-def _spooled(context: typer.Context) -> Path:
+    if value is None or (str(value) != "-" and not is_pipe(value)):
+        return value
     folder = context.with_resource(tempfile.TemporaryDirectory(prefix="slotwise-"))
-    file = Path(folder) / "stdin"
+    file = StandardInput(Path(folder) / "stdin")
+    if str(value) != "-":
+        file.shown = str(value)
+    _spool(value, file)
+    return file
+
+
+def _spool(source: Path, file: StandardInput) -> None:
     try:
         with file.open("wb") as copy:
+            if str(source) != "-":
+                with source.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy)
+                return
             if sys.stdin is None:
                 raise InputError([Problem("cannot be read: it is closed", "<stdin>")])
             shutil.copyfileobj(sys.stdin.buffer, copy)
     except OSError as error:
-        problem = Problem(f"cannot be read: {error.strerror or error}", "<stdin>")
-        raise InputError([problem]) from error
-    return StandardInput(file)
+        raise unreadable(file, error) from error

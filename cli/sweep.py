@@ -16,6 +16,7 @@ from .cell_files import CellFiles
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import FormatOption, tell
+from .paths import file_argument, file_option
 from .study_progress import study_bar
 from .sweep_output import render
 from .whatif import Page, Table, Workers, processors
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from ..solver.studies.sweep import Cell, Sweep
     from ..solver.studies.workers import Lost
 
-Study = Annotated[Path, typer.Argument(help="The study, YAML or JSON.", show_default=False)]
+Study = Annotated[Path, file_argument(help="The study, YAML or JSON.", show_default=False)]
 Into = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="Folder that keeps each cell as it is done; a second call goes on from there. "
         "Default: STUDY.cells.",
         show_default=False,

@@ -14,6 +14,7 @@ from .atomic import check_apart, check_output, whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
 from .options import Example, FormatOption, KeepGoing, tell
+from .paths import file_argument, file_option
 from .simulate import Changes, CycleLength, Events, Until
 from .stdin_file import from_stdin
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Site = Annotated[
     Path | None,
-    typer.Argument(
+    file_argument(
         help="Instance file: the cluster as it is today, with its jobs unless --log has them; - "
         "for standard input.",
         callback=from_stdin,
@@ -33,7 +34,11 @@ Site = Annotated[
 ]
 Log = Annotated[
     Path | None,
-    typer.Option(help="Jobs: lsb.acct or an SWF log, plain or gzipped.", show_default=False),
+    file_option(
+        help="Jobs: lsb.acct or an SWF log, plain or gzipped.",
+        callback=from_stdin,
+        show_default=False,
+    ),
 ]
 Sets = Annotated[
     list[str] | None,
@@ -67,11 +72,11 @@ Workers = Annotated[
 ]
 Page = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Also write a page, one HTML file.", show_default=False),
+    file_option("-o", "--output", help="Also write a page, one HTML file.", show_default=False),
 ]
 Table = Annotated[
     Path | None,
-    typer.Option(
+    file_option(
         help="Also write the tidy table: .csv, .json (both also .gz) or .parquet.",
         show_default=False,
     ),

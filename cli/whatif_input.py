@@ -76,8 +76,11 @@ def _check(question: Question) -> None:
     """InputError for options that mean nothing together."""
     from ..model.errors import InputError, Problem
     from ..model.formats.registry import format_of
+    from ..model.formats.source_text import check_readable
 
     wrong = []
+    if question.log is not None:
+        check_readable(question.log)
     if question.log is not None and "cluster" not in format_of(question.log).takes:
         kind = format_of(question.log).kind
         wrong.append(Problem(f"{question.log} is {kind}; a log is lsb.acct or SWF", "--log"))

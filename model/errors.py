@@ -89,6 +89,12 @@ class UnknownNameError(InputError, KeyError, ValueError):
         return cls(f"unknown {what} {name!r}{hint}{listed}")
 
 
+def unreadable(source: object, error: Exception) -> InputError:
+    """``FILE: cannot be read: Permission denied``: the system does not hand a file out."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError([Problem(f"cannot be read: {reason}", str(source))])
+
+
 def report(problems: Sequence[Problem]) -> list[str]:
     """A line a problem, of very many the first (--max-errors), and how many more there are."""
     most = limits().errors

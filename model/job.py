@@ -35,6 +35,7 @@ class Job:
     gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
     queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
     time the lower place comes first. None: as it was submitted.
+    requeued: it has run and waits again; what bsub would refuse today does not touch it.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Job:
     gpu: str = ""
     extsched: str = ""
     queued_as: tuple[int, int] | None = None
+    requeued: bool = False
 
     @property
     def standing(self) -> tuple[int, int]:

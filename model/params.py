@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,15 @@ class Params:
     def default_priority(self) -> int:
         """The priority of a job without -sp: half the highest one."""
         return self.max_user_priority // 2
+
+
+def usual_queue(names: Sequence[str]) -> str:
+    """The default queue where nobody names one: ``default`` where there is one, else the first."""
+    usual = Params().default_queue
+    return usual if usual in names or not names else names[0]
+
+
+def with_default_queue(params: Params, names: Sequence[str]) -> Params:
+    """The parameters beside queues of these names; one that nobody named is the usual one."""
+    named = params.default_queue != Params().default_queue
+    return params if named else replace(params, default_queue=usual_queue(names))

@@ -173,6 +173,7 @@ def jobs(draw: Any, identity: str, names: list[str]) -> Job:
         gpu=draw(st.sampled_from(["", "num=1"])),
         extsched=draw(st.sampled_from(["", "RMS[RMS_MCONT]"])),
         queued_as=draw(st.none() | st.tuples(st.integers(-99, 99), st.integers(-9, 9))),
+        requeued=draw(st.booleans()),
     )
 
 

@@ -62,6 +62,17 @@ CASES = [
         ("mem: job j: 1100 mem in use on host A at 0 s, it has 1000",),
     ),
     Case(
+        "one of an amount that a host has one of",
+        problem(
+            job("j", 1, "rusage[gpu=1]"),
+            hosts=(host("A", 4, amounts={"gpu": 1.0}), host("B", 4, amounts={"gpu": 1.0})),
+            running=(running("r", {"A": 1}, "rusage[gpu=1]"),),
+        ),
+        {"j": (0, {"B": 1})},
+        {"j": (0, {"A": 1})},
+        ("gpu: job j: 2 gpu in use on host A at 0 s, it has 1",),
+    ),
+    Case(
         "memory a slot",
         problem(job("j", 3, "rusage[mem=400]"), hosts=MEMORY, params=Params(reserve_per_slot=True)),
         {"j": (0, {"A": 1, "B": 2})},

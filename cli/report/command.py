@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..atomic import check_output, whole_file
+from ..atomic import check_apart, check_output, whole_file
 from ..exits import Exit
 from ..forecast import FutureWorkers, MaybeHistory, MaybeSamples, drawing_of
 from ..options import (
@@ -26,6 +26,7 @@ from ..options import (
     read_source,
     tell,
 )
+from ..paths import file_option
 from ..simulate import ClusterFile, HostCount, Reservation, Until
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="The page, one HTML file; - for standard output."),
+    file_option("-o", "--output", help="The page, one HTML file; - for standard output."),
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
+    file_option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
 ]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
 Explain = Annotated[
@@ -54,7 +55,7 @@ AdviceTime = Annotated[
 ]
 Beside = Annotated[
     Path | None,
-    typer.Option(help="The instance that a saved plan was made for.", show_default=False),
+    file_option(help="The instance that a saved plan was made for.", show_default=False),
 ]
 Simulate = Annotated[
     bool, typer.Option("--simulate", help="Run the scheduler loop and report on that.")
@@ -115,7 +116,7 @@ def report(
     from ...model.errors import InputError
     from ..stopping import cancel_on_signal
 
-    outputs = _outputs(output, png, svg)
+    outputs = _outputs(output, png, svg, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
@@ -145,7 +146,9 @@ def report(
 # --- before any work ------------------------------------------------------------------------------
 
 
-def _outputs(output: Path | None, png: Path | None, svg: Path | None) -> dict[str, Path]:
+def _outputs(
+    output: Path | None, png: Path | None, svg: Path | None, inputs: Iterable[Path | None]
+) -> dict[str, Path]:
     """The pictures by their format; InputError where something could not be written."""
     from ...model.errors import InputError
 
@@ -161,6 +164,9 @@ def _outputs(output: Path | None, png: Path | None, svg: Path | None) -> dict[st
             check_output(path)
     if list(map(str, (output, *pictures.values()))).count("-") > 1:
         raise InputError("only one of -o, --png and --svg can be standard output (-)")
+    given = {"--output": output, "--png": png, "--svg": svg}
+    files = {name: path for name, path in given.items() if str(path) != "-"}
+    check_apart(files, [path for path in inputs if path is not None])
     return pictures
 
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, unreadable
+from ...model.formats.source_text import check_length
 from ...model.input_limits import limits
 
 
@@ -15,9 +16,11 @@ def saved_data(path: Path) -> Any:
 
     Standard input and devices are not looked at: they can be read only once.
     """
-    if str(path) == "-" or not path.is_file():
+    if str(path) == "-":
         return None
     try:
+        if not path.is_file():
+            return None
         with path.open("rb") as file:
             head = file.read(1 << 16).lstrip()
             if not head.startswith(b"{") or b'"reservations"' not in head:
@@ -25,11 +28,8 @@ def saved_data(path: Path) -> Any:
             file.seek(0)
             data = file.read(limits().text + 1)
     except OSError as error:
-        raise InputError([Problem(error.strerror or str(error), str(path))]) from None
-    if len(data) > limits().text:
-        raise InputError(
-            [Problem(f"has more than {limits().text:,} bytes (--max-text)", str(path))]
-        )
+        raise unreadable(path, error) from None
+    check_length(data, str(path))
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,7 @@ from datetime import datetime
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application
 from ..limits import Limit, ReservationUsage
-from ..params import Params
+from ..params import Params, usual_queue
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
 from . import document as d
@@ -113,8 +113,7 @@ def _clock(document: d.Document) -> tuple[Clock, str | None]:
 def _params(entry: d.ParamsEntry, queues: Sequence[Queue]) -> Params:
     default = entry.default_queue
     if "default_queue" not in entry.model_fields_set and queues:
-        names = [queue.name for queue in queues]
-        default = default if default in names else names[0]
+        default = usual_queue([queue.name for queue in queues])
     fields = {
         name: getattr(entry, name)
         for name in d.ParamsEntry.model_fields

@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, unreadable
 
 Engine = Literal["loop", "replay"]
 
 FORMAT = "slotwise-checkpoint"
 VERSION = 4
+_HEAD = 4096
 _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 
 
@@ -77,12 +78,14 @@ def taking_over(source: str = "") -> Iterator[None]:
 def read_checkpoint(path: Path) -> str:
     """The text of a checkpoint file; InputError if it cannot be read."""
     try:
-        return path.read_bytes().decode()
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            # Of what is none, a device that never ends may be, the beginning is enough.
+            return (head + file.read() if head[:1] == b"{" else head).decode()
     except UnicodeDecodeError as error:
         raise _refused("is no checkpoint: not a text file", str(path)) from error
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise _refused(f"cannot be read: {reason}", str(path)) from error
+        raise unreadable(path, error) from error
 
 
 def _none(engine: Engine) -> str:

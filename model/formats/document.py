@@ -319,6 +319,7 @@ class JobEntry(Section):
     gpu: f.Line = ""
     extsched: f.Line = ""
     queued_as: f.Standing | None = None
+    requeued: f.YesNo = False
 
 
 class RunningEntry(JobEntry):

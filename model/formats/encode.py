@@ -20,7 +20,7 @@ from ..cluster import (
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, Scope
-from ..params import Params
+from ..params import Params, usual_queue, with_default_queue
 from ..queue import Queue
 from ..user import UserGroup
 from . import text, written
@@ -240,19 +240,15 @@ def _params(instance: Instance) -> Plain:
         value = getattr(instance.params, name)
         if value != getattr(Params(), name):
             entry[info.alias or name] = _plain(value)
-    if instance.params.default_queue != _usual_queue(instance):
-        entry["DEFAULT_QUEUE"] = instance.params.default_queue
+    names = [queue.name for queue in instance.queues]
+    default = with_default_queue(instance.params, names).default_queue
+    if default != usual_queue(names):
+        entry["DEFAULT_QUEUE"] = default
     if cluster.unit_types:
         entry["COMPUTE_UNIT_TYPES"] = " ".join(
             f"{name}!" if name == cluster.default_unit_type else name for name in cluster.unit_types
         )
     return entry
-
-
-def _usual_queue(instance: Instance) -> str:
-    """The default queue of a file that names none."""
-    names = [queue.name for queue in instance.queues]
-    return "default" if "default" in names or not names else names[0]
 
 
 def _plain(value: Any) -> Any:
@@ -419,6 +415,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "gpu": _some(job.gpu),
             "extsched": _some(job.extsched),
             "queued_as": None if job.queued_as is None else list(job.queued_as),
+            "requeued": job.requeued or None,
         }
     )
 

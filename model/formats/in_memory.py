@@ -11,7 +11,7 @@ from ..errors import InputError, Problem
 from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
-from ..params import Params
+from ..params import Params, with_default_queue
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
 from .machines import with_machine_groups
@@ -57,13 +57,19 @@ def instance(
         require_sound(cluster)
         return cluster
     machines = cluster if isinstance(cluster, Cluster) else Cluster(_tuple("hosts", cluster))
-    parts["queues"] = (Queue("default"),) if queues is None else queues
-    parts["params"] = params or Params()
+    parts["queues"] = (Queue("default"),) if queues is None else _tuple("queues", queues)
+    parts["params"] = _params(params or Params(), parts["queues"])
     plain = ("params", "now", "origin", "name", "description")
     lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
     made = Instance(with_machine_groups(machines), **(parts | lists))
     require_sound(made)
     return made
+
+
+def _params(params: Any, queues: tuple[Any, ...]) -> Any:
+    """The parameters, with the default queue that they have in a file; what is none stays."""
+    sound = isinstance(params, Params) and all(isinstance(queue, Queue) for queue in queues)
+    return with_default_queue(params, [queue.name for queue in queues]) if sound else params
 
 
 def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ _NAMED = attrgetter(*_NAMES)
 #: All that bsub looks at.
 _SUBMITTED = attrgetter(
     *_NAMES,
-    *("slots", "max_slots", "run_limit", "exclusive", "begin", "deadline", "priority"),
+    *("slots", "max_slots", "run_limit", "exclusive", "begin", "deadline", "priority", "requeued"),
 )
 
 
@@ -35,6 +35,10 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
 
     def look(place: Location, job: Job) -> Iterator[Finding]:
         yield from references.check(place, job)
+        if job.begin is not None and job.deadline is not None and job.deadline <= job.begin:
+            yield Finding((*place, "deadline"), "must be later than begin")
+        if job.requeued:
+            return  # it was let in before; what its queue takes today is asked when it has a turn
         queue = references.queues.get(job.queue)
         if queue is not None and queue.users and not references.admits(queue.users, job.user):
             yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
@@ -145,8 +149,6 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
     if job.exclusive and queue.exclusive == "N":
         message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
         yield Finding((*place, "exclusive"), message)
-    if job.begin is not None and job.deadline is not None and job.deadline <= job.begin:
-        yield Finding((*place, "deadline"), "must be later than begin")
 
 
 def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
@@ -187,8 +189,8 @@ def _overfull(
 def _plain(item: RunningJob, now: int) -> bool:
     """Whether a running job has started, names no end and holds as many slots as it asked for."""
     job = item.job
-    asked = item.slots == job.slots and job.max_slots is None
-    return asked and item.start <= now and item.finish is None
+    plain = item.finish is None and item.start <= now and job.max_slots is None
+    return plain and sum(item.allocation.values()) == job.slots
 
 
 def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:

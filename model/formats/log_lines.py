@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
 #: Characters of a complaint about one line.
@@ -26,8 +27,7 @@ def log_lines(path: Path) -> Iterator[str]:
             content = gzip.GzipFile(fileobj=file) if packed else file
             yield from _decoded(cast("IO[bytes]", content), str(path), packed=packed)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", str(path))]) from error
+        raise unreadable(path, error) from error
 
 
 def _decoded(content: IO[bytes], source: str, *, packed: bool) -> Iterator[str]:
@@ -42,7 +42,16 @@ def _decoded(content: IO[bytes], source: str, *, packed: bool) -> Iterator[str]:
         if packed and total > most:
             message = f"unpacks to more than {most:,} bytes (--max-unpacked)"
             raise InputError([Problem(message, source, number)])
+        if number == 1:
+            line = _begun(line, source)
         yield line.decode("utf-8", errors="replace")
+
+
+def _begun(line: bytes, source: str) -> bytes:
+    """The first line without the mark that some editors put in front of UTF-8."""
+    if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
+    return line.removeprefix(BOM_UTF8)
 
 
 def malformed(error: Exception, source: str, line: int) -> Problem:

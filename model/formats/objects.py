@@ -18,7 +18,7 @@ from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
 from ..on_demand import OnDemand
-from ..params import Params
+from ..params import Params, with_default_queue
 from ..polling import Poll, never, polled
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
@@ -121,9 +121,10 @@ class _Survey:
             name: self._objects((name,), getattr(given, name), kind)
             for name, kind in _OF_INSTANCE.items()
         }
-        params = self._object(("params",), given.params, Params)
+        params = self._object(("params",), given.params, Params) or Params()
+        names = [queue.name for queue in parts["queues"]]
         cluster = self._cluster(given.cluster)
-        parts |= self._own((), given) | {"params": _with_queue(params, parts["queues"])}
+        parts |= self._own((), given) | {"params": with_default_queue(params, names)}
         return self._with_slots(Instance(cluster, **parts))
 
     def related(self, sound: Instance) -> Iterator[Finding]:
@@ -257,14 +258,6 @@ class _Survey:
             if isinstance(part, int) and place[:n] in self.kept:
                 return (*place[:n], self.kept[place[:n]][part], *place[n + 1 :])
         return place
-
-
-def _with_queue(params: Params | None, queues: tuple[Queue, ...]) -> Params:
-    """The parameters; a default queue that nobody named is the first one, as in a file."""
-    found = params or Params()
-    names = [queue.name for queue in queues]
-    unnamed = found.default_queue == Params().default_queue and found.default_queue not in names
-    return replace(found, default_queue=names[0]) if unnamed and names else found
 
 
 def _no_hosts() -> str:

@@ -15,13 +15,13 @@ from typing import Any
 
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
-from ..input_limits import limits
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..queue import Queue
 from . import raw
 from .file_format import Contents, ReadOptions
 from .sniff import kind_of, refuse_other
+from .source_text import file_bytes
 
 #: Name of the one host.
 POOL = "pool"
@@ -44,16 +44,9 @@ def load_pool(source: str | Path) -> Instance:
 
 def _text(path: Path, source: str) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(limits().text + 1)
-        text = data.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise InputError([Problem(str(reason), source)]) from None
-    if len(data) > limits().text:
-        message = f"has more than {limits().text:,} bytes (--max-text)"
-        raise InputError([Problem(message, source)])
-    return text
+        return file_bytes(path, source).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError([Problem("is not UTF-8 text", source)]) from None
 
 
 def from_snapshot(data: Any, name: str = "", source: str = "") -> Instance:

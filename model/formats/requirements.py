@@ -28,7 +28,7 @@ from .known import unknown_unit_type
 
 #: All of a job that decides over its requirement.
 _ASKED = attrgetter(
-    *("res_req", "extsched", "slots", "max_slots", "resizable", "queue", "application")
+    *("res_req", "extsched", "slots", "max_slots", "resizable", "queue", "application", "requeued")
 )
 #: Findings of jobs that ask for the same in the same queue.
 _Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
@@ -93,8 +93,12 @@ class _RequirementReader:
         return [found for text in job.res_req for found in self.read(where, text, alone=alone)]
 
     def waits(self, place: Location, job: Job) -> list[Finding]:
-        """What is wrong with the strings of a waiting job, else why bsub would refuse it."""
-        return self.read_job(place, job) or self.submitted(place, job)
+        """What is wrong with the strings of a waiting job, else why bsub would refuse it.
+
+        One that has run is looked at as those that run.
+        """
+        look = self.runs if job.requeued else self.submitted
+        return self.read_job(place, job) or look(place, job)
 
     def runs(self, place: Location, job: Job) -> list[Finding]:
         """Why nobody can say what a running job holds: its requirement and its queue's clash."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError, Problem
+from .source_text import is_pipe
 
 #: Bytes that are looked at.
 HEAD = 8192
@@ -100,7 +101,9 @@ def _kind_of_json(start: str) -> str:
 
 
 def kind_of(path: str | Path) -> str:
-    """The same for a file, plain or gzipped; "" too where it cannot be read."""
+    """The same for a file, plain or gzipped; "" too where it cannot be read, or but once."""
+    if is_pipe(Path(path)):
+        return ""
     try:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -108,7 +111,7 @@ def kind_of(path: str | Path) -> str:
             head = (gzip.GzipFile(fileobj=file) if packed else file).read(HEAD)
     except (OSError, EOFError, ValueError, zlib.error):
         return ""
-    text = head.decode("utf-8", errors="replace")
+    text = head.decode("utf-8-sig", errors="replace")
     # The last line may be cut.
     return kind_of_text(text.rpartition("\n")[0] if len(head) == HEAD and "\n" in text else text)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from errno import EACCES, EISDIR
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 from . import raw
 
@@ -13,17 +16,50 @@ from . import raw
 def file_content(path: Path) -> tuple[bytes, str | None]:
     """What is in a file, and its format by its suffix: "json", "yaml" or None for unknown.
 
-    Raises InputError where it cannot be read.
+    Raises InputError where it cannot be read, or has more bytes than are read.
+    """
+    suffix = path.suffix.lower()
+    return file_bytes(path), {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(suffix)
+
+
+def file_bytes(path: Path, source: str = "") -> bytes:
+    """What is in a file, a device that never ends too; messages call it `source`.
+
+    Raises InputError where it cannot be read, or has more bytes than are read.
     """
     try:
         with path.open("rb") as file:
             data = file.read(limits().text + 1)
-    except OSError as error:
-        raise InputError([Problem(error.strerror or str(error), str(path))]) from None
-    except ValueError as error:
-        raise InputError([Problem(str(error), str(path))]) from None
-    suffix = path.suffix.lower()
-    return data, {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(suffix)
+    except (OSError, ValueError) as error:
+        raise unreadable(source or path, error) from None
+    check_length(data, source or str(path))
+    return data
+
+
+def check_readable(path: Path) -> None:
+    """InputError where the system would not open a file; what can be read but once is untouched."""
+    try:
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if not os.access(path, os.R_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether what is looked at there is gone for whoever reads it next."""
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def check_length(text: str | bytes, source: str) -> None:
+    """InputError where a text is beyond the limit."""
+    if len(text) > limits().text:
+        message = f"has more than {limits().text:,} bytes (--max-text)"
+        raise InputError([Problem(message, source)])
 
 
 def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any, str]:
@@ -31,9 +67,7 @@ def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any,
 
     Raises InputError for what is no YAML or JSON, or beyond the limits.
     """
-    if len(text) > limits().text:
-        message = f"has more than {limits().text:,} bytes (--max-text)"
-        raise InputError([Problem(message, source)])
+    check_length(text, source)
     if isinstance(text, bytes):
         text = _decoded(text, source)
     elif not text.isascii():

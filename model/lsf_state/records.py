@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError, Problem
 from ..formats.sniff import KINDS, kind_of_text, other_kind
+from ..formats.source_text import file_bytes
 
 T = TypeVar("T")
 
@@ -29,11 +30,7 @@ class Text:
 
 def read_text(path: str | Path, kind: str) -> Text:
     """The text of a file; InputError where it cannot be read, or is of another kind."""
-    try:
-        content = Path(path).read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise InputError([Problem(reason, str(path))]) from None
+    content = file_bytes(Path(path)).decode("utf-8", errors="replace")
     text = Text(content, str(path))
     check_kind(text, kind)
     return text

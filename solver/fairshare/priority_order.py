@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
@@ -20,7 +21,8 @@ def priority_order(instance: Instance) -> tuple[Job, ...]:
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
         return _dispatch_sequence(instance)
-    return tuple(sorted(instance.pending, key=lambda job: queue_key(job, priority[job.queue])))
+    with no_collection():
+        return tuple(sorted(instance.pending, key=lambda job: queue_key(job, priority[job.queue])))
 
 
 def first_in_order(instance: Instance, count: int) -> Instance:

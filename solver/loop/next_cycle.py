@@ -204,10 +204,10 @@ class NextCycle:
 
     def says_of(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
-        if self.cycle.answered:  # what starts in its turn hangs on no limit
+        if self.cycle.answered or self._standing(job) is None:  # it hangs on no limit
             return self._answer(job)
-        own = next((item for item in self.standings if item.name == job), None)
-        fits = {} if own is None else exact_fits(self.before_its_starts, self.standings, only=own)
+        own = next(item for item in self.standings if item.name == job)
+        fits = exact_fits(self.before_its_starts, self.standings, only=own)
         return with_fit(self._answer(job), fits)
 
     def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
@@ -330,7 +330,7 @@ class NextCycle:
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
         world.learn(state, margin=self.margin)
-        found = self.cycle.decide(state, Offer(job, (state.number,)))
+        found = self.cycle.decide(state, Offer(job, (state.number,)), may_hold=False)
         if not isinstance(found, Start):
             return None
         return self._started(state, found.time, found.terms, found.alternative)

@@ -207,7 +207,7 @@ def _instance_of(session: Session) -> Instance:
         running.append(replace(item, allocation=allocation, suspended=stands_still))
     open_jobs = [state for state in world.states if state.status in (PENDING, FUTURE)]
     here = [
-        state.job
+        replace(state.job, requeued=True) if state.requeues else state.job
         for state in open_jobs
         if state.status == PENDING or state.job.id in waits or state.job.submit <= world.now
     ]

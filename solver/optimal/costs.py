@@ -37,6 +37,13 @@ class UnitCost:
         """The cost of a start."""
         return self.base + self.weight * max(0, start - self.due)
 
+    def latest(self, most: int) -> int | None:
+        """The latest start that costs no more than `most`, which is no less than the base.
+
+        None: any.
+        """
+        return self.due + (most - self.base) // self.weight if self.weight else None
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -105,7 +112,7 @@ class Costs:
         found: dict[str, int | None] = {}
         for job, cost in self.jobs.items():
             spare = max(0, total - (cost.base if self.largest else together))
-            found[job] = cost.due + spare // cost.weight if cost.weight else None
+            found[job] = cost.latest(cost.base + spare)
         return found
 
 

@@ -2,7 +2,8 @@
 
 The jobs that leave are one that waits and some of those that are in its way; all others keep their
 places. Each comes back at its earliest start beside the rest, so a step costs a few placements
-where a new order of all jobs (:mod:`.order_search`) costs one for every job.
+where a new order of all jobs (:mod:`.order_search`) costs one for every job. A step ends at the
+first job with which the plan would be worse.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..availability.profile import FOREVER, Profile
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
+from .allowance import Allowance
 from .costs import Costs
 
 Starts = dict[str, Start]
@@ -87,12 +89,17 @@ class _Neighbourhoods:
         chosen = self._choose()
         profile = self._without(set(chosen))
         found = dict(self.best)
+        least = {job: start.time for job, start in found.items()}
+        least.update((job, self.alone[job]) for job in chosen)
+        allowance = Allowance(self.costs, least, self.value)
         for job in self._order(chosen):
             demand = self.demands[job]
-            start = earliest_start(profile, demand, not_before=self.alone[job])
+            latest = allowance.latest(job)
+            start = earliest_start(profile, demand, not_before=self.alone[job], not_after=latest)
             if start is None:
                 return
             hold_start(profile, demand, start)
+            allowance.spend(job, start.time)
             found[job] = start
         value = self._value(found)
         if value <= self.value:

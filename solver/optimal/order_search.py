@@ -6,7 +6,7 @@ into a good plan when it does. The neighbourhood is moving one job to another pl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
+from .allowance import Allowance
 from .costs import Costs
 
 Starts = dict[str, Start]
@@ -29,6 +30,32 @@ def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, i
         if start is not None:
             hold_start(profile, demand, start)
             placed[demand.job.id] = start
+    return placed
+
+
+def decode_within(
+    problem: PlanningProblem,
+    costs: Costs,
+    order: Sequence[Demand],
+    alone: Mapping[str, int],
+    most: int,
+) -> Starts | None:
+    """Earliest starts in the given order; None where a job finds no place or they cost more.
+
+    most: what they may cost, in units.
+    """
+    profile = problem.base.copy()
+    placed: Starts = {}
+    allowance = Allowance(costs, {d.job.id: alone[d.job.id] for d in order}, most)
+    for demand in order:
+        job = demand.job.id
+        latest = allowance.latest(job)
+        start = earliest_start(profile, demand, not_before=alone[job], not_after=latest)
+        if start is None:
+            return None
+        hold_start(profile, demand, start)
+        allowance.spend(job, start.time)
+        placed[job] = start
     return placed
 
 
@@ -91,11 +118,8 @@ def _try(
     order: list[Demand],
 ) -> tuple[Starts, int, list[Demand]]:
     """Decode an order and keep it if it is at least as good and leaves no job out."""
-    found = decode(problem, changed, alone)
-    if len(found) < len(best):
-        return best, value, order
-    reached = _total(costs, found)
-    return (found, reached, changed) if reached <= value else (best, value, order)
+    found = decode_within(problem, costs, changed, alone, value)
+    return (best, value, order) if found is None else (found, _total(costs, found), changed)
 
 
 def _total(costs: Costs, starts: Starts) -> int:

@@ -243,12 +243,14 @@ def earliest_start(
     *,
     finishes_only: bool = False,
     not_before: int | None = None,
+    not_after: int | None = None,
     hint: int | None = None,
 ) -> Start | None:
     """The earliest start of one job, or None if it never fits.
 
     finishes_only: consider only now and the finish times of jobs, as TBR-02 says.
     not_before: a known lower bound (seconds); instants before it are left out.
+    not_after: None is the answer too where it fits only after this instant (seconds).
     hint: where the start is likely to be (seconds); it makes the search shorter, nothing else.
     """
     if demand.impossible:
@@ -257,6 +259,11 @@ def earliest_start(
     times = profile.candidate_times(earliest, finishes_only=finishes_only)
     if demand.calendar is not None:
         times = profile.with_openings(demand, times)
+    if not_after is not None:
+        times = times[: bisect.bisect_right(times, not_after)]
+    if not times:
+        return None
+    if demand.calendar is not None:
         alone = [(position, position + 1) for position in range(len(times))]
         return _in_stretches(profile, demand, times, alone, hint)
     if profile.only_grows:

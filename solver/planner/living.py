@@ -106,7 +106,7 @@ class LivingInstance:
         self._set(cluster=replace(cluster, hosts=hosts))
         if status == DOWN:
             lost = [
-                within_queue_limit(self.instance, item.job)
+                replace(within_queue_limit(self.instance, item.job), requeued=True)
                 for item in self.instance.running
                 if name in item.allocation
             ]

@@ -38,7 +38,8 @@ class Easy(Fcfs):
         if len(waiting) <= 1 or room == 0:
             return
         extra, window = self.extra, self.shadow - now
-        for job in self.in_order(self._candidates(room, extra, window)):
+        candidates = self._candidates(room, extra, window)
+        for job in self.in_order(candidates) if len(candidates) > 1 else candidates:
             need = size[job]
             if need > self.free:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 
 
 class WaitingBySize:
@@ -41,8 +41,13 @@ class WaitingBySize:
         In the order of their arrival.
         """
         found: list[int] = []
-        for size in self._sizes[: bisect_right(self._sizes, room)]:
+        for size in self._sizes:
+            if size > room:
+                break
             jobs = self._of_size[size]
+            if size > extra and jobs[0][0] > window:
+                continue  # the shortest is too long
             last = len(jobs) if size <= extra else bisect_left(jobs, (window + 1,))
             found += [job for _, job in jobs[:last]]
-        return sorted(found)
+        found.sort()
+        return found

@@ -35,7 +35,7 @@ class EventQueue:
         self._announced = Announced()
 
     def __bool__(self) -> bool:
-        return bool(self._heap) or bool(self._announced)
+        return bool(self._heap or self._announced.left)
 
     def __len__(self) -> int:
         return len(self._heap) + len(self._announced)
@@ -51,16 +51,24 @@ class EventQueue:
         self._sequence += 1
 
     def pop(self) -> Event:
-        """Remove and return the first event."""
-        if self._announced and not (self._heap and self._heap[0] < self._announced.head):
-            return self._announced.pop()
-        return heapq.heappop(self._heap)
+        """Remove and return the first event; there is one."""
+        first = self.take()
+        assert first is not None, "asked only where something is left"
+        return first
+
+    def take(self) -> Event | None:
+        """Remove and return the first event, None where there is none."""
+        announced, heap = self._announced, self._heap
+        if announced.left and not (heap and heap[0] < announced.head):
+            return announced.pop()
+        return heapq.heappop(heap) if heap else None
 
     def peek(self) -> Event:
         """The first event, left in place."""
-        if self._announced and not (self._heap and self._heap[0] < self._announced.head):
-            return self._announced.head
-        return self._heap[0]
+        announced, heap = self._announced, self._heap
+        if announced.left and not (heap and heap[0] < announced.head):
+            return announced.head
+        return heap[0]
 
     def state(self) -> tuple[list[Event], int]:
         """Events in order and the next sequence number: the arguments that rebuild the queue.
@@ -87,10 +95,11 @@ class Announced:
 
     They come in the order of time, then of number.
 
-    head: the first that is left. popped: how many are gone.
+    head: the first that is left. popped: how many are gone. left: how many are not, which is asked
+    at every event.
     """
 
-    __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "popped")
+    __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "left", "popped")
 
     def __init__(
         self, times: IntArray | None = None, kind: int = 0, sequence: int = 0, first: int = 0
@@ -106,12 +115,13 @@ class Announced:
         self.go_to(0)
 
     def __len__(self) -> int:
-        return len(self._order) - self.popped
+        return self.left
 
     def go_to(self, popped: int) -> None:
         """So many are gone."""
         self.popped = popped
-        if len(self):
+        self.left = len(self._order) - popped
+        if self.left:
             job = int(self._order[popped])
             time = int(self._times[popped])
             self.head = (time, self._kind, self._sequence + job, self._first + job)

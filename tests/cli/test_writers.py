@@ -187,6 +187,28 @@ def test_a_device_node(writer: Writer, name: str, tmp_path: Path) -> None:
     assert stat.S_ISCHR(os.lstat(node).st_mode)
 
 
+def test_no_input_is_overwritten(
+    request: pytest.FixtureRequest, words: Words, name: str, tmp_path: Path
+) -> None:
+    """Every file that a command reads, a copy of it, as its output too: by its name or a link."""
+    out = tmp_path / name
+    line = words(out)
+    for place, word in enumerate(line):
+        source = Path(word)
+        if word == str(out) or not source.is_file():
+            continue
+        content = source.read_bytes()
+        out.write_bytes(content)
+        for path in (out, tmp_path / f"link-{name}"):
+            if path != out:
+                path.symlink_to(name)
+            result = RUNNER.invoke(app, [*line[:place], str(path), *line[place + 1 :]])
+            assert isinstance(result.exception, InputError), result.output
+            assert "would overwrite" in str(result.exception)
+            assert out.read_bytes() == content
+            path.unlink() if path != out else None
+
+
 def refused(result: Result, path: Path) -> None:
     assert isinstance(result.exception, InputError), result.output
     assert str(result.exception).startswith(f"{path}: cannot be written: ")

@@ -93,7 +93,8 @@ def test_broken_files(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.yaml: No such file or directory"):
+    missing = r"nowhere\.yaml: cannot be read: No such file or directory"
+    with pytest.raises(InputError, match=missing):
         load(tmp_path / "nowhere.yaml")
     with pytest.raises(InputError, match="directory"):
         load(tmp_path)

@@ -56,7 +56,7 @@ def test_check_reports_everything_and_goes_on(tmp_path: Path) -> None:
     assert messages[:3] == [
         f"slotwise: {bad}:3: hosts[0].slots: must be 0 or more, not -1",
         f"slotwise: {bad}:3: hosts[0].foo: unknown key 'foo'",
-        f"slotwise: {tmp_path / 'none.yaml'}: No such file or directory",
+        f"slotwise: {tmp_path / 'none.yaml'}: cannot be read: No such file or directory",
     ]
     assert messages[3].startswith(f"slotwise: warning: {odd}:5: queues[0].SLOT_RESERVE: ")
     assert len(messages) == 4

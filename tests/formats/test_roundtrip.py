@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import slotwise as sw
 from format_cases import instances
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -140,3 +141,12 @@ def test_counts_in_a_mapping_are_those_that_a_text_can_say(count: int, what: str
     else:
         with pytest.raises(InputError, match="must be less than 1,000,000,000, not"):
             from_document(document)
+
+
+def test_a_default_queue_that_nobody_names_is_the_first_one_in_memory_too() -> None:
+    made = sw.instance([sw.Host("a", 1)], queues=(sw.Queue(name) for name in ("main", "other")))
+    assert made.params.default_queue == "main"
+    assert loads(dump(made)) == made
+    there = sw.instance([sw.Host("a", 1)], queues=[sw.Queue("main"), sw.Queue("default")])
+    assert there.params.default_queue == "default"
+    assert loads(dump(there)) == there

@@ -123,6 +123,17 @@ def test_gzip_is_recognised_by_content(tmp_path):
     assert len(read_swf(path).workload) == 1
 
 
+def test_the_marks_of_editors(tmp_path):
+    """One in front of UTF-8 is read over; UTF-16 is refused as such, not as bad records."""
+    path = tmp_path / "log"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert len(read_swf(path).workload) == 1
+    for mark in ("utf-16-le", "utf-16-be"):
+        path.write_bytes("\ufeff".encode(mark) + GOOD.encode(mark))
+        with pytest.raises(InputError, match=r"^\S+log: is UTF-16: a log is UTF-8 text$"):
+            read_swf(path)
+
+
 @pytest.mark.parametrize(
     "content", [b"\x1f\x8b\x08nonsense", gzip.compress(b"1 2 3" * 99, mtime=0)[:-9]]
 )

@@ -11,14 +11,27 @@ import pytest
 import slotwise as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
+from slotwise.solver.methods.time_based import TimeBased
+from slotwise.solver.world.cycle_state import CycleState
+from slotwise.solver.world.job_state import JobState
 
 QUEUES = [sw.Queue("q", priority=10, backfill=True), sw.Queue("low", priority=5)]
 
 
 def hosts(*slots: int) -> list[sw.Host]:
     return [sw.Host(f"h{n}", count, amounts={"mem": 100.0}) for n, count in enumerate(slots)]
+
+
+#: Queues that changed after their jobs were taken, with a job of one slot that runs there.
+CHANGED: list[tuple[sw.Queue, dict[str, Any]]] = [
+    (sw.Queue("changed", priority=7, slots=(2, None, 4)), {}),
+    (sw.Queue("changed", priority=7, exclusive="N"), {"exclusive": True}),
+    (sw.Queue("changed", priority=7, users=("boss",)), {}),
+    (sw.Queue("changed", priority=7, run_limit_max=30), {"run_limit": 90}),
+]
 
 
 def job(name: str, slots: int, limit: int | None, queue: str = "q", **more: Any) -> sw.Job:
@@ -63,16 +76,19 @@ def jobs(draw: st.DrawFn, name: str) -> sw.Job:
 @st.composite
 def beginnings(draw: st.DrawFn) -> sw.Instance:
     machines = hosts(*draw(st.lists(st.integers(1, 3), min_size=2, max_size=3)))
+    changed, taken = draw(st.sampled_from(CHANGED))
     running = []
     for number in range(draw(st.integers(0, 3))):
         host = machines[number % len(machines)]
         if all(host.name not in item.allocation for item in running):
             item = draw(jobs(f"r{number}"))
             item = replace(item, slots=1, res_req=item.res_req if draw(st.booleans()) else ())
+            if draw(st.booleans()):
+                item = replace(item, queue="changed", **taken)
             running.append(sw.RunningJob(item, 0, {host.name: 1}, suspended=draw(SUSPENDED)))
     pending = [draw(jobs(f"p{number}")) for number in range(draw(st.integers(0, 4)))]
     shares = (("u", 1), ("v", 1), ("user", 1)) if draw(st.integers(0, 5)) == 0 else ()
-    queues = [QUEUES[0], QUEUES[1]]
+    queues = [QUEUES[0], QUEUES[1], changed]
     if shares:
         queues[0] = replace(queues[0], user_shares=shares)
         pending = [replace(item, user="uv"[n % 2]) for n, item in enumerate(pending)]
@@ -124,6 +140,7 @@ def test_a_life_of_events_gives_the_plans_from_nothing(
         sw.check(planner.instance)
         found, fresh = planner.plan(), from_nothing(planner, method)
         assert told(found) == told(fresh)
+        assert sw.loads(sw.dump(planner.instance)) == planner.instance
         assert sw.validate(planner.instance, found, as_lsf=True) == []
         kept, anew = (
             sum(
@@ -223,6 +240,45 @@ def test_a_job_that_waits_again_has_the_limit_that_its_queue_grants() -> None:
     ]
     assert starts(planner) == {"p": 0, "r": 60}
     assert told(planner.plan()) == told(from_nothing(planner, "time-based"))
+
+
+@pytest.mark.parametrize(
+    ("queue", "asks", "reason"),
+    [
+        (sw.Queue("q", slots=(1, None, 1)), {}, "-n 2 is outside PROCLIMIT 1..1 of queue q"),
+        (sw.Queue("q", exclusive="N"), {"exclusive": True}, "-x needs EXCLUSIVE=Y in queue q"),
+        (
+            sw.Queue("q"),
+            {"res_req": ("cu[type=rack:excl]",)},
+            "cu[excl] needs EXCLUSIVE=CU[rack] in queue q",
+        ),
+        (sw.Queue("q", users=("boss",)), {}, ""),
+    ],
+)
+def test_a_job_that_waits_again_waits_for_what_its_queue_takes_today(
+    queue: sw.Queue, asks: dict[str, Any], reason: str
+) -> None:
+    """Who may submit is asked by bsub alone; the rest is asked when a job has its turn."""
+    ran = sw.RunningJob(job("r", 2, 600, **asks), 0, {"h0": 2})
+    racks = [ComputeUnit(f"rack{n}", "rack", (f"h{n}",)) for n in range(2)]
+    given = sw.instance(hosts(2, 2), running=[ran], queues=[queue])
+    cluster = replace(
+        given.cluster, units=tuple(racks), unit_types=("rack",), default_unit_type="rack"
+    )
+    given = replace(given, cluster=cluster)
+    planner = sw.Planner(given)
+    planner.host("h0", "down")
+    planner.host("h0", "up")
+    assert [item.id for item in planner.instance.pending if item.requeued] == ["r"]
+    assert sw.loads(sw.dump(planner.instance)) == planner.instance
+    found = planner.plan()
+    assert told(found) == told(from_nothing(planner, "time-based"))
+    pending = {"r": reason} if reason else {}
+    for plan in (found, from_nothing(planner, "optimal", effort=1)):
+        assert {item.job: item.reason for item in plan.unplaced} == pending
+        assert reason or plan["r"].start == 0
+    with pytest.raises(sw.InputError):
+        planner.submit(replace(ran.job, id="newcomer"))
 
 
 def test_the_loop_kills_it_then_too() -> None:
@@ -444,3 +500,25 @@ def test_a_question_about_a_job_that_runs_is_refused() -> None:
     planner = sw.Planner(instance)
     with pytest.raises(sw.InputError, match="there is a job r1 already"):
         planner.ask(sw.Job(instance.running[0].job.id, 1, queue="normal"))
+
+
+def test_a_question_behind_all_others_takes_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others start in the cycle, so that it was run twice: only the last says what is held."""
+    instance = sw.Instance(
+        sw.Cluster(tuple(hosts(4))),
+        queues=tuple(QUEUES),
+        running=(runs("r", 600, h0=3),),
+        pending=(job("now", 1, 900, "low"), job("later", 3, 60, "low")),
+    )
+    planner = sw.Planner(instance, "time-based")
+    assert [item.start for item in planner.plan()] == [0, 600]
+    searches: list[str] = []
+    reserve = TimeBased.reserve
+
+    def counted(self: TimeBased, cycle: CycleState, state: JobState, closed: Any) -> Any:
+        searches.append(state.job.id)
+        return reserve(self, cycle, state, closed)
+
+    monkeypatch.setattr(TimeBased, "reserve", counted)
+    assert planner.ask(job("asked", 2, 60, "low")).start == 660
+    assert searches == ["asked"]

@@ -49,14 +49,14 @@ def test_report_and_warnings_go_to_stderr_the_instance_to_stdout(tmp_path: Path)
     ("arguments", "message"),
     [
         ([], "give a directory of LSF configuration, or --example"),
-        (["nowhere"], "nowhere: No such file or directory"),
+        (["nowhere"], "nowhere: cannot be read: No such file or directory"),
         (["conf/lsb.hosts"], "conf/lsb.hosts: is no directory: give the directory that holds "),
         (["empty"], "empty: holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, "),
         (["--example"], "has several clusters: harbour, quay: choose one with --cluster"),
         (["conf", "--cluster", "d"], "conf: has no lsf.cluster.d"),
         (["conf", "--at", "noon"], "--at: 'noon' is no ISO 8601 time such as "),
         (["conf", "--ncpus", "hostA=x"], "--ncpus: must be N or HOST=N with N of 1 or more"),
-        (["conf", "--lshosts", "no"], "no: No such file or directory"),
+        (["conf", "--lshosts", "no"], "no: cannot be read: No such file or directory"),
     ],
 )
 def test_bad_calls_are_one_line_and_code_2(

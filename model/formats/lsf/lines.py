@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...errors import Problem
+from ...errors import InputError, Problem
+from ..source_text import file_bytes
 from .conditions import holds
 from .source import Circumstances, Line, Place, Problems
 
@@ -63,10 +64,9 @@ class LineReader:
         """The file's text; None, with a problem, where it cannot be read."""
         self.files.append(path)
         try:
-            data = path.read_bytes()
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            self.problems.found.append(Problem(reason, self.name(path)))
+            data = file_bytes(path, self.name(path))
+        except InputError as error:
+            self.problems.found += error.problems
             return None
         if b"\0" in data:
             self.problems.found.append(Problem("is no text file", self.name(path)))

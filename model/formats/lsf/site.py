@@ -8,13 +8,14 @@ Other readers may add what runs and waits: ``site.instance({"running": […], "p
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, Problem, nearest
+from ...errors import InputError, Problem, nearest, unreadable
 from ...instance import Instance
 from ..finding import Finding
 from . import cluster as clusters
@@ -133,10 +134,15 @@ def site_document(
 
 def _cluster(root: Path, wanted: str) -> str:
     """The name of the cluster to read, "" where the directory knows no name."""
-    if not root.is_dir():
-        reason = "is no directory" if root.exists() else "No such file or directory"
+    try:
+        os.listdir(root)
+    except NotADirectoryError as error:
+        if not root.is_file():
+            raise unreadable(root, error) from None
         remedy = ": give the directory that holds lsf.conf, lsb.queues and the like"
-        raise InputError([Problem(reason + (remedy if root.exists() else ""), str(root))])
+        raise InputError([Problem(f"is no directory{remedy}", str(root))]) from None
+    except (OSError, ValueError) as error:
+        raise unreadable(root, error) from None
     names = cluster_names(root)
     if wanted:
         if wanted not in names and names:

@@ -1,0 +1,215 @@
+"""Every argument and option that names a file to read, where there is none that can be read."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from all_commands import all_commands
+from modes import probe, with_the_rights_of_modes
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from typer.main import get_command
+from typer.testing import CliRunner
+
+HEADLINE = str(sw.example("headline"))
+DATA = Path(__file__).parents[1] / "data"
+LSF = DATA / "lsf"
+ACCT = DATA / "acct" / "lsb.acct.small-cluster"
+HOSTS = f"--bhosts {LSF}/bhosts.json"
+JOBS = f"--bjobs {LSF}/bjobs-running-two-hosts.json"
+QUEUES = f"--bqueues {LSF}/bqueues.json"
+#: Each reader with a command line; words in capitals are inputs, IN is what cannot be read.
+READERS: dict[str, str] = {
+    "solve file": "solve IN --method greedy",
+    "compare file": "compare IN",
+    "compare history": f"compare {HEADLINE} --history IN",
+    "compare calibration": f"compare {HEADLINE} --history LOG --calibration IN",
+    "explain instance_file": "explain IN job5",
+    "report file": "report IN -o -",
+    "report instance": "report PLAN --instance IN -o -",
+    "report history": f"report {HEADLINE} --history IN -o -",
+    "report cluster": "report LOG --simulate --cluster IN -o -",
+    "simulate file": "simulate IN",
+    "simulate cluster": "simulate LOG --cluster IN",
+    "simulate events": f"simulate {ACCT} --cluster {HEADLINE} --events IN",
+    "simulate changes": f"simulate {HEADLINE} --changes IN",
+    "simulate resume": f"simulate {HEADLINE} --resume IN",
+    "replay log": "replay IN",
+    "replay resume": "replay LOG --resume IN",
+    "show words": "show bjobs IN",
+    "check files": f"check IN {HEADLINE}",
+    "check changes": f"check {HEADLINE} --changes IN",
+    "snapshot site": "snapshot --site IN",
+    "whatif site": "whatif IN --set reservation=none",
+    "whatif log": "whatif SITE --log IN --set reservation=none",
+    "whatif events": f"whatif SITE --log {ACCT} --events IN --set reservation=none",
+    "whatif changes": "whatif SITE --changes IN --set reservation=none",
+    "sweep study": "sweep IN --into CELLS",
+    "forecast instance_file": "forecast IN --history LOG",
+    "forecast history": f"forecast {HEADLINE} --history IN",
+    "forecast calibration": f"forecast {HEADLINE} --history LOG --calibration IN",
+    "backtest log": "backtest IN",
+    "backtest cluster": "backtest LOG --cluster IN",
+    "ask instance_file": "ask IN sleep",
+    "ask history": f"ask {HEADLINE} sleep --history IN",
+    "ask calibration": f"ask {HEADLINE} sleep --history LOG --calibration IN",
+    "resreq against": "resreq select[mem>1] --against IN",
+    "import snapshot bjobs": f"import snapshot --bjobs IN {HOSTS} {QUEUES}",
+    "import snapshot bhosts": f"import snapshot {JOBS} --bhosts IN {QUEUES}",
+    "import snapshot bqueues": f"import snapshot {JOBS} {HOSTS} --bqueues IN",
+    "import snapshot bhpart": f"import snapshot {JOBS} {HOSTS} {QUEUES} --bhpart IN",
+    "import snapshot site": f"import snapshot {JOBS} {HOSTS} {QUEUES} --site IN",
+    "import lsf confdir": "import lsf IN",
+    "import lsf lshosts": "import lsf CONF --lshosts IN",
+    "import events files": "import events IN",
+    "import events site": f"import events {LSF}/lsb.events --site IN",
+    "import acct files": "import acct IN",
+    "import acct site": f"import acct {ACCT} --site IN",
+    "import acct usage_for": f"import acct {ACCT} --usage-for IN",
+    "import swf file": "import swf IN",
+    "import pool file": "import pool IN",
+}
+#: Files to write, and the folder of a sweep (test_writers.py); words of some stand for a file too.
+WRITTEN = frozenset(
+    {"output", "png", "svg", "lsf_plan", "jobs", "cycle_log", "shares", "checkpoint"}
+    | {"picture", "table", "into"}
+)
+WORDS = frozenset({"explain instance_file", "ask instance_file", "show words"})
+RUNNER = CliRunner()
+
+
+def of_paths() -> Iterator[str]:
+    """``command parameter`` for every parameter of every command that takes a path."""
+    for words in all_commands():
+        command = get_command(app)
+        for word in words:
+            command = command.get_command(None, word)  # type: ignore[attr-defined]
+        function = inspect.unwrap(command.callback)  # type: ignore[arg-type]
+        for name, each in inspect.signature(function, eval_str=True).parameters.items():
+            if re.search(r"\bPath\b", str(each.annotation)):
+                yield f"{' '.join(words)} {name}"
+
+
+def test_the_table_has_every_reader() -> None:
+    found = {name for name in of_paths() if name.split()[-1] not in WRITTEN}
+    assert found == set(READERS) - WORDS
+
+
+@pytest.fixture(params=READERS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def words(name: str, inputs: dict[str, str], commands: None, tmp_path: Path) -> list[str]:
+    plan = tmp_path / "plan.json"
+    if "PLAN" in READERS[name]:
+        plan.write_text(
+            RUNNER.invoke(app, ["solve", HEADLINE, "--method", "greedy", "--format", "json"]).stdout
+        )
+    known = inputs | {"PLAN": str(plan)}
+    return [known.get(word, word) for word in READERS[name].split()]
+
+
+def unreadable(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Paths at which no process finds a file, with what the system says of them."""
+    loop = folder / "loop.yaml"
+    loop.symlink_to(loop.name)
+    yield folder / "missing.yaml", "No such file or directory"
+    yield folder / "missing" / "file.yaml", "No such file or directory"
+    yield loop, "Too many levels of symbolic links"
+    yield Path(HEADLINE) / "file.yaml", "Not a directory"
+    yield folder / ("n" * 300), "File name too long"
+    yield folder, "Is a directory"
+
+
+def test_what_is_no_file(name: str, words: list[str], tmp_path: Path) -> None:
+    for path, reason in unreadable(tmp_path):
+        if (name == "import lsf confdir" and HEADLINE in str(path)) or path == tmp_path:
+            continue  # it wants a folder
+        result = RUNNER.invoke(app, [str(path) if word == "IN" else word for word in words])
+        if name.startswith("check "):  # it looks at the other files too
+            assert result.exit_code == 2
+            said = result.stderr.splitlines()[0].removeprefix("slotwise: ")
+        else:
+            assert isinstance(result.exception, InputError), result.output
+            said = str(result.exception)
+        assert said == f"{path}: cannot be read: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "more"),
+    [
+        ("simulate file", HEADLINE, []),
+        ("replay log", "LOG", []),
+        ("backtest log", "LOG", ["--sample", "4", "--samples", "4"]),
+        ("import acct files", str(ACCT), []),
+        ("import events files", str(LSF / "lsb.events"), ["--keep-going"]),
+        ("import swf file", "LOG", ["--policy", "easy", "--at", "500"]),
+        ("forecast history", "LOG", ["--samples", "4"]),
+        ("whatif log", "LOG", ["--workers", "1"]),
+        ("simulate events", str(ACCT), []),
+        ("solve file", HEADLINE, []),
+    ],
+)
+def test_a_pipe_is_read_whole_by_its_name(
+    name: str, source: str, more: list[str], inputs: dict[str, str], tmp_path: Path
+) -> None:
+    """As ``<(zcat log)`` and ``/dev/stdin`` are: whoever looks at the beginning takes it away."""
+    source = inputs.get(source, source)
+    line = [inputs.get(word, word) for word in READERS[name].split()]
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    wanted = RUNNER.invoke(app, [source if word == "IN" else word for word in line] + more)
+    feed = threading.Thread(target=lambda: pipe.write_bytes(Path(source).read_bytes()), daemon=True)
+    feed.start()
+    found = RUNNER.invoke(app, [str(pipe) if word == "IN" else word for word in line] + more)
+    assert found.exit_code == wanted.exit_code
+    if wanted.exception is None:
+        said = found.output.replace(str(pipe), source)
+        assert said.split() == wanted.output.split()  # lines are filled by the length of the name
+    else:
+        assert str(found.exception).replace(str(pipe), source) == str(wanted.exception)
+    feed.join(20)
+    assert not feed.is_alive()
+
+
+def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
+    """A file, for `import lsf` a folder, whose mode hands it out to nobody."""
+    closed = tmp_path / "closed.yaml"
+    if name == "import lsf confdir":
+        closed.mkdir()
+    else:
+        closed.write_bytes(Path(HEADLINE).read_bytes())
+    probe(read_only(tmp_path))
+    closed.chmod(0o000)
+    done = subprocess.run(
+        [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
+        + [str(closed) if word == "IN" else word for word in words],
+        preexec_fn=with_the_rights_of_modes,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    closed.chmod(0o700)
+    said = [line for line in done.stderr.splitlines() if " note: " not in line]
+    assert said == [f"slotwise: {closed}: cannot be read: Permission denied"]
+    assert done.returncode == 2
+    assert done.stdout == "" or name.startswith("check ")
+
+
+def read_only(folder: Path) -> Path:
+    readable = folder / "readable"
+    readable.mkdir()
+    readable.chmod(0o555)
+    return readable
