@@ -246,10 +246,10 @@ class Cycle:
             state.keep(found)
         return False
 
-    def decide(self, job: JobState, offer: Offer) -> Start | Held | None:
+    def decide(self, job: JobState, offer: Offer, *, may_hold: bool = True) -> Start | Held | None:
         """What a job gets in its turn: a start now, or what it holds until later, or nothing.
 
-        Its reason is noted; nothing else changes.
+        Its reason is noted; nothing else changes. may_hold: whether it is asked what it would hold.
         """
         state = self.state
         shape = state.shape(job)
@@ -269,7 +269,7 @@ class Cycle:
             state.failed.add(key)
         if not job.reason:
             state.note(job, state.why(job, shape, closed))
-        if not may_reserve(state, job):
+        if not may_hold or not may_reserve(state, job):
             return None
         return self.method.reserve(state, job, self._closed_for_estimates(job, offer))
 

@@ -330,7 +330,7 @@ class NextCycle:
         state = JobState(job, len(world.states))
         state.shape = world.requests.shape(job)
         world.learn(state, margin=self.margin)
-        found = self.cycle.decide(state, Offer(job, (state.number,)))
+        found = self.cycle.decide(state, Offer(job, (state.number,)), may_hold=False)
         if not isinstance(found, Start):
             return None
         return self._started(state, found.time, found.terms, found.alternative)

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
+from slotwise.solver.methods.time_based import TimeBased
+from slotwise.solver.world.cycle_state import CycleState
+from slotwise.solver.world.job_state import JobState
 
 QUEUES = [sw.Queue("q", priority=10, backfill=True), sw.Queue("low", priority=5)]
 
@@ -497,3 +500,25 @@ def test_a_question_about_a_job_that_runs_is_refused() -> None:
     planner = sw.Planner(instance)
     with pytest.raises(sw.InputError, match="there is a job r1 already"):
         planner.ask(sw.Job(instance.running[0].job.id, 1, queue="normal"))
+
+
+def test_a_question_behind_all_others_takes_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others start in the cycle, so that it was run twice: only the last says what is held."""
+    instance = sw.Instance(
+        sw.Cluster(tuple(hosts(4))),
+        queues=tuple(QUEUES),
+        running=(runs("r", 600, h0=3),),
+        pending=(job("now", 1, 900, "low"), job("later", 3, 60, "low")),
+    )
+    planner = sw.Planner(instance, "time-based")
+    assert [item.start for item in planner.plan()] == [0, 600]
+    searches: list[str] = []
+    reserve = TimeBased.reserve
+
+    def counted(self: TimeBased, cycle: CycleState, state: JobState, closed: Any) -> Any:
+        searches.append(state.job.id)
+        return reserve(self, cycle, state, closed)
+
+    monkeypatch.setattr(TimeBased, "reserve", counted)
+    assert planner.ask(job("asked", 2, 60, "low")).start == 660
+    assert searches == ["asked"]
