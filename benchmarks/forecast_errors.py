@@ -70,7 +70,7 @@ def _table(past: PastLog, rows: Ints, options: argparse.Namespace) -> None:
     """Ask about rows of a log, and print what comes of it."""
     off: dict[str, list[float]] = {name: [] for name in MODELS}
     by_limits = []
-    places = _Places(past)
+    places = Places(past)
     for row in rows.tolist():
         true_start = int(past.start[row])
         planned, found = _asked(past, places, row, options.samples, options.seed)
@@ -91,7 +91,7 @@ def _table(past: PastLog, rows: Ints, options: argparse.Namespace) -> None:
               f"| {(late >= 0).mean():.2f} |", flush=True)  # fmt: skip
 
 
-class _Places:
+class Places:
     """Rows of jobs by key: of the log, and of its ended jobs."""
 
     def __init__(self, past: PastLog) -> None:
@@ -101,7 +101,7 @@ class _Places:
 
 
 def _asked(
-    past: PastLog, places: _Places, row: int, samples: int, seed: int
+    past: PastLog, places: Places, row: int, samples: int, seed: int
 ) -> tuple[float, dict[str, float]]:
     """Start of a job by limits, and the P50 of each set of models."""
     world = past.world(row)
@@ -112,7 +112,7 @@ def _asked(
     drawn_later = PastBlocks(past.past).after(world.now, known, world.jobs, drawn, seed)
     truth = np.array([places.run_time[int(key)] for key in world.jobs.key])
     runs = world.jobs.elapsed >= 0
-    coming = _true_arrivals(past, places, row, until)
+    coming = arrivals_of(past, places, row, until)
     true_later: Coming = lambda _sample, _until: coming  # noqa: E731
     who = {"nobody": runs & ~runs, "running": runs, "waiting": ~runs, "both": runs | ~runs}
     found = {}
@@ -127,7 +127,7 @@ def _asked(
     return float(planned[0]), found
 
 
-def _true_arrivals(past: PastLog, places: _Places, row: int, until: int) -> ComingJobs:
+def arrivals_of(past: PastLog, places: Places, row: int, until: int) -> ComingJobs:
     """The jobs that were submitted after one, up to an instant, and have ended some time."""
     log = past.log
     end = int(np.searchsorted(log.submit, until, side="right"))

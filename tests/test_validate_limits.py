@@ -208,6 +208,18 @@ CASES = [
         ("limit: jobs j, k: 2 jobs on host A at 0 s, limit one allows 1",),
     ),
     Case(
+        "JOBS of one host: a job elsewhere counts for nothing",
+        problem(
+            job("j", 2),
+            job("k", 1),
+            job("l", 1),
+            limits=(Limit("one", {"jobs": 1}, hosts=Scope(("A",))),),
+        ),
+        {"j": (0, {"A": 2}), "k": (100, {"A": 1}), "l": (0, {"B": 1})},
+        {"j": (0, {"A": 2}), "k": (50, {"A": 1}), "l": (0, {"B": 1})},
+        ("limit: job k: 2 jobs at 50 s, limit one allows 1",),
+    ),
+    Case(
         "MEM over hosts, by phases",
         problem(
             job("j", 2, "rusage[mem=300]"),

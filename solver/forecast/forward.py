@@ -91,5 +91,5 @@ class PoolWorld:
         engine = policy(workload, self.procs, policy.default_schedule_after)
         for job, elapsed in enumerate(jobs.elapsed[:running].tolist()):
             engine.carry_on(job, self.now - elapsed)
-        engine.begin_with(running)
+        engine.begin_with(running, len(jobs))
         return engine

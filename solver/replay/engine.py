@@ -75,16 +75,21 @@ class Engine(ABC):
         self.start[job] = started
         self.hold(job, started + self.request[job])
 
-    def begin_with(self, first: int) -> None:
-        """Begin with jobs that run already, all those before `first`, and submissions from it on.
+    def begin_with(self, first: int, coming: int) -> None:
+        """Begin with jobs that run already, all before `first`, and jobs that wait from it on.
 
-        Ends that have come by the first submission are handled after it.
+        Submissions are those from `coming` on. Who waits is looked at together, as the last of them
+        arrives: one by one they would be offered what a newcomer of that very second is offered
+        first. Ends that have come by then are handled after it.
         """
         self.queue = EventQueue()
         for job in range(first):
             self.queue.push(max(self.now, self.start[job] + self.run[job]), EventKind.END, job)
-        if first < len(self.submit):
-            self.queue.push(self.submit[first], EventKind.SUBMIT, first)
+        newest = max(first, coming - 1)
+        for job in range(first, newest):
+            self.submitted(job, self.now)
+        if newest < len(self.submit):
+            self.queue.push(self.submit[newest], EventKind.SUBMIT, newest)
 
     def begin(self, job: int, time: int) -> None:
         """Set `job` to start at `time`; an earlier time given later replaces it."""

@@ -20,6 +20,7 @@ from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.planning import OBJECTIVES
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
@@ -296,7 +297,8 @@ def test_ctrl_c_gives_the_best_plan_so_far(tmp_path: Path, objective: str) -> No
     )
     assert seconds < 60
     found = plan_of(record)
-    assert found.status == "feasible"
+    # The judge has two seconds after the signal: on a busy machine it may have to say so.
+    assert found.status == ("heuristic" if NOT_JUDGED in record["notes"] else "feasible")
     assert sw.validate(sw.load(file), found) == []
     assert len(found.reservations) == len(instance.pending)
     assert any(not item.proved for item in found)

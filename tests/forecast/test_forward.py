@@ -47,6 +47,15 @@ def test_run_forward_from_any_submission_as_the_reference_goes_on(policy, jobs, 
     assert found.tolist() == start[known[world.asked]].tolist()
 
 
+def test_who_waits_is_looked_at_together():
+    """A plan ends at the second of the submission: the shortest is the newcomer, and fits."""
+    jobs = [(17, 8, 8, 4), (17, 1, 2, 2), (17, 1, 1, 4), (17, 1, 2, 3), (25, 1, 1, 1)]
+    log = _log(jobs)
+    start = replay(log, policy="easy-sjbf").start
+    world, known, coming = world_in_replay(log, start, PROCS, len(jobs) - 1, "easy-sjbf")
+    assert world.starts(log.run_time[known], coming).tolist() == [25, 26, 27, 25]
+
+
 @pytest.mark.parametrize("policy", FORGETFUL)
 def test_run_forward_from_submissions_of_a_long_log(policy):
     log = synthetic(400, 32, load=1.0, seed=3)

@@ -130,3 +130,14 @@ def test_a_job_that_is_settled_anew_is_counted_where_it_is_now() -> None:
         "INFEASIBLE",
         "INFEASIBLE",
     ]
+
+
+def test_a_host_with_less_than_nothing_free_takes_nothing_from_others() -> None:
+    # The second job fills its host while the other host, where only the first fits, is overdrawn.
+    free = {0: np.array([1.0, 2.0]), 20: np.array([-1.0, 2.0])}
+    base = SimpleNamespace(free=lambda _, point: free[point])
+    first = Blocks(1, 1, np.array([True, True]), 0, 10)
+    second = Blocks(1, 2, np.array([False, True]), 20, 30)
+    assert not too_many(base, [first, second], [0, 20])  # type: ignore[arg-type]
+    third = Blocks(1, 3, np.array([False, True]), 20, 30)
+    assert too_many(base, [first, third], [0, 20])  # type: ignore[arg-type]
