@@ -14,9 +14,10 @@ runs the whole loop instead, so many pending jobs over 1,600 slots for two hours
 served beside fairshare and beside a slot pool of two queues, and the ratios.
 
     python benchmarks/fairshare.py --log UniLu-Gaia-2014.swf.gz [--hosts 167] [--jobs 100000]
+        [--reservation time-based]
 
-runs the first jobs of an SWF log over hosts under greedy reservation, first come, first served and
-with an equal share for each user.
+runs the first jobs of an SWF log over hosts, first come, first served and with an equal share for
+each user; under greedy reservation if not told otherwise.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.methods.registry import Reservation
 
 DEPARTMENTS, SEED = 20, 1
 
@@ -172,14 +174,14 @@ def loop(users: int, jobs: int) -> None:
         print(f"  {policy:12}{best:8.2f} s  x {ratio:.2f}  {starts[policy]:6} starts")
 
 
-def log(path: Path, hosts: int, jobs: int) -> None:
+def log(path: Path, hosts: int, jobs: int, reservation: Reservation) -> None:
     """Print CPU seconds of the loop over a log, without and with a share for each user."""
     read = format_of(path).read(path, ReadOptions(hosts, None, False)).instance
     plain = replace(read, future=tuple(read.future)[:jobs])
     shares = tuple(replace(queue, user_shares=(("default", 1),)) for queue in plain.queues)
     for name, instance in (("first come", plain), ("fairshare", replace(plain, queues=shares))):
         at = time.process_time()
-        found = simulate(instance, reservation="greedy")
+        found = simulate(instance, reservation=reservation)
         seconds = time.process_time() - at
         days = (found.time - instance.now) / 86400
         count = len(found.starts)
@@ -197,9 +199,10 @@ def main() -> None:
     parser.add_argument("--loop", type=int, metavar="JOBS", help="the loop with so many pending")
     parser.add_argument("--log", type=Path, metavar="FILE", help="the loop over an SWF log")
     parser.add_argument("--hosts", type=int, default=167, help="of the log")
+    parser.add_argument("--reservation", default="greedy", help="over the log")
     arguments = parser.parse_args()
     if arguments.log:
-        log(arguments.log, arguments.hosts, arguments.jobs)
+        log(arguments.log, arguments.hosts, arguments.jobs, arguments.reservation)
         return
     if arguments.loop:
         loop(min(arguments.users, 500), arguments.loop)

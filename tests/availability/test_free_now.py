@@ -102,6 +102,7 @@ def test_the_residual_is_what_is_free_beside_what_others_hold() -> None:
     assert view.free(SLOTS, 40).tolist() == [1, 4]
     assert view.free(MEM, 40).tolist() == [100, 5]
     assert view.free_in_pool(0, 40) == 4
+    assert 5 <= view.most_slots() < 6, "one slot and four"
     assert caps(view, demand(alternative=takes(amount(5))), 40) == [1, 1]
 
 

@@ -8,7 +8,9 @@ import traces
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.errors import InputError
+from slotwise.model.formats.log_lines import log_lines
 from slotwise.model.formats.swf import COLUMNS, parse_swf, read_swf
+from slotwise.model.input_limits import InputLimits, limited
 from slotwise.model.workload import Workload, canonical, machine_size
 from slotwise.solver.replay import replay
 
@@ -178,3 +180,19 @@ def test_packaged_logs_are_already_canonical(name, jobs, procs):
     log = traces.log(name)
     assert (len(log), log.max_procs) == (jobs, procs)
     assert canonical(log, procs).digest() == log.digest()
+
+
+def test_lines_and_archives_have_exactly_their_limits(tmp_path):
+    plain, packed = tmp_path / "log", tmp_path / "log.gz"
+    plain.write_bytes(b"123456789\n")
+    packed.write_bytes(gzip.compress(b"ab\ncd\n"))
+    for path, exact, less in (
+        (plain, InputLimits(line=10), InputLimits(line=9)),
+        (packed, InputLimits(unpacked=6), InputLimits(unpacked=5)),
+    ):
+        with limited(exact):
+            assert "".join(log_lines(path)).encode() in (b"123456789\n", b"ab\ncd\n")
+        with limited(less), pytest.raises(InputError, match="more than"):
+            list(log_lines(path))
+    with limited(InputLimits(unpacked=5)):
+        assert list(log_lines(plain)) == ["123456789\n"]  # of what is packed alone

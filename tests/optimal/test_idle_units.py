@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -131,3 +133,13 @@ def test_a_job_that_shares_its_unit_is_not_counted() -> None:
     assert found is not None
     assert (found.count, found.start, found.end) == (1, 5, 55)
     assert np.array_equal(found.able, [True])
+
+
+def test_hosts_of_no_unit_take_nothing_from_units() -> None:
+    within = problem_of([[2], [2], [1]], {}, job("a", 4)).instance
+    hosts = (*within.cluster.hosts, Host("outside", 4))
+    problem = PlanningProblem.of(replace(within, cluster=replace(within.cluster, hosts=hosts)))
+    found = whole_units_of(problem.base, problem.demands[0], 0)
+    assert found is not None
+    assert found.count == 2
+    assert found.able.tolist() == [True, True, True, False]
