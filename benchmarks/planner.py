@@ -1,6 +1,7 @@
 """What an event costs a planner that lives on, beside a plan from nothing (CPU seconds, medians).
 
-python benchmarks/planner.py [--hosts 1000] [--running 5000] [--pending 50] [--events 20]
+python benchmarks/planner.py [--hosts 1000] [--running 5000] [--pending 50] [--load .92]
+    [--events 20]
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ def main() -> None:
     parser.add_argument("--running", type=int, default=5000)
     parser.add_argument("--pending", type=int, default=50)
     parser.add_argument("--events", type=int, default=20)
+    parser.add_argument("--load", type=float, default=0.92)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     instance = generate(
-        hosts=options.hosts, running=options.running, pending=options.pending, seed=options.seed
+        hosts=options.hosts,
+        running=options.running,
+        pending=options.pending,
+        load=options.load,
+        seed=options.seed,
     )
     draw = random.Random(options.seed)
     queues = sorted(instance.queues, key=lambda queue: queue.priority)
@@ -54,6 +60,8 @@ def main() -> None:
         for name, queue in (("ask, behind all others", last), ("ask, before others", first)):
             asked = sw.Job("asked", come.slots, queue=queue, run_limit=1800)
             timed(name, lambda asked=asked: planner.ask(asked))
+        wide = sw.Job("asked", 128, queue=last, run_limit=7200)
+        timed("ask for 128 slots, behind", lambda wide=wide: planner.ask(wide))
         gone = draw.choice(planner.instance.running).job.id
         timed("end and plan", lambda gone=gone: (planner.end(gone), planner.plan()))
         now = planner.instance.now + 30
