@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..linear_program import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
 from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
@@ -22,9 +23,6 @@ VIOLATED = 1e-4
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
-#: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
-DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
-PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 
 
 @dataclass(frozen=True)
@@ -121,6 +119,7 @@ class Relaxation:
         self._starts = [self._first_starts(index) for index in range(len(self.groups))]
         self._rows = [(market.add(market.sizes.copy()), b) for b in range(market.buckets)]
         self._lp = self._load(ceiling)
+        self._simplex = ""
         variables = self._lp.variables()
         self._columns: list[list[Any]] = []
         for starts in self._starts:
@@ -153,7 +152,7 @@ class Relaxation:
 
     def _load(self, ceiling: int) -> Any:
         """The first LP in one piece: much faster than coefficient by coefficient."""
-        from ortools.linear_solver import linear_solver_pb2, pywraplp
+        from ortools.linear_solver import linear_solver_pb2
 
         model = linear_solver_pb2.MPModelProto()
         columns, buckets, amounts = [], [], []
@@ -182,9 +181,9 @@ class Relaxation:
             row = model.constraint.add(upper_bound=self._supply(self._rows[where_to]))
             row.var_index.extend(column[low:high].tolist())
             row.coefficient.extend(amount[low:high].tolist())
-        solver = pywraplp.Solver.CreateSolver("GLOP")
-        solver.LoadModelFromProto(model)
-        return solver
+        program = new_program()
+        program.LoadModelFromProto(model)
+        return program
 
     def _prices(self, group: Group, starts: Ints) -> list[float]:
         """Costs for the LP; what is dearer than leaving the job out is never chosen."""
@@ -285,7 +284,7 @@ class Relaxation:
 
     def _solved(self) -> bool:
         """Solve; where the solver gives up, once more with smaller costs."""
-        if self._lp.Solve() == self._lp.OPTIMAL:
+        if solve(self._lp, self._simplex):
             return True
         smaller = self._ceiling / self._unit / MODEST_COST
         if smaller <= 1:
@@ -294,7 +293,7 @@ class Relaxation:
         aim = self._lp.Objective()
         for variable in self._lp.variables():
             aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
-        return bool(self._lp.Solve() == self._lp.OPTIMAL)
+        return solve(self._lp, self._simplex)
 
     def _duals(self) -> Floats:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
@@ -319,7 +318,7 @@ class Relaxation:
 
     def prefer_dual(self) -> None:
         """Solve by the dual simplex: quicker where bounds of columns change between solves."""
-        self._lp.SetSolverSpecificParametersAsString(DUAL_SIMPLEX)
+        self._simplex = DUAL_SIMPLEX
 
     def restrict(self, first: Ints, last: Ints, counts: Sequence[Count]) -> None:
         """Leave each group the columns between its first and last start, and one on either side if
@@ -363,7 +362,7 @@ class Relaxation:
     def solution(self, counts: Sequence[Count]) -> tuple[float, Floats, tuple[int, ...]] | None:
         """Solve: the value, the duals of rows, and the prices of these counts; None if the solver
         gave up, even from scratch."""
-        if self._lp.Solve() != self._lp.OPTIMAL and not self._solved_anew():
+        if not solve(self._lp, self._simplex) and not solve(self._lp, PRIMAL_SIMPLEX, anew=True):
             return None
         factor = self._unit * self._scale
         paid = {
@@ -373,17 +372,6 @@ class Relaxation:
         value = self._lp.Objective().Value() * self._unit
         self._beliefs = [placed.dual_value() * factor for placed in self._placed]
         return value, self._duals(), tuple(paid[count] for count in counts)
-
-    def _solved_anew(self) -> bool:
-        """Without the last basis, by the primal simplex."""
-        from ortools.linear_solver import pywraplp
-
-        fresh = pywraplp.MPSolverParameters()
-        fresh.SetIntegerParam(fresh.INCREMENTALITY, fresh.INCREMENTALITY_OFF)
-        self._lp.SetSolverSpecificParametersAsString(PRIMAL_SIMPLEX)
-        status = self._lp.Solve(fresh)
-        self.prefer_dual()
-        return bool(status == self._lp.OPTIMAL)
 
     def add_missing(self, bound: PoolBound) -> int:
         """Add starts that are cheaper by a bound's prices than the last solution believes."""
