@@ -108,9 +108,9 @@ def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) 
     """Slots on hosts that have so much of another resource, for jobs that need as much there."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
-        number: _tiles(job.terms[0])
+        number: found
         for number, job in enumerate(jobs)
-        if SLOTS in _blocks(job) and len(job.terms[0].alternatives) == 1
+        if SLOTS in _blocks(job) and (found := tiles_of(job.terms[0]))
     }
     pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
     needs: dict[int, dict[int, list[float]]] = {}
@@ -210,7 +210,7 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
-    tiles = _tiles(term)
+    tiles = tiles_of(term)
     found: dict[int, list[tuple[float, int]]] = {}
     for use in term.alternatives[0].host_uses:
         last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
@@ -225,7 +225,7 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
     return found
 
 
-def _tiles(term: TermDemand) -> list[tuple[int, int]]:
+def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
     """Slots that are certainly together on a host, and how often."""
     known = term.largest == term.slots
     if term.one_host:
