@@ -109,9 +109,9 @@ def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) 
     """Slots on hosts that have so much of another resource, for jobs that need as much there."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
-        number: found
+        number: certain
         for number, job in enumerate(jobs)
-        if SLOTS in _blocks(job) and (found := tiles_of(job.terms[0]))
+        if SLOTS in _blocks(job) and (certain := tiles_of(job.terms[0]))
     }
     pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
     needs: dict[int, dict[int, list[float]]] = {}
@@ -220,10 +220,15 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
         if use.per is Per.SLOT:
             found[use.index] = [(last * size, count) for size, count in tiles]
         elif use.per is Per.HOST:
-            # Tiles of ptile each have a host of their own; else one host may have everything.
-            hosts = sum(count for _, count in tiles) if term.ptile is not None else 1
-            found[use.index] = [(last, max(1, hosts))]
+            found[use.index] = [(last, _fewest_hosts(term))]
     return found
+
+
+def _fewest_hosts(term: TermDemand) -> int:
+    """No placement has fewer: a host takes no more than its ptile, without one it may take all."""
+    if term.one_host or term.ptile is None:
+        return 1
+    return max(1, -(-term.slots // max(1, int(term.ptile[term.candidates].max(initial=1)))))
 
 
 def tiles_of(term: TermDemand) -> list[tuple[int, int]]:

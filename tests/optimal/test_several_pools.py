@@ -46,6 +46,15 @@ def test_no_plan_costs_less_than_the_bound(block: int) -> None:
     assert seen
 
 
+@pytest.mark.parametrize("seed", [23387, 24205, 36943])
+def test_hosts_of_different_ptile_need_not_be_many(seed: int) -> None:
+    """span[ptile='!'], 4 slots and memory for each host: so many hosts as the largest allow."""
+    instance = draw(Random(seed))
+    best, (found, _) = Table(instance).least("total-start"), bound(instance)
+    assert best is not None
+    assert found is None or found <= best
+
+
 def test_a_job_that_may_be_smaller_than_its_block_has_none_for_certain() -> None:
     """span[ptile=2] and one slot or two: nothing is said of it, and nothing breaks."""
     request = "span[ptile=2] rusage[mem=100/job,swp=50]"
