@@ -21,6 +21,7 @@ from ..availability.room import SLACK
 from ..availability.uses import Per
 from ..problem import PlanningProblem
 from .costs import Costs, UnitCost
+from .linear_program import new_program, solve
 
 #: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
 BUCKETS = 96
@@ -329,14 +330,12 @@ class _Program:
 
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
-        from ortools.linear_solver import pywraplp
-
-        solver = pywraplp.Solver.CreateSolver("GLOP")
+        program = new_program()
         model, unit = self._model()
-        solver.LoadModelFromProto(model)
-        if solver.Solve() != solver.OPTIMAL:
+        program.LoadModelFromProto(model)
+        if not solve(program):
             return None
-        rows = solver.constraints()[len(self.jobs) :]
+        rows = program.constraints()[len(self.jobs) :]
         duals = np.array([-row.dual_value() for row in rows]).clip(0)
         lengths = np.diff(self.grid)
         table = duals.reshape(len(self.pools), -1) / lengths * (unit * SCALE)
