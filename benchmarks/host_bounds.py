@@ -62,7 +62,7 @@ def main() -> None:
             problem, problem.demands, costs, alone, Budget(time_limit=30), lambda *_: None
         ).bound
         middle = time.process_time()
-        several = bound_of_pools(problem, problem.demands, costs, alone, known)
+        several = bound_of_pools(problem, problem.demands, costs, alone, known, Budget())
         end = time.process_time()
         parts = bound_of_parts(problem, problem.demands, costs, alone, known, Budget())
         last = time.process_time()

@@ -2,8 +2,8 @@
 
 The simplex method of GLOP goes round in circles now and then: one program of 200 rows that takes
 hundredths of a second elsewhere was still being solved after five minutes, and no time limit is
-heard meanwhile. So its iterations are limited by the size of the program. A limit in seconds would
-make answers depend on the machine.
+heard meanwhile. So its iterations are limited by the size of the program: a limit in seconds alone
+would make answers depend on the machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ def new_program() -> Any:
     return pywraplp.Solver.CreateSolver("GLOP")
 
 
-def solve(program: Any, parameters: str = "", *, anew: bool = False) -> bool:
+def solve(
+    program: Any, parameters: str = "", *, anew: bool = False, seconds: float | None = None
+) -> bool:
     """Whether an optimum was found, from the last basis or ``anew``; False too where that takes
-    far more iterations than it should.
+    far more iterations than it should, or more ``seconds`` than there are (None for no limit).
 
     parameters: of GLOP, for this time alone.
     """
@@ -37,6 +39,8 @@ def solve(program: Any, parameters: str = "", *, anew: bool = False) -> bool:
     size = program.NumVariables() + program.NumConstraints()
     most = FIRST_ITERATIONS + ITERATIONS * size
     program.SetSolverSpecificParametersAsString(f"{parameters} max_number_of_iterations: {most}")
+    if seconds is not None:
+        program.set_time_limit(max(1, int(1000 * seconds)))
     how = pywraplp.MPSolverParameters()
     if anew:
         how.SetIntegerParam(how.INCREMENTALITY, how.INCREMENTALITY_OFF)

@@ -12,6 +12,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.several_pools import bound_of_pools
 from slotwise.solver.optimal.weighted import earliest_alone
@@ -27,7 +28,7 @@ def bound(instance: Instance, objective: str = "total-start") -> tuple[float | N
     costs = Costs.of(objective_named(objective), problem.demands, instance.now)
     alone = earliest_alone(problem)
     demands = [demand for demand in problem.demands if demand.job.id in alone]
-    found = bound_of_pools(problem, demands, costs, alone, KNOWN)
+    found = bound_of_pools(problem, demands, costs, alone, KNOWN, Budget())
     return None if found is None else costs.value(found, len(demands)), costs.total(alone)
 
 
