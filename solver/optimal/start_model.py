@@ -16,7 +16,7 @@ import numpy as np
 
 from ..availability.arrays import IntArray
 from ..availability.demand import Demand
-from ..budget import Budget
+from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs
 from .several_pools import pools_of
@@ -121,7 +121,10 @@ def _within(
     starts = _possible(problem, jobs, costs, alone, room)
     if starts is None:
         return None
-    rows = _rows(problem, jobs, starts)
+    try:
+        rows = _rows(problem, jobs, starts, budget)
+    except OutOfTime:
+        return None
     priced = _priced(starts, rows, len(jobs)) if rows else None
     if priced is None:
         return None
@@ -188,7 +191,9 @@ def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None
     return found
 
 
-def _rows(problem: PlanningProblem, jobs: Sequence[Demand], starts: _StartTable) -> list[_Row]:
+def _rows(
+    problem: PlanningProblem, jobs: Sequence[Demand], starts: _StartTable, budget: Budget
+) -> list[_Row]:
     """What runs at an instant takes no more than there is: wherever that could be broken."""
     changes = np.array(problem.base.changes())
     grid = np.unique(starts.times)
@@ -199,7 +204,7 @@ def _rows(problem: PlanningProblem, jobs: Sequence[Demand], starts: _StartTable)
     first, last = (np.array([call(starts.times[at]) for at in own]) for call in (np.min, np.max))
     may_run = (first <= grid[:, np.newaxis]) & (grid[:, np.newaxis] < last + lengths)
     rows = []
-    for pool in pools_of(problem.base, jobs):
+    for pool in pools_of(problem.base, jobs, budget):
         taken = np.zeros(len(jobs), dtype=np.int64)
         for number, amount in pool.taken.items():
             taken[number] = int(FINE * amount)

@@ -128,7 +128,7 @@ def test_jobs_do_not_come_in_fractions() -> None:
     case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(3)]))
     found = case.bound(100 * LENGTH)
     priced = bound_of_pools(
-        case.problem, case.jobs, case.costs, case.alone, range(0, 10_000, LENGTH)
+        case.problem, case.jobs, case.costs, case.alone, range(0, 10_000, LENGTH), Budget()
     )
     assert found is not None
     assert priced is not None
