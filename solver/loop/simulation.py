@@ -52,6 +52,7 @@ from ..world.settings import EFFORT, Settings
 from ..world.world import World
 from .commands import carry_out, resize
 from .cycle import Cycle
+from .memory import take_over
 from .records import JobRecords, Simulation, log_entry
 
 Recorder = Callable[[CycleRecord, World], None]
@@ -142,6 +143,8 @@ class Session:
         """
         with no_collection():
             self._enter_jobs()
+        if not self.settings.planning:
+            take_over(self.cycle.state, self.instance)
         self.budget.renew_grace()
         for number, change in enumerate(self.changes):
             of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))

@@ -133,9 +133,9 @@ def _on_able_hosts(
     """Slots on hosts that have so much of another resource, for jobs that need as much there."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
-        number: _tiles(job.terms[0])
+        number: certain
         for number, job in enumerate(jobs)
-        if SLOTS in _blocks(job) and len(job.terms[0].alternatives) == 1
+        if SLOTS in _blocks(job) and (certain := tiles_of(job.terms[0]))
     }
     pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
     needs: dict[int, dict[int, list[float]]] = {}
@@ -242,7 +242,7 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
-    tiles = _tiles(term)
+    tiles = tiles_of(term)
     found: dict[int, list[tuple[float, int]]] = {}
     for use in term.alternatives[0].host_uses:
         last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
@@ -251,13 +251,18 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
         if use.per is Per.SLOT:
             found[use.index] = [(last * size, count) for size, count in tiles]
         elif use.per is Per.HOST:
-            # Tiles of ptile each have a host of their own; else one host may have everything.
-            hosts = sum(count for _, count in tiles) if term.ptile is not None else 1
-            found[use.index] = [(last, max(1, hosts))]
+            found[use.index] = [(last, _fewest_hosts(term))]
     return found
 
 
-def _tiles(term: TermDemand) -> list[tuple[int, int]]:
+def _fewest_hosts(term: TermDemand) -> int:
+    """No placement has fewer: a host takes no more than its ptile, without one it may take all."""
+    if term.one_host or term.ptile is None:
+        return 1
+    return max(1, -(-term.slots // max(1, int(term.ptile[term.candidates].max(initial=1)))))
+
+
+def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
     """Slots that are certainly together on a host, and how often."""
     known = term.largest == term.slots
     if term.one_host:

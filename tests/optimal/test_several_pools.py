@@ -47,6 +47,23 @@ def test_no_plan_costs_less_than_the_bound(block: int) -> None:
     assert seen
 
 
+@pytest.mark.parametrize("seed", [23387, 24205, 36943])
+def test_hosts_of_different_ptile_need_not_be_many(seed: int) -> None:
+    """span[ptile='!'], 4 slots and memory for each host: so many hosts as the largest allow."""
+    instance = draw(Random(seed))
+    best, (found, _) = Table(instance).least("total-start"), bound(instance)
+    assert best is not None
+    assert found is None or found <= best
+
+
+def test_a_job_that_may_be_smaller_than_its_block_has_none_for_certain() -> None:
+    """span[ptile=2] and one slot or two: nothing is said of it, and nothing breaks."""
+    request = "span[ptile=2] rusage[mem=100/job,swp=50]"
+    job = Job("p", slots=1, max_slots=2, res_req=(request,), run_limit=60)
+    hosts = (Host(name, 2, amounts={"mem": 300.0, "swp": 300.0}) for name in ("h0", "h1"))
+    assert bound(crowd(*hosts, jobs=[job])) == (None, 0)
+
+
 def crowd(*hosts: Host, jobs: list[Job], units: tuple[ComputeUnit, ...] = ()) -> Instance:
     cluster = Cluster(
         hosts,
