@@ -14,7 +14,7 @@ from typing import Any
 DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 #: Deterministic time of one solve.
-MOST_WORK = 4.0
+MOST_WORK = 3.0
 
 
 def new_program() -> Any:

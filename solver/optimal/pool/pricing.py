@@ -12,7 +12,6 @@ from .duals import Market
 from .problem import Ints, PoolProblem
 from .relax import PoolBound, Relaxation
 
-
 #: Buckets, times the kinds of jobs, that a program with all starts may have, and at least.
 MOST_CELLS = 25_000
 LEAST_BUCKETS = 6
