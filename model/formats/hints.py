@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 Fits = Callable[[Any], bool]
@@ -96,3 +96,6 @@ def texts(value: Any) -> Iterator[str]:
         for key, item in value.items():
             yield from texts(key)
             yield from texts(item)
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from texts(getattr(value, part.name))

@@ -1,9 +1,9 @@
 """Solving linear programs by GLOP, with an end to it.
 
 The simplex method of GLOP goes round in circles now and then: one program of 200 rows that takes
-hundredths of a second elsewhere was still being solved after five minutes, and no time limit is
-heard meanwhile. So its iterations are limited by the size of the program: a limit in seconds alone
-would make answers depend on the machine.
+hundredths of a second elsewhere was still being solved after five minutes. Others are too large for
+the time there is. No time limit is heard meanwhile, so each solve has its own, in GLOP's
+deterministic time: about seconds, but the same on any machine.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 #: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
 DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
-#: Iterations for a row and a column; those that end take at most 0.7 of them.
-ITERATIONS = 3
-#: So many more, for the smallest.
-FIRST_ITERATIONS = 1000
+#: Deterministic time of one solve.
+MOST_WORK = 3.0
 
 
 def new_program() -> Any:
@@ -27,18 +25,23 @@ def new_program() -> Any:
 
 
 def solve(
-    program: Any, parameters: str = "", *, anew: bool = False, seconds: float | None = None
+    program: Any,
+    parameters: str = "",
+    *,
+    anew: bool = False,
+    work: float | None = None,
+    seconds: float | None = None,
 ) -> bool:
-    """Whether an optimum was found, from the last basis or ``anew``; False too where that takes
-    far more iterations than it should, or more ``seconds`` than there are (None for no limit).
+    """Whether an optimum was found, from the last basis or ``anew``. If not, the program has no
+    solution to read.
 
-    parameters: of GLOP, for this time alone.
+    parameters: of GLOP, for this time alone. work: deterministic time, MOST_WORK if None. seconds:
+    of the clock that there are, None for no limit.
     """
     from ortools.linear_solver import pywraplp
 
-    size = program.NumVariables() + program.NumConstraints()
-    most = FIRST_ITERATIONS + ITERATIONS * size
-    program.SetSolverSpecificParametersAsString(f"{parameters} max_number_of_iterations: {most}")
+    work = MOST_WORK if work is None else work
+    program.SetSolverSpecificParametersAsString(f"{parameters} max_deterministic_time: {work}")
     if seconds is not None:
         program.set_time_limit(max(1, int(1000 * seconds)))
     how = pywraplp.MPSolverParameters()

@@ -28,6 +28,8 @@ from .linear_program import new_program, solve
 BUCKETS = 96
 MOST_PIECES = 6
 SCALE = 1 << 30
+#: Deterministic time of the program, about seconds.
+WORK = 20.0
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
 #: Tables of what is free of one resource, by instant and host, that are there at once.
@@ -370,7 +372,7 @@ class _Program:
         model, unit = self._model()
         program.LoadModelFromProto(model)
         seconds = None if self.budget.time_limit is None else max(GLIMPSE, self.budget.left())
-        if not solve(program, seconds=seconds):
+        if not solve(program, work=WORK, seconds=seconds):
             return None
         rows = program.constraints()[len(self.jobs) :]
         duals = np.array([-row.dual_value() for row in rows]).clip(0)

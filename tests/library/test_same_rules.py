@@ -15,6 +15,7 @@ import slotwise as sw
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slotwise.model.formats.objects import examine_objects
+from slotwise.model.limits import Scope
 
 QUIET = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 HERE = Path(__file__).parent
@@ -388,3 +389,16 @@ def test_every_field_has_a_rule() -> None:
         for name in held:
             assert all(is_dataclass(item) for item in getattr(owner, name))
     assert len(seen) >= 17
+
+
+@pytest.mark.parametrize("sign", ["\x1b", "\u202e", "\ud800"])
+def test_characters_that_terminals_obey_are_found_in_parts_of_a_field_too(sign: str) -> None:
+    """Names in the scope of a limit, hosts that a job asks for."""
+    (job, *others), (limit, *more) = SMALL.pending, COMPLETE.limits
+    scope = Scope(("all",), excluded=(f"a{sign}",))
+    asking = replace(SMALL, pending=(replace(job, hosts=(sw.HostRequest(f"h{sign}"),)), *others))
+    limited = replace(COMPLETE, limits=(replace(limit, users=scope), *more))
+    for instance, place in ((asking, "pending[0].hosts"), (limited, "limits[0].users")):
+        (problem,) = examine_objects(instance)[0]
+        assert problem.path == place
+        assert f"character U+{ord(sign):04X}: leave it out" in problem.message

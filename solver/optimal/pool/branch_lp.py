@@ -147,8 +147,8 @@ class BranchLP:
         best = self.best(part)
         yield
         for _ in range(PART_ROUNDS):
-            if best is None:
-                return None
+            if best is None or not self._relaxation.solved:
+                return best
             added = 0
             for rows in self._relaxation.separate():
                 added += rows
@@ -170,8 +170,10 @@ class BranchLP:
         A group's starts are cut where the solution's jobs are spread to both sides; together, the
         ``large`` ones are cut where their number is broken.
         """
-        found = []
+        found: list[Cut] = []
         self.wanted = []
+        if not self._relaxation.solved:
+            return found
         for index, group in enumerate(self.problem.groups):
             at = self._middle(*self._relaxation.amounts([index]))
             if at is not None:

@@ -12,6 +12,10 @@ from .duals import Market
 from .problem import Ints, PoolProblem
 from .relax import PoolBound, Relaxation
 
+#: Buckets, times the kinds of jobs, that a program with all starts may have, and at least.
+MOST_CELLS = 25_000
+LEAST_BUCKETS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
@@ -21,6 +25,12 @@ class Fineness:
     buckets: int
     rounds: int
     gain: float
+
+
+def affordable_buckets(buckets: int, kinds: int, most: int) -> int:
+    """So many, or fewer where there are so many kinds of jobs that the program would be larger than
+    ``most`` buckets of one kind: no solution would come in time."""
+    return min(buckets, max(LEAST_BUCKETS, most // kinds))
 
 
 def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
@@ -72,16 +82,17 @@ def refine(
     that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
     ``scale``: of the prices, the problem's own if None.
     """
+    buckets = affordable_buckets(fineness.buckets, len(problem.groups), MOST_CELLS)
     if domains is None:
         points, end = np.array([0, horizon]), horizon
     else:
         points = np.unique(np.concatenate(domains))
         lasts = [int(starts[-1]) for starts in domains]
         end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
-    if domains is None or len(points) > fineness.buckets:
+    if domains is None or len(points) > buckets:
         first, last = int(points[0]), int(points[-1])
-        points = instants(first, last if busy is None else busy, last, fineness.buckets)
-    market = Market(problem, make_grid(problem, points, end, fineness.buckets), crowd)
+        points = instants(first, last if busy is None else busy, last, buckets)
+    market = Market(problem, make_grid(problem, points, end, buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)
     for function in known:

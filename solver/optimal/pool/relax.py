@@ -103,14 +103,14 @@ class Relaxation:
         guide: Duals | None = None,
     ) -> None:
         """scale: of prices, how many make one of cost. guide: prices by which starts are cheap
-        that are likely to be used. failed: the LP solver gave up."""
+        that are likely to be used. failed: the LP solver gave up. solved: there is a solution."""
         self.market = market
         self._counts: tuple[Count, ...] = ()
         self._scale = scale
         # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
         self._ceiling = ceiling
-        self.failed = False
+        self.failed = self.solved = False
         self.groups = market.problem.groups
         self._grid = market.grid
         self._lengths = np.diff(market.grid).astype(float)
@@ -315,7 +315,8 @@ class Relaxation:
 
     def _solved(self, simplex: str) -> bool:
         """Solve; where the solver gives up, once more with smaller costs."""
-        if solve(self._lp, simplex):
+        self.solved = solve(self._lp, simplex)
+        if self.solved:
             return True
         smaller = self._ceiling / self._unit / MODEST_COST
         if smaller <= 1:
@@ -324,7 +325,8 @@ class Relaxation:
         aim = self._lp.Objective()
         for variable in self._lp.variables():
             aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
-        return solve(self._lp, simplex)
+        self.solved = solve(self._lp, simplex)
+        return self.solved
 
     def _duals(self) -> Floats:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
@@ -393,7 +395,8 @@ class Relaxation:
     def solution(self, counts: Sequence[Count]) -> tuple[float, Floats, tuple[int, ...]] | None:
         """Solve: the value, the duals of rows, and the prices of these counts; None if the solver
         gave up, even from scratch."""
-        if not solve(self._lp, self._simplex) and not solve(self._lp, PRIMAL_SIMPLEX, anew=True):
+        self.solved = solve(self._lp, self._simplex) or solve(self._lp, PRIMAL_SIMPLEX, anew=True)
+        if not self.solved:
             return None
         factor = self._unit * self._scale
         paid = {

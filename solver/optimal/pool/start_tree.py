@@ -20,7 +20,7 @@ import numpy as np
 from .branch_lp import Branch, BranchLP, Cut, Solution
 from .duals import Duals
 from .incumbent import Incumbent, posted
-from .pricing import best_of, make_grid
+from .pricing import affordable_buckets, best_of, make_grid
 from .problem import Ints, PoolProblem
 from .relax import PoolBound
 from .spans import Spans
@@ -29,6 +29,8 @@ from .spans import Spans
 MANY_JOBS = 60
 #: Buckets of the first grids, for many jobs and for few; cuts begin on the last.
 MANY, FEW = (40, 80, 160), (40,)
+#: Buckets, times the kinds of jobs, that a program with the cheapest starts may have.
+MOST_CELLS = 60_000
 #: Instants that each further grid adds, and how many grids are cut on.
 FURTHER, GRIDS = 30, 6
 #: Cuts are tried until so many in a row are no better than the best before, or so many in all: few
@@ -129,7 +131,11 @@ class StartTree:
         spans = self._snapped(spans)
         priced: tuple[BranchLP, Node] | None = None
         known: list[Ints] = []
-        for buckets in MANY if self._many else FEW:
+        kinds = len(self.problem.groups)
+        sizes = [
+            affordable_buckets(size, kinds, MOST_CELLS) for size in (MANY if self._many else FEW)
+        ]
+        for buckets in dict.fromkeys(sizes):
             lp = self._program(spans, self._grid(spans, buckets), known, guide)
             root = yield from best_of(posted(self.incumbent, lp.tighten()))
             if root is None:
