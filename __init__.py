@@ -52,7 +52,14 @@ if TYPE_CHECKING:
     from .model.formats import dump, dump_json, from_document, load, loads, to_document
     from .model.formats.changes import dump_changes, load_changes
     from .model.formats.in_memory import check, instance
-    from .model.instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+    from .model.instance import (
+        AdvanceReservation,
+        BorrowedSlots,
+        HeldHosts,
+        Instance,
+        PoolUsage,
+        ShareUsage,
+    )
     from .model.job import Application, HostRequest, Job, RunningJob
     from .model.limits import Limit, ReservationUsage, Scope
     from .model.objective import ObjectiveName
@@ -129,6 +136,8 @@ _HOMES = {
     "PlannedJob": "model.plan",
     "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
+    "HeldHosts": "model.instance",
+    "BorrowedSlots": "model.instance",
     "Problem": "model.errors",
     "Progress": "model.progress",
     "Queue": "model.queue",
@@ -183,6 +192,7 @@ __all__ = [
     "AdvanceReservation",
     "Answer",
     "Application",
+    "BorrowedSlots",
     "Change",
     "Choice",
     "Choices",
@@ -197,6 +207,7 @@ __all__ = [
     "Explanation",
     "Forecasts",
     "GroupChange",
+    "HeldHosts",
     "History",
     "Host",
     "HostGroup",

@@ -1,4 +1,4 @@
-"""Bounds of total start over hosts: each job alone, one pool of slots, several pools, by parts.
+"""Bounds of total start over hosts: alone, one pool of slots, several pools, by parts, whole jobs.
 
     python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--seeds 0 1]
                                      [--seconds 30 | --effort 60]
@@ -22,6 +22,7 @@ from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.parts import bound_of_parts
 from slotwise.solver.optimal.pooled import solve_as_pool
 from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.start_model import bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -37,11 +38,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0, help="for a plan of each, 0 for none")
     parser.add_argument("--effort", type=float, help="deterministic limit instead of --seconds")
     options = parser.parse_args()
-    bounds = ("slots", "several pools", "parts")
+    bounds = ("slots", "several pools", "parts", "whole jobs")
     print(
         "| seed | first fit | alone |", *(f"{name} | CPU s |" for name in bounds), "plan | gap % |"
     )
-    print("|" + "---:|" * 11)
+    print("|" + "---:|" * 13)
     for seed in options.seeds:
         instance = generate(
             hosts=options.hosts,
@@ -61,10 +62,16 @@ def main() -> None:
             problem, problem.demands, costs, alone, Budget(time_limit=30), lambda *_: None
         ).bound
         middle = time.process_time()
-        several = bound_of_pools(problem, problem.demands, costs, alone, known)
+        several = bound_of_pools(problem, problem.demands, costs, alone, known, Budget())
         end = time.process_time()
         parts = bound_of_parts(problem, problem.demands, costs, alone, known, Budget())
         last = time.process_time()
+        low = max(costs.total(alone), slots or 0, parts or 0)
+        most = costs.total({item.job: item.start or 0 for item in first})
+        whole = bound_of_starts(
+            problem, problem.demands, costs, alone, (low, most), Budget(effort=60)
+        )
+        done = time.process_time()
         planned = ("-", "-")
         if options.seconds or options.effort:
             seconds = options.seconds if options.effort is None else None
@@ -76,7 +83,7 @@ def main() -> None:
         print(
             f"| {seed} | {value} | {costs.total(alone)} | {slots} | {middle - begun:.1f} | "
             f"{several} | {end - middle:.1f} | {parts} | {last - end:.1f} | "
-            f"{planned[0]} | {planned[1]} |",
+            f"{whole and whole.bound} | {done - last:.1f} | {planned[0]} | {planned[1]} |",
             flush=True,
         )
 

@@ -10,18 +10,15 @@ processor: a busy machine makes no difference. Total start.
 
 from __future__ import annotations
 
-import argparse
 import time
 from itertools import islice
-from pathlib import Path
 
+from queue_sources import parser_of_queues, pool_problem, queues_of
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.improver import improve
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.orders import best_rule
 from slotwise.solver.optimal.pool.prover import prove
-from slotwise.solver.problem import PlanningProblem
-from snapshots import _pool, _queues
 
 #: Rounds of the search that makes the plan.
 EFFORT = 100
@@ -29,19 +26,13 @@ EFFORT = 100
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
-    parser.add_argument("--cut", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lengths", type=int, nargs=2, help="of the queues that are cut out")
-    parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
+    parser = parser_of_queues(__doc__)
     parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--only", nargs="*", default=[])
     options = parser.parse_args()
     print("| snapshot | jobs | plan | bound | gap % |\n|---|---:|---:|---:|---:|")
     gaps = []
-    for name, instance in _queues(options):
-        pool = _pool(PlanningProblem.of(instance))
+    for name, instance in queues_of(options):
+        pool = pool_problem(instance)
         plan = Decoder(pool).plan(best_rule(pool)[1])
         incumbent = Incumbent(pool, plan, pool.value(pool.alone))
         for _ in islice(improve(incumbent, 1), EFFORT):

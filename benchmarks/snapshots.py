@@ -16,28 +16,20 @@ difference then; what both processes had is printed at the end.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import os
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from processor_limit import processor_limit
-from queue_cuts import LENGTHS, cut_queues
-from slotwise.model.formats.pool import load_pool
+from queue_cuts import LENGTHS
+from queue_sources import parser_of_queues, pool_problem, queues_of
 from slotwise.model.instance import Instance
-from slotwise.model.objective import objective_named
 from slotwise.model.plan import Plan
-from slotwise.solver.optimal.aggregate import pool_of
-from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.orders import rule_order
 from slotwise.solver.planning import plan
-from slotwise.solver.problem import PlanningProblem
 
 Answer = tuple[int, float]
 #: Seconds of the clock that no limit in seconds of the processor comes to.
@@ -46,14 +38,8 @@ AGES = 1e6
 
 def main() -> None:
     """Measure and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
-    parser.add_argument("--cut", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lengths", type=int, nargs=2, help="of the queues that are cut out")
-    parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
+    parser = parser_of_queues(__doc__)
     parser.add_argument("--seconds", type=float, default=15)
-    parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--processor", action="store_true", help="seconds of the processor")
     options = parser.parse_args()
@@ -63,7 +49,7 @@ def main() -> None:
     gaps: list[tuple[int, float]] = []
     loads = []
     used = []
-    for name, instance in _queues(options):
+    for name, instance in queues_of(options):
         loads.append(os.getloadavg()[0])
         timed = plan(instance, "time-based").value
         before = _processor()
@@ -76,7 +62,7 @@ def main() -> None:
         gaps.append((len(instance.pending), gap))
         peers: list[Answer | None] = [None, None]
         if not (options.no_peers or options.processor):
-            pool = _pool(PlanningProblem.of(instance))
+            pool = pool_problem(instance)
             peers = [_plain(pool, options.seconds), _pyjobshop(pool, options.seconds)]
         cells = [f"{a[0]} | {a[1]:.0f}" if a is not None else "- | -" for a in peers]
         print(
@@ -105,22 +91,6 @@ def _ours(instance: Instance, seconds: float, *, processor: bool) -> Plan:
         return plan(instance, objective="total-start", time_limit=AGES, cancel=over)
 
 
-def _queues(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:
-    """What to measure, by name."""
-    if options.cut:
-        first = 1 if options.half == "report" else 0
-        step = 1 if options.half == "both" else 2
-        classes = [tuple(options.lengths)] if options.lengths else LENGTHS
-        every = cut_queues(options.sources, options.cut, options.seed, classes)
-        for instance in islice(every, first, None, step):
-            yield instance.name, instance
-        return
-    for folder in options.sources:
-        for file in sorted(folder.glob("*.json")):
-            if not options.only or file.stem in options.only:
-                yield file.stem, load_pool(file)
-
-
 def _summary(gaps: list[tuple[int, float]], loads: list[float]) -> None:
     """Gaps by the length of the queue, and the load averages (1 min) met before each queue."""
     print("\n| jobs waiting | queues | proved | mean gap % | worst % |\n|---|---:|---:|---:|---:|")
@@ -134,15 +104,6 @@ def _summary(gaps: list[tuple[int, float]], loads: list[float]) -> None:
     if loads:
         mean = sum(loads) / len(loads)
         print(f"\nLoad of the machine: {mean:.1f} on average, on {os.cpu_count()} processors.")
-
-
-def _pool(problem: PlanningProblem) -> PoolProblem:
-    now = problem.instance.now
-    alone = {demand.job.id: now for demand in problem.demands}
-    costs = Costs.of(objective_named("total-start"), problem.demands, now)
-    found = pool_of(problem, problem.demands, costs, alone)
-    assert found is not None
-    return found.pool
 
 
 def _blocks(pool: PoolProblem, end: int) -> list[tuple[int, int, int]]:

@@ -10,10 +10,9 @@ struck out. Total start; no clock decides anything.
 
 from __future__ import annotations
 
-import argparse
 from itertools import islice
-from pathlib import Path
 
+from queue_sources import parser_of_queues, pool_problem, queues_of
 from slotwise.solver.optimal.pool import prover
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
@@ -21,8 +20,6 @@ from slotwise.solver.optimal.pool.improver import improve
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.orders import best_rule
 from slotwise.solver.optimal.pool.problem import Ints, PoolProblem
-from slotwise.solver.problem import PlanningProblem
-from snapshots import _pool, _queues
 
 #: Rounds of the search that makes the plan.
 EFFORT = 150
@@ -30,18 +27,12 @@ EFFORT = 150
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sources", type=Path, nargs="+", metavar="FOLDER | LOG ...")
-    parser.add_argument("--cut", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lengths", type=int, nargs=2, help="of the queues that are cut out")
-    parser.add_argument("--half", choices=["choose", "report", "both"], default="both")
-    parser.add_argument("--only", nargs="*", default=[])
+    parser = parser_of_queues(__doc__)
     options = parser.parse_args()
     print("| queue | jobs | kinds | starts | left | of the middle kind |")
     print("|---|---:|---:|---:|---:|---:|", flush=True)
-    for name, instance in _queues(options):
-        pool = _pool(PlanningProblem.of(instance))
+    for name, instance in queues_of(options):
+        pool = pool_problem(instance)
         incumbent = Incumbent(pool, Decoder(pool).plan(best_rule(pool)[1]), 0)
         for _ in islice(improve(incumbent, 1), EFFORT):
             pass

@@ -53,12 +53,35 @@ class PoolUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldHosts:
+    """On which hosts a pending job held slots or memory after the cycle before now (GRD-06).
+
+    hosts: in their order. since: when its reservation began, from which MAX_RESERVE_TIME counts.
+    rest_until: before this it may reserve nothing, its time being over. Seconds from the origin.
+    """
+
+    job: str
+    hosts: tuple[str, ...] = ()
+    since: int | None = None
+    rest_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BorrowedSlots:
+    """Slots by host that a running job has taken, by backfill, of what pending jobs held."""
+
+    job: str
+    slots: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """A complete planning problem.
 
     now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
     None for abstract time. pending: in order of submission; the methods sort by priority. future:
-    a tuple, or of a log its records (:class:`.on_demand.OnDemand`).
+    a tuple, or of a log its records (:class:`.on_demand.OnDemand`). held, borrowed: what the loop
+    remembers of the cycle before now, for one that goes on from there.
     """
 
     cluster: Cluster
@@ -75,6 +98,8 @@ class Instance:
     advance_reservations: tuple[AdvanceReservation, ...] = ()
     share_usage: tuple[ShareUsage, ...] = ()
     pool_usage: tuple[PoolUsage, ...] = ()
+    held: tuple[HeldHosts, ...] = ()
+    borrowed: tuple[BorrowedSlots, ...] = ()
     params: Params = Params()
     now: int = 0
     origin: str | None = None

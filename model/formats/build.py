@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    BorrowedSlots,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    ShareUsage,
+)
 from ..job import Application
 from ..limits import Limit, ReservationUsage
 from ..params import Params, usual_queue
@@ -74,6 +81,8 @@ def build(
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_share_usage(document, clock, findings),
         pool_usage=_pool_usage(document, clock, findings),
+        held=_held(document, clock, findings),
+        borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
         params=params,
         now=clock.now,
         origin=origin,
@@ -212,6 +221,21 @@ def _pool_usage(
             _stamp(("pool_usage", index, "stamp"), entry.stamp, clock, findings),
         )
         for index, entry in enumerate(document.pool_usage)
+    )
+
+
+def _held(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[HeldHosts, ...]:
+    def time(index: int, key: str, given: int | datetime | None) -> int | None:
+        return None if given is None else _stamp(("held", index, key), given, clock, findings)
+
+    return tuple(
+        HeldHosts(
+            entry.job,
+            tuple(entry.hosts),
+            time(index, "since", entry.since),
+            time(index, "rest_until", entry.rest_until),
+        )
+        for index, entry in enumerate(document.held)
     )
 
 

@@ -259,6 +259,22 @@ class PoolUsageEntry(Section):
     stamp: f.Instant | None = None
 
 
+class HeldEntry(Section):
+    """On which hosts a pending job held slots or memory after the cycle before now."""
+
+    job: f.Name
+    hosts: f.Words = ()
+    since: f.Instant | None = None
+    rest_until: f.Instant | None = None
+
+
+class BorrowedEntry(Section):
+    """What a running job has taken, by backfill, of what pending jobs held."""
+
+    job: f.Name
+    slots: f.Allocation
+
+
 class ParamsEntry(Section):
     """lsb.params and lsf.conf."""
 
@@ -371,6 +387,8 @@ class Document(Section):
     advance_reservations: list[ReservationEntry] = []
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
+    held: list[HeldEntry] = []
+    borrowed: list[BorrowedEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []

@@ -17,7 +17,13 @@ from ..cluster import (
     SharedResource,
     Thresholds,
 )
-from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    ShareUsage,
+)
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, Scope
 from ..params import Params, usual_queue, with_default_queue
@@ -49,6 +55,10 @@ def to_document(instance: Instance) -> Plain:
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
         "share_usage": [_share_usage(item, instance.now) for item in instance.share_usage],
         "pool_usage": [_pool_usage(item, instance.now) for item in instance.pool_usage],
+        "held": [_held(item) for item in instance.held],
+        "borrowed": [
+            {"job": item.job, "slots": allocation_text(item.slots)} for item in instance.borrowed
+        ],
         "running": [_running(item, params) for item in instance.running],
         "pending": [plain_job(job, params) for job in instance.pending],
         "future": [plain_job(job, params) for job in instance.future],
@@ -366,6 +376,17 @@ def _pool_usage(item: PoolUsage, now: int) -> Plain:
             "queue": item.queue,
             "slot_seconds": _number(item.slot_seconds),
             "stamp": _unless(item.stamp, now),
+        }
+    )
+
+
+def _held(item: HeldHosts) -> Plain:
+    return _kept(
+        {
+            "job": item.job,
+            "hosts": list(item.hosts) or None,
+            "since": item.since,
+            "rest_until": item.rest_until,
         }
     )
 

@@ -27,7 +27,14 @@ from ..cluster import (
     SharedResource,
 )
 from ..errors import nearest
-from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    BorrowedSlots,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    ShareUsage,
+)
 from ..job import Application, HostRequest, Job, RunningJob
 from ..limits import Limit, ReservationUsage, Scope
 from ..params import Params
@@ -250,6 +257,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
+    BorrowedSlots: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -279,6 +287,8 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     AdvanceReservation: d.ReservationEntry,
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
+    HeldHosts: d.HeldEntry,
+    BorrowedSlots: d.BorrowedEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,
     Params: d.ParamsEntry,

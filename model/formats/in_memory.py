@@ -8,7 +8,14 @@ from typing import Any
 
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem
-from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    BorrowedSlots,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    ShareUsage,
+)
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
 from ..params import Params, with_default_queue
@@ -35,6 +42,8 @@ def instance(
     advance_reservations: Iterable[AdvanceReservation] = (),
     share_usage: Iterable[ShareUsage] = (),
     pool_usage: Iterable[PoolUsage] = (),
+    held: Iterable[HeldHosts] = (),
+    borrowed: Iterable[BorrowedSlots] = (),
     params: Params | None = None,
     now: int = 0,
     origin: str | None = None,

@@ -14,7 +14,14 @@ from typing import Any
 from ..cluster import Cluster, ComputeUnit, Host, HostGroup, ResourceDefinition, SharedResource
 from ..collection import no_collection
 from ..errors import InputError, Problem
-from ..instance import AdvanceReservation, Instance, PoolUsage, ShareUsage
+from ..instance import (
+    AdvanceReservation,
+    BorrowedSlots,
+    HeldHosts,
+    Instance,
+    PoolUsage,
+    ShareUsage,
+)
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
 from ..on_demand import OnDemand
@@ -52,6 +59,8 @@ _OF_INSTANCE: dict[str, type] = {
     "advance_reservations": AdvanceReservation,
     "share_usage": ShareUsage,
     "pool_usage": PoolUsage,
+    "held": HeldHosts,
+    "borrowed": BorrowedSlots,
 }
 #: Sections that others refer to by name, and fields whose value decides over other objects.
 _DEFINING = frozenset({"cluster", "queues", "applications", "users", "groups", "params"})

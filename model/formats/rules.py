@@ -11,6 +11,7 @@ from ..polling import Poll, never
 from .finding import Finding, Location
 from .jobrules import check_jobs
 from .known import unknown_host
+from .loop_memory import memory_findings
 from .queuerules import check_queues
 from .requirements import check_requirements
 
@@ -20,7 +21,16 @@ def check(instance: Instance, poll: Poll = never) -> list[Finding]:
 
     poll: called now and then; what it raises ends the look.
     """
-    parts = (_names, _units, _resources, check_queues, _limits, _usage, _reservations)
+    parts = (
+        _names,
+        _units,
+        _resources,
+        check_queues,
+        _limits,
+        _usage,
+        _reservations,
+        memory_findings,
+    )
     found: list[Finding] = []
     for part in parts:
         poll()

@@ -11,8 +11,21 @@ from .units import format_duration
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
 _DURATIONS = ("run_limit", "cpu_limit", "run_time")
-_INSTANTS = ("start", "finish", "end", "submit", "begin", "deadline", "stamp")
-_TIMED = ("advance_reservations", "share_usage", "pool_usage", "running", "pending", "future")
+_INSTANTS = (
+    "start",
+    "finish",
+    "end",
+    "submit",
+    "begin",
+    "deadline",
+    "stamp",
+    "since",
+    "rest_until",
+)
+_TIMED = (
+    *("advance_reservations", "share_usage", "pool_usage", "held"),
+    *("running", "pending", "future"),
+)
 
 
 def dump(instance: Instance) -> str:

@@ -90,6 +90,7 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
     here = tuple(run.job for run in instance.running) + tuple(instance.pending)
     site = replace(
         instance, running=(), pending=(), future=(), share_usage=(), pool_usage=(),
+        held=(), borrowed=(),
         now=int(coming.submit[0]),
     )  # fmt: skip
     jobs = Newcomers.of(instance, history, here).jobs(coming, Requests(site))

@@ -75,7 +75,7 @@ class SimulatedLog:
         if has_policy(result.instance):
             begun = replace(result.instance, pending=(), future=())
             shares = PastShares(begun, [given[place] for place in order], records)
-        site = replace(result.instance, running=(), pending=(), future=())
+        site = replace(result.instance, running=(), pending=(), future=(), held=(), borrowed=())
         return cls(site, result.settings, jobs, records, log, names, ints(starts), shares)
 
     @property

@@ -53,6 +53,7 @@ from ..world.settings import EFFORT, Settings
 from ..world.world import World
 from .commands import carry_out, resize
 from .cycle import Cycle
+from .memory import take_over
 from .records import JobRecords, Simulation, log_entry
 
 Recorder = Callable[[CycleRecord, World], None]
@@ -143,6 +144,8 @@ class Session:
         """
         with no_collection():
             self._enter_jobs()
+        if not self.settings.planning:
+            take_over(self.cycle.state, self.instance)
         self.budget.renew_grace()
         for number, change in enumerate(self.changes):
             of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))

@@ -24,6 +24,7 @@ from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.registry import settings_for
 from ..world.held import Held
 from ..world.job_state import DONE, FUTURE, KILLED, PENDING, RUNNING
+from .memory import borrowed_slots, held_hosts
 from .records import JobRecord, record_of
 from .simulation import Session
 from .why_pending import PendingReasons
@@ -214,7 +215,13 @@ def _instance_of(session: Session) -> Instance:
     shown = {job.id for job in here}
     future = [state.job for state in open_jobs if state.job.id not in shown]
     return replace(
-        before, running=tuple(running), pending=tuple(here), future=tuple(future), now=world.now
+        before,
+        running=tuple(running),
+        pending=tuple(here),
+        future=tuple(future),
+        held=held_hosts(world),
+        borrowed=borrowed_slots(world),
+        now=world.now,
     )
 
 

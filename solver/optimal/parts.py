@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..availability.demand import Demand
-from ..budget import Budget
+from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .aggregate import AggregatedProblem, as_pool
 from .costs import Costs
@@ -63,8 +63,18 @@ def bound_of_parts(
     """
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return None
-    search = _Parts(problem, [d for d in demands if d.duration], costs, alone, budget)
-    found = bound_of_pools(problem, demands, costs, alone, instants)
+    budget = Budget(
+        budget.part(SHARE),
+        cancel=budget.cancel,
+        grace=budget.grace / 2,
+        clock=budget.clock,
+        memory=budget.memory_left,
+    )
+    found = bound_of_pools(problem, demands, costs, alone, instants, budget)
+    try:
+        search = _Parts(problem, [d for d in demands if d.duration], costs, alone, budget)
+    except OutOfTime:
+        return found
     least = costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
     sure, left = 0, list(demands)
     while (part := search.best()) is not None:
@@ -73,7 +83,7 @@ def bound_of_parts(
         gone = {search.jobs[number].job.id for number in part.jobs}
         left = [demand for demand in left if demand.job.id not in gone]
         rest = costs.total({demand.job.id: alone[demand.job.id] for demand in left})
-        priced = bound_of_pools(problem, left, costs, alone, instants) if left else None
+        priced = bound_of_pools(problem, left, costs, alone, instants, budget) if left else None
         found = max(found or least, sure + max(rest, priced or rest))
     return found
 
@@ -94,8 +104,7 @@ class _Parts:
         self._costs = costs
         self._alone = alone
         self._budget = budget
-        self._until = budget.elapsed() + SHARE * budget.left()
-        self._pools = pools_of(problem.base, jobs) if jobs else []
+        self._pools = pools_of(problem.base, jobs, budget) if jobs else []
         self._free = set(range(len(jobs)))
         self._known: dict[tuple[int, frozenset[int]], ScarcePart | None] = {}
 
@@ -134,7 +143,7 @@ class _Parts:
         return None if pool is None else self._bounded(jobs, pool, GLANCE)
 
     def _late(self) -> bool:
-        return self._budget.exhausted() or self._budget.elapsed() > self._until
+        return self._budget.stopped()
 
     def _bounded(self, jobs: frozenset[int], pool: AggregatedProblem, rounds: int) -> ScarcePart:
         from .pool import optimise

@@ -19,13 +19,19 @@ from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.uses import Per
+from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs, UnitCost
+from .linear_program import new_program, solve
 
 #: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
 BUCKETS = 96
 MOST_PIECES = 6
 SCALE = 1 << 30
+#: Seconds for the program where the time is over and the grace is not.
+GLIMPSE = 0.3
+#: Tables of what is free of one resource, by instant and host, that are there at once.
+TABLES = 4
 #: A pool that is never short of anything is left out: no row of it can bind.
 SPARE = 1e-9
 
@@ -49,8 +55,10 @@ def bound_of_pools(
     costs: Costs,
     alone: Mapping[str, int],
     instants: Sequence[int],
+    budget: Budget,
 ) -> int | None:
-    """No plan of `demands` costs less, in units; None where there is nothing to say.
+    """No plan of `demands` costs less, in units; None where there is nothing to say, or no time to
+    find it.
 
     alone: the earliest start of each job by itself (seconds). instants: starts and ends of a known
     plan: where the grid is fine, and after the last of which all is free of charge.
@@ -58,28 +66,41 @@ def bound_of_pools(
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return None
     jobs = [demand for demand in demands if demand.duration]
-    pools = pools_of(problem.base, jobs)
-    if not jobs or not pools:
+    try:
+        pools = pools_of(problem.base, jobs, budget)
+        if not jobs or not pools:
+            return None
+        program = _Program(problem.base.changes(), pools, jobs, costs, alone, instants, budget)
+        found = program.bound()
+    except OutOfTime:
         return None
-    program = _Program(problem.base.changes(), pools, jobs, costs, alone, instants)
     rest = sum(
         costs.jobs[demand.job.id].at(alone[demand.job.id])
         for demand in demands
         if not demand.duration
     )
-    found = program.bound()
     return None if found is None else found + rest
 
 
 # --- pools ----------------------------------------------------------------------------------------
 
 
-def pools_of(base: Profile, jobs: Sequence[Demand]) -> list[Pieces]:
-    """The pools that may be short of something, over the instants at which the base changes."""
+def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Pieces]:
+    """The pools that may be short of something, over the instants at which the base changes.
+
+    Raises OutOfTime where the budget and its grace are at their end before, or there is too little
+    memory.
+    """
     times = base.changes()
+    if (
+        TABLES * len(times) * len(base.table.instance.cluster.hosts) * 8 / 1e6
+        > budget.memory_left()
+    ):
+        raise OutOfTime
     blocks: dict[int, dict[int, list[tuple[float, int]]]] = {}
     limits: dict[int, dict[int, float]] = {}
     for number, demand in enumerate(jobs):
+        budget.check()
         for index, found in _blocks(demand).items():
             blocks.setdefault(index, {})[number] = found
         for index, amount in _limited(base, demand).items():
@@ -89,6 +110,7 @@ def pools_of(base: Profile, jobs: Sequence[Demand]) -> list[Pieces]:
         for index, taken in limits.items()
     ]
     for index, by_job in blocks.items():
+        budget.check()
         free = np.array([base.free(index, time) for time in times]).clip(0)
         pools.append(Pieces(free.sum(axis=1), {j: _total(found) for j, found in by_job.items()}))
         for piece in _piece_sizes(by_job):
@@ -98,19 +120,20 @@ def pools_of(base: Profile, jobs: Sequence[Demand]) -> list[Pieces]:
                 if (count := sum(n * float(size // piece) for size, n in found))
             }
             pools.append(Pieces(np.floor((free + SLACK) / piece).sum(axis=1), taken))
-    pools += _on_able_hosts(base, times, jobs)
-    pools += _in_one_unit(base, times, jobs)
-    pools += _idle_units(base, times, jobs)
+    for more in (_on_able_hosts, _in_one_unit, _idle_units):
+        pools += more(base, times, jobs, budget)
     return [pool for pool in pools if pool.scarce]
 
 
-def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+def _on_able_hosts(
+    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+) -> list[Pieces]:
     """Slots on hosts that have so much of another resource, for jobs that need as much there."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     tiles = {
-        number: _tiles(job.terms[0])
+        number: certain
         for number, job in enumerate(jobs)
-        if SLOTS in _blocks(job) and len(job.terms[0].alternatives) == 1
+        if SLOTS in _blocks(job) and (certain := tiles_of(job.terms[0]))
     }
     pieces = [1.0, *_piece_sizes({n: [(float(s), c) for s, c in t] for n, t in tiles.items()})]
     needs: dict[int, dict[int, list[float]]] = {}
@@ -128,6 +151,7 @@ def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) 
         for amount in amounts[:: -(-len(amounts) // MOST_PIECES)]:
             able = free >= amount
             for piece in dict.fromkeys(pieces):
+                budget.check()
                 taken = {
                     number: float(count)
                     for number, several in by_job.items()
@@ -143,7 +167,9 @@ def _on_able_hosts(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) 
     return found
 
 
-def _in_one_unit(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+def _in_one_unit(
+    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+) -> list[Pieces]:
     """Slots of compute units in large pieces, for jobs that must have all of theirs in one."""
     slots = np.array([base.free(SLOTS, time) for time in times]).clip(0)
     groups: dict[int, tuple[IntArray, dict[int, int]]] = {}
@@ -154,6 +180,7 @@ def _in_one_unit(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) ->
             groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = term.slots
     found = []
     for unit_of, sizes in groups.values():
+        budget.check()
         inside = unit_of >= 0
         there = np.zeros((len(times), int(unit_of.max()) + 1))
         np.add.at(there.T, unit_of[inside], slots[:, inside].T)
@@ -165,7 +192,9 @@ def _in_one_unit(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) ->
     return found
 
 
-def _idle_units(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> list[Pieces]:
+def _idle_units(
+    base: Profile, times: Sequence[int], jobs: Sequence[Demand], budget: Budget
+) -> list[Pieces]:
     """Compute units without work, for jobs that share theirs with no other (cu[excl])."""
     groups: dict[int, tuple[IntArray, dict[int, float]]] = {}
     capacity = base.table.host_resources[SLOTS].capacity
@@ -178,6 +207,7 @@ def _idle_units(base: Profile, times: Sequence[int], jobs: Sequence[Demand]) -> 
             groups.setdefault(id(unit_of), (unit_of, {}))[1][number] = count
     found = []
     for unit_of, taken in groups.values():
+        budget.check()
         inside, units = unit_of >= 0, np.unique(unit_of[unit_of >= 0])
         there = [
             len(np.setdiff1d(units, unit_of[inside & (base.free(SLOTS, time) < capacity)]))
@@ -210,7 +240,7 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
     (term,) = demand.terms
     if len(term.alternatives) != 1:
         return {}
-    tiles = _tiles(term)
+    tiles = tiles_of(term)
     found: dict[int, list[tuple[float, int]]] = {}
     for use in term.alternatives[0].host_uses:
         last = use.reservation.planned_at(max(0, (demand.duration or 1) - 1))
@@ -219,13 +249,18 @@ def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
         if use.per is Per.SLOT:
             found[use.index] = [(last * size, count) for size, count in tiles]
         elif use.per is Per.HOST:
-            # Tiles of ptile each have a host of their own; else one host may have everything.
-            hosts = sum(count for _, count in tiles) if term.ptile is not None else 1
-            found[use.index] = [(last, max(1, hosts))]
+            found[use.index] = [(last, _fewest_hosts(term))]
     return found
 
 
-def _tiles(term: TermDemand) -> list[tuple[int, int]]:
+def _fewest_hosts(term: TermDemand) -> int:
+    """No placement has fewer: a host takes no more than its ptile, without one it may take all."""
+    if term.one_host or term.ptile is None:
+        return 1
+    return max(1, -(-term.slots // max(1, int(term.ptile[term.candidates].max(initial=1)))))
+
+
+def tiles_of(term: TermDemand) -> list[tuple[int, int]]:
     """Slots that are certainly together on a host, and how often."""
     known = term.largest == term.slots
     if term.one_host:
@@ -267,7 +302,9 @@ class _Program:
         costs: Costs,
         alone: Mapping[str, int],
         instants: Sequence[int],
+        budget: Budget,
     ) -> None:
+        self.budget = budget
         self.jobs = [(costs.jobs[job.job.id], alone[job.job.id], job.duration or 0) for job in jobs]
         self.pools = pools
         self.times = np.array(times, dtype=np.int64)
@@ -329,14 +366,13 @@ class _Program:
 
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
-        from ortools.linear_solver import pywraplp
-
-        solver = pywraplp.Solver.CreateSolver("GLOP")
+        program = new_program()
         model, unit = self._model()
-        solver.LoadModelFromProto(model)
-        if solver.Solve() != solver.OPTIMAL:
+        program.LoadModelFromProto(model)
+        seconds = None if self.budget.time_limit is None else max(GLIMPSE, self.budget.left())
+        if not solve(program, seconds=seconds):
             return None
-        rows = solver.constraints()[len(self.jobs) :]
+        rows = program.constraints()[len(self.jobs) :]
         duals = np.array([-row.dual_value() for row in rows]).clip(0)
         lengths = np.diff(self.grid)
         table = duals.reshape(len(self.pools), -1) / lengths * (unit * SCALE)
@@ -359,6 +395,7 @@ class _Program:
             ([], []) for _ in range(len(self.pools) * len(lengths))
         ]
         for number, row in enumerate(prices):
+            self.budget.check()
             for price in row:
                 model.variable.add(lower_bound=0.0, objective_coefficient=price / unit)
             placed.append(range(columns, columns + len(row)))

@@ -23,11 +23,13 @@ from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
+from .guided import guided_plan
 from .lexicographic import warm_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
 from .parts import bound_of_parts
 from .pooled import solve_as_pool
+from .start_model import bound_of_starts
 
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
 EXACT_SHARE = 0.35
@@ -128,6 +130,7 @@ def _search_and_prove(
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
+        found = _from_starts(problem, costs, budget, least, found)
     exact = _exact_model_fits(placed, budget)
     found = _search(problem, costs, budget, alone, found, exact, tell)
     tell(found.total, found.low)
@@ -136,6 +139,22 @@ def _search_and_prove(
         tell(found.total, found.low)
         if not found.proved and not budget.exhausted():
             found = _search(problem, costs, budget, alone, found, found.coarse, tell)
+    return found
+
+
+def _from_starts(
+    problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
+) -> _Found:
+    """With the bound of whole jobs in all pools, and a plan in the order of its starts."""
+    if found.proved or budget.exhausted():
+        return found
+    placed = [demand for demand in problem.demands if demand.job.id in alone]
+    model = bound_of_starts(problem, placed, costs, alone, (found.low, found.total), budget)
+    if model is None:
+        return found
+    found = found.above(model.bound)
+    if model.starts and (plan := guided_plan(problem, costs, alone, model.starts, found.total)):
+        found = found.better(plan, _total(costs, plan))
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..availability.demand import Demand
-from ..availability.profile import FOREVER, Profile
+from ..availability.profile import Profile
 from .choose import Rules
 from .earliest import Start, hold_start, place_again
 from .single import units_of
@@ -24,44 +24,53 @@ def with_fewest_units(
     others where they are.
     """
     found = dict(starts)
-    movable = [demand for demand in demands if demand.job.id in found and _bound_to_fewest(demand)]
-    moved = True
-    while moved:
-        moved = False
-        for demand in movable:
-            job, term = demand.job.id, demand.terms[0]
-            used = units_of(term, found[job].allocation)
-            if used in ((), (0,)):
-                continue
-            again = place_again(_beside(base, demands, found, demand), demand, found[job])
-            if again is None:
-                continue
-            units = units_of(term, again.allocation)
-            if (len(units), units) < (len(used), used):
-                found[job], moved = again, True
+    profile = base.copy()
+    movable = []
+    for demand in demands:
+        if demand.job.id in found:
+            if _bound_to_fewest(demand) and _units(demand, found) not in ((), (0,)):
+                movable.append(demand)
+            else:
+                hold_start(profile, demand, found[demand.job.id])
+    while movable and _moved(profile, movable, found):
+        pass
     return found
+
+
+def _moved(profile: Profile, demands: Sequence[Demand], found: dict[str, Start]) -> bool:
+    """Whether any of the jobs could be moved, one after the other; `found` has their new places.
+
+    profile: with all jobs but these. Each job is tried beside all others: half of them are held
+    while the other half is tried, and so on with each half.
+    """
+    if len(demands) == 1:
+        return _moves(profile, demands[0], found)
+    half = len(demands) // 2
+    moved = False
+    for tried, held in ((demands[:half], demands[half:]), (demands[half:], demands[:half])):
+        beside = profile.copy()
+        for demand in held:
+            hold_start(beside, demand, found[demand.job.id])
+        moved = _moved(beside, tried, found) or moved
+    return moved
+
+
+def _moves(beside: Profile, demand: Demand, found: dict[str, Start]) -> bool:
+    """Whether one job has a better place beside the others, which it then takes."""
+    job, used = demand.job.id, _units(demand, found)
+    again = place_again(beside, demand, found[job])
+    if again is None:
+        return False
+    units = units_of(demand.terms[0], again.allocation)
+    if (len(units), units) >= (len(used), used):
+        return False
+    found[job] = again
+    return True
+
+
+def _units(demand: Demand, starts: Mapping[str, Start]) -> tuple[int, ...]:
+    return units_of(demand.terms[0], starts[demand.job.id].allocation)
 
 
 def _bound_to_fewest(demand: Demand) -> bool:
     return len(demand.terms) == 1 and Rules.of(demand.terms[0].unit).fewest
-
-
-def _beside(
-    base: Profile, demands: Sequence[Demand], starts: Mapping[str, Start], job: Demand
-) -> Profile:
-    """What runs and the other jobs that meet this one."""
-    profile = base.copy()
-    begin, end = _window(job, starts[job.job.id])
-    for other in demands:
-        if other is job or other.job.id not in starts:
-            continue
-        start = starts[other.job.id]
-        first, last = _window(other, start)
-        if first < end and begin < last:
-            hold_start(profile, other, start)
-    return profile
-
-
-def _window(demand: Demand, start: Start) -> tuple[int, int]:
-    finish = start.finish(demand)
-    return start.time, FOREVER if finish is None else finish

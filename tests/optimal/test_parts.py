@@ -31,7 +31,7 @@ def bounds(instance: Instance, objective: str = "total-start") -> tuple[float | 
     alone = earliest_alone(problem)
     jobs = [demand for demand in problem.demands if demand.job.id in alone]
     parts = bound_of_parts(problem, jobs, costs, alone, KNOWN, Budget())
-    priced = bound_of_pools(problem, jobs, costs, alone, KNOWN)
+    priced = bound_of_pools(problem, jobs, costs, alone, KNOWN, Budget())
     in_units = (parts, priced)
     first, second = (None if x is None else costs.value(x, len(jobs)) for x in in_units)
     return first, second

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 import pytest
 from pool_problems import brute_force, violations
-from slotwise.solver.optimal.pool import PoolProblem, prover
-from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State
+from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
+from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
 from slotwise.solver.optimal.pool.decoder import Decoder
 from slotwise.solver.optimal.pool.domains import achievable_starts
+from slotwise.solver.optimal.pool.duals import Duals, Market
 from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.prover import Root, in_turn
+from slotwise.solver.optimal.pool.relax import certify
 
 
 def some_problem(seed: int, *, falling: bool) -> PoolProblem:
@@ -170,3 +173,32 @@ def test_two_ways_take_turns_until_both_are_at_their_end() -> None:
 
     pauses = sum(1 for _ in in_turn(way("long", 3), way("short", 1)))
     assert (done, pauses) == (["long", "short", "long", "long"], 4)
+
+
+def unpriced(problem: PoolProblem, tree: Chronology, last: int) -> Guide:
+    """A guide that charges nothing."""
+    market = Market(problem, np.array([0, last]))
+    nothing = np.zeros((len(market.sizes), 1), dtype=np.int64)
+    every = [np.arange(last)] * len(problem.groups)
+    bound = certify(problem, Duals(market, 1, [], nothing, 0), every)
+    return Guide(bound, tree.root(), list(range(len(problem.groups))))
+
+
+def test_a_search_over_many_events_ends() -> None:
+    """However often the capacity changes before a job can start."""
+    times = list(range(4000))
+    problem = PoolProblem.build(times, [*(1 + time % 2 for time in times[:-1]), 3], [3, 2], [7, 8])
+    tree = Chronology(problem, 10**9)
+    assert tree.explore(tree.root(), unpriced(problem, tree, 4100), 10**6)
+    assert tree.best == problem.value(plan_of(problem, tree.found)) == brute_force(problem)
+
+
+def test_a_search_that_goes_too_deep_says_that_it_is_not_done() -> None:
+    problem = PoolProblem.build([0], [700], [1] * 700, [7] * 700)
+    tree = Chronology(problem, 10**9)
+    assert not tree.explore(tree.root(), unpriced(problem, tree, 10), 10**6)
+    assert tree.found is None
+    few = problem.select(np.arange(chronology.DEEPEST))
+    tree = Chronology(few, 10**9)
+    assert tree.explore(tree.root(), unpriced(few, tree, 10), 10**6)
+    assert tree.best == 0

@@ -12,6 +12,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
+from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.several_pools import bound_of_pools
 from slotwise.solver.optimal.weighted import earliest_alone
@@ -27,7 +28,7 @@ def bound(instance: Instance, objective: str = "total-start") -> tuple[float | N
     costs = Costs.of(objective_named(objective), problem.demands, instance.now)
     alone = earliest_alone(problem)
     demands = [demand for demand in problem.demands if demand.job.id in alone]
-    found = bound_of_pools(problem, demands, costs, alone, KNOWN)
+    found = bound_of_pools(problem, demands, costs, alone, KNOWN, Budget())
     return None if found is None else costs.value(found, len(demands)), costs.total(alone)
 
 
@@ -44,6 +45,23 @@ def test_no_plan_costs_less_than_the_bound(block: int) -> None:
             assert found <= best + 1e-6
             seen += 1
     assert seen
+
+
+@pytest.mark.parametrize("seed", [23387, 24205, 36943])
+def test_hosts_of_different_ptile_need_not_be_many(seed: int) -> None:
+    """span[ptile='!'], 4 slots and memory for each host: so many hosts as the largest allow."""
+    instance = draw(Random(seed))
+    best, (found, _) = Table(instance).least("total-start"), bound(instance)
+    assert best is not None
+    assert found is None or found <= best
+
+
+def test_a_job_that_may_be_smaller_than_its_block_has_none_for_certain() -> None:
+    """span[ptile=2] and one slot or two: nothing is said of it, and nothing breaks."""
+    request = "span[ptile=2] rusage[mem=100/job,swp=50]"
+    job = Job("p", slots=1, max_slots=2, res_req=(request,), run_limit=60)
+    hosts = (Host(name, 2, amounts={"mem": 300.0, "swp": 300.0}) for name in ("h0", "h1"))
+    assert bound(crowd(*hosts, jobs=[job])) == (None, 0)
 
 
 def crowd(*hosts: Host, jobs: list[Job], units: tuple[ComputeUnit, ...] = ()) -> Instance:

@@ -6,7 +6,7 @@ hundredths of a second. It only suggests: what counts are the bounds certified f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ ROUNDS = 12
 GAIN = 1e-4
 #: Times that missing starts are added for one part.
 COLUMN_ROUNDS = 2
+#: Times that packing rows are added for one part.
+PART_ROUNDS = 2
 WHOLE = 1e-6
 
 
@@ -64,22 +66,24 @@ class BranchLP:
         value: int,
         instants: Ints | None = None,
         known: Iterable[Ints] = (),
+        guide: Duals | None = None,
     ) -> None:
         """value: of the best plan. instants: all starts that are needed, None for every second.
-        known: functions of the sizes that may help."""
+        known: functions of the sizes that may help. guide: prices of a coarser grid."""
         self._instants = instants
         self.problem = problem
         self.grid = grid
         #: Where the last solution should have been cut, were it between buckets.
         self.wanted: list[int] = []
-        self._market = Market(problem, grid)
+        self._market = Market(problem, grid, like=None if guide is None else guide.market)
         self._market.add(self._market.sizes.copy())
         self._market.add_steps(4)
         for function in known:
             self._market.add(function)
         domains = spans.candidates(problem, self.grid)
         ceiling = LEFT_OUT * value + 10
-        self._relaxation = Relaxation(self._market, domains, ceiling, problem.scale)
+        scale = problem.scale
+        self._relaxation = Relaxation(self._market, domains, ceiling, scale, guide=guide)
         self._relaxation.prefer_dual()
 
     @property
@@ -137,6 +141,28 @@ class BranchLP:
             if left == 0 or not self._relaxation.add_missing(bound):
                 return found
         return found
+
+    def sharpened(self, part: Branch) -> Generator[None, None, tuple[Solution, PoolBound] | None]:
+        """The same, with packing rows that its solution violates: they hold for all parts."""
+        best = self.best(part)
+        yield
+        for _ in range(PART_ROUNDS):
+            if best is None:
+                return None
+            added = 0
+            for rows in self._relaxation.separate():
+                added += rows
+                yield
+            if not added:
+                return best
+            before = best[1].floor
+            found = self.best(part)
+            if found is None:
+                return best
+            best = found
+            if best[1].floor - before < GAIN * abs(before):
+                return best
+        return best
 
     def cuts(self, part: Branch, large: frozenset[int]) -> list[Cut]:
         """Cuts of the part that its last solution does not keep to, the heaviest first.

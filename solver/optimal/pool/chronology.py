@@ -24,6 +24,8 @@ from .relax import PoolBound
 
 NEVER = 1 << 62
 KEPT = 24
+#: Jobs started below the state that a search begins with: deeper is as good as too many nodes.
+DEEPEST = 300
 
 Ends = tuple[tuple[int, int], ...]
 """Running jobs as (end, size), ascending."""
@@ -123,7 +125,7 @@ class Chronology:
         self.best = best
         self.found: Trail = None
         self.nodes = 0
-        self._limit = self._budget = 0
+        self._limit = self._budget = self._depth = 0
         self._seen: dict[tuple[int, tuple[int, ...]], list[tuple[int, int, Ends]]] = {}
         self._guide: Guide
 
@@ -258,12 +260,13 @@ class Chronology:
         self._guide = guide
         self._limit = self.nodes + limit
         self._budget = self.allowance(guide)
+        self._depth = 0
         try:
             spent = self.spent(state, guide)
             if state.since:
-                self._start(state, self.free_at(state), spent)
+                self._arrive(self._start(state, self.free_at(state), spent))
             else:
-                self._arrive(state, spent)
+                self._arrive((state, spent))
         except Spent:
             return False
         return True
@@ -295,23 +298,31 @@ class Chronology:
         """How much may be lost against the guide's bound and still beat ``best``."""
         return (self.best - 1 - guide.base.value) * guide.scale - guide.floor
 
-    def _arrive(self, state: State, spent: int) -> None:
-        """At a new event: unless a state as good has been here, choose what to start."""
-        seen = self._seen.setdefault((state.time, state.left), [])
-        value, total, running = state.value, state.total, state.running
-        for other_value, other_total, other in seen:
-            if (other_value, other_total) <= (value, total) and uses_less(other, running):
-                return
-        self._start(state, self.free_at(state), spent)
+    def _arrive(self, event: tuple[State, int] | None) -> None:
+        """From event to event (a state and what is lost by then): unless a state as good has been
+        here, choose what to start."""
+        been: list[State] = []
+        while event is not None and not self._seen_as_good(event[0]):
+            state, spent = event
+            been.append(state)
+            event = self._start(state, self.free_at(state), spent)
         # Only what has been searched to the end may rule out others: entered on the way back.
-        if len(seen) < KEPT:
-            seen.append((value, total, running))
-        else:
-            seen[self.nodes % KEPT] = (value, total, running)
+        for state in reversed(been):
+            seen = self._seen[state.time, state.left]
+            if len(seen) < KEPT:
+                seen.append((state.value, state.total, state.running))
+            else:
+                seen[self.nodes % KEPT] = (state.value, state.total, state.running)
 
-    def _start(self, state: State, free: int, spent: int) -> None:
+    def _seen_as_good(self, state: State) -> bool:
+        for value, total, running in self._seen.setdefault((state.time, state.left), []):
+            if (value, total) <= (state.value, state.total) and uses_less(running, state.running):
+                return True
+        return False
+
+    def _start(self, state: State, free: int, spent: int) -> tuple[State, int] | None:
         """Start any jobs of groups that are not decided yet, in every way that may beat ``best``;
-        then go on."""
+        then the next event, and what is lost by then, unless that is too much."""
         self.nodes += 1
         if self.nodes > self._limit:
             raise Spent
@@ -320,7 +331,7 @@ class Chronology:
             if state.value < self.best:
                 self.best, self.found = state.value, state.starts
                 self._budget = self.allowance(guide)
-            return
+            return None
         rest = guide.at(state.time)[2]
         least = 0
         for number, cost in zip(left, rest, strict=True):
@@ -337,19 +348,20 @@ class Chronology:
             if spent + least - rest[kind] + extra > self._budget:
                 continue  # a better plan has been found among the options before
             grown = self.started(state, kind)
-            self._start(grown, free - self.sizes[kind], spent + extra)
+            if self._depth == DEEPEST:
+                raise Spent
+            self._depth += 1
+            self._arrive(self._start(grown, free - self.sizes[kind], spent + extra))
+            self._depth -= 1
         later = self.later(state, free)
-        if later is not None:
-            self._pass(later, spent + self.idle(state, later, guide))
-
-    def _pass(self, state: State, spent: int) -> None:
-        """Go on at the next event, if what is lost by then still allows it."""
+        if later is None:
+            return None
+        spent += self.idle(state, later, guide)
         total = spent
-        for number, cost in zip(state.left, self._guide.at(state.time)[2], strict=True):
+        for number, cost in zip(later.left, guide.at(later.time)[2], strict=True):
             if number:
                 total += number * cost
-        if total <= self._budget:
-            self._arrive(state, spent)
+        return (later, spent) if total <= self._budget else None
 
 
 def uses_less(one: Ends, other: Ends) -> bool:

@@ -38,10 +38,17 @@ class Market:
 
     After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
     jobs include all of this one's; functions are then of its sizes and counts, and the prices mean
-    something for all problems within it.
+    something for all problems within it. ``like``: one of the same problem on another grid, whose
+    patterns serve here too.
     """
 
-    def __init__(self, problem: PoolProblem, grid: Ints, crowd: PoolProblem | None = None) -> None:
+    def __init__(
+        self,
+        problem: PoolProblem,
+        grid: Ints,
+        crowd: PoolProblem | None = None,
+        like: Market | None = None,
+    ) -> None:
         self.problem = problem
         self.grid = grid
         jobs = (crowd or problem).sizes
@@ -52,7 +59,8 @@ class Market:
         self.supply: list[Ints] = []
         self._highest: list[float] = []
         self._known: dict[tuple[int, ...], int] = {}
-        self._patterns: dict[int, Patterns] = {}
+        #: The patterns met so far, by level of capacity.
+        self.met: dict[int, Patterns] = {} if like is None else like.met
 
     def row(self, size: int) -> int:
         """The row of a size in every function."""
@@ -103,9 +111,9 @@ class Market:
     def patterns(self, bucket: int) -> Patterns:
         """The patterns that fit somewhere in the bucket."""
         level = self._level_of(bucket)
-        if level not in self._patterns:
-            self._patterns[level] = Patterns(self.sizes, self._counts, level)
-        return self._patterns[level]
+        if level not in self.met:
+            self.met[level] = Patterns(self.sizes, self._counts, level)
+        return self.met[level]
 
     def _level_of(self, bucket: int) -> int:
         """The most that is ever free in the bucket."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..linear_program import new_program, solve
 from .problem import Floats, Ints
 
 FINE = 10_000
@@ -32,13 +33,13 @@ class Patterns:
 
     def separate(self, mixture: Floats) -> Ints | None:
         """A function that no pattern exceeds as far as the mixture does; None if there is none."""
-        solver = self._prepare()
+        program = self._prepare()
         for column, amount in zip(self._columns, mixture.tolist(), strict=True):
-            solver.Objective().SetCoefficient(column, amount)
+            program.Objective().SetCoefficient(column, amount)
         for _ in range(ROUNDS):
-            if solver.Solve() != solver.OPTIMAL:
+            if not solve(program):
                 return None
-            value = solver.Objective().Value()
+            value = program.Objective().Value()
             if value <= 1.0 + 1e-4:
                 return None
             weights = np.array([column.solution_value() for column in self._columns])
@@ -77,9 +78,7 @@ class Patterns:
 
     def _prepare(self) -> Any:
         if self._lp is None:
-            from ortools.linear_solver import pywraplp
-
-            self._lp = pywraplp.Solver.CreateSolver("GLOP")
+            self._lp = new_program()
             self._lp.Objective().SetMaximization()
             # A size that does not fit at all weighs nothing here: its jobs cannot be active.
             fits = [size <= self.capacity for size in self.sizes]

@@ -91,14 +91,14 @@ def refine(
     yield None
     relaxation = Relaxation(market, domains, 10 * ceiling + 10, scale or problem.scale)
     before = 0
-    for _ in range(fineness.rounds + 1):
+    for left in range(fineness.rounds, -1, -1):
         bound: PoolBound | None = None
         for bound in relaxation.solve():
             yield bound
         if bound is None or relaxation.failed:
             return
         gained, before = bound.floor - before, bound.floor
-        if bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):
+        if left == 0 or bound.value >= ceiling or gained < fineness.gain * abs(bound.floor):
             return
         added = 0
         for rows in relaxation.separate():

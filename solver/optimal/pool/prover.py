@@ -16,6 +16,7 @@ import numpy as np
 
 from .chronology import Chronology, Guide, State, plan_of
 from .domains import achievable_starts
+from .duals import Duals
 from .incumbent import Incumbent, posted
 from .layers import LayeredSearch
 from .pricing import Fineness, best_of, functions_in_use, refine
@@ -60,7 +61,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None or len(problem) >= MANY_JOBS:
-        yield from _many(incumbent, every, Spans.of(problem, latest))
+        yield from _many(incumbent, every, Spans.of(problem, latest), coarse.prices)
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -77,11 +78,11 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     yield from root.branch()
 
 
-def _many(incumbent: Incumbent, every: Ints | None, spans: Spans) -> Iterator[None]:
+def _many(incumbent: Incumbent, every: Ints | None, spans: Spans, guide: Duals) -> Iterator[None]:
     """Fine prices over intervals of starts and a tree from there; a search in between where these
     prices leave few starts."""
     tree = StartTree(incumbent, every)
-    priced = yield from tree.priced(spans)
+    priced = yield from tree.priced(spans, guide)
     if priced is None:
         return
     if every is None:

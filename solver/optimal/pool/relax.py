@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..linear_program import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
 from .duals import Duals, Market
 from .problem import Floats, Group, Ints, PoolProblem
 
@@ -22,9 +22,8 @@ VIOLATED = 1e-4
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
-#: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
-DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
-PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
+#: Starts to begin with where prices tell which are cheap: of all groups together, and of each.
+FIRST_COLUMNS, LEAST_COLUMNS = 6000, 30
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,10 @@ class Relaxation:
         ceiling: int,
         scale: int,
         counts: Sequence[Count] = (),
+        guide: Duals | None = None,
     ) -> None:
-        """scale: of prices, how many make one of cost. failed: the LP solver gave up."""
+        """scale: of prices, how many make one of cost. guide: prices by which starts are cheap
+        that are likely to be used. failed: the LP solver gave up."""
         self.market = market
         self._counts: tuple[Count, ...] = ()
         self._scale = scale
@@ -118,9 +119,15 @@ class Relaxation:
             self._every_start(index) if domains is None else domains[index]
             for index in range(len(self.groups))
         ]
+        self._guide = guide
         self._starts = [self._first_starts(index) for index in range(len(self.groups))]
-        self._rows = [(market.add(market.sizes.copy()), b) for b in range(market.buckets)]
+        whole = market.add(market.sizes.copy())
+        self._rows = [(whole, bucket) for bucket in range(market.buckets)]
+        if guide is not None:
+            self._rows += [row for row in self._rows_like(guide) if row[0] != whole]
         self._lp = self._load(ceiling)
+        self._simplex = PRIMAL_SIMPLEX
+        self._grown = False
         variables = self._lp.variables()
         self._columns: list[list[Any]] = []
         for starts in self._starts:
@@ -142,8 +149,15 @@ class Relaxation:
         return np.unique(points[points >= first])
 
     def _first_starts(self, index: int) -> Ints:
-        """All candidates, or those nearest to where windows begin or end on the grid."""
+        """All candidates; with a guide the cheapest; else, where they are many, those nearest to
+        where windows begin or end on the grid."""
         every = self.candidates[index]
+        if self._guide is not None:
+            group = self.groups[index]
+            window = self._guide.window(group.size, group.duration, every)
+            price = self._guide.scale * cost(group, every) + window
+            most = max(LEAST_COLUMNS, FIRST_COLUMNS // len(self.groups))
+            return every[np.sort(np.argsort(price, kind="stable")[:most])]
         if len(every) <= 2 * self.market.buckets:
             return every
         picks = np.concatenate((self._grid, self._grid - self.groups[index].duration))
@@ -151,12 +165,23 @@ class Relaxation:
         both = np.unique(np.concatenate((near, near - 1)))
         return every[both[(both >= 0) & (both < len(every))]]
 
+    def _rows_like(self, guide: Duals) -> list[tuple[int, int]]:
+        """(function, bucket) of the functions with a price, in all buckets that meet theirs."""
+        first = np.searchsorted(self._grid, guide.market.grid[:-1], side="right") - 1
+        after = np.searchsorted(self._grid, guide.market.grid[1:], side="left")
+        rows = [
+            (self.market.add(guide.market.functions[function]), number)
+            for function, bucket, _ in guide.lots
+            for number in range(int(first[bucket]), min(int(after[bucket]), self.market.buckets))
+        ]
+        return list(dict.fromkeys(rows))
+
     def _load(self, ceiling: int) -> Any:
         """The first LP in one piece: much faster than coefficient by coefficient."""
-        from ortools.linear_solver import linear_solver_pb2, pywraplp
+        from ortools.linear_solver import linear_solver_pb2
 
         model = linear_solver_pb2.MPModelProto()
-        columns, buckets, amounts = [], [], []
+        columns, buckets, shares, sizes = [], [], [], []
         before = 0
         for index, (group, starts) in enumerate(zip(self.groups, self._starts, strict=True)):
             for price in self._prices(group, starts):
@@ -164,7 +189,8 @@ class Relaxation:
             column, bucket, share = self._coverage(index, starts)
             columns.append(column + before)
             buckets.append(bucket)
-            amounts.append(share * group.size)
+            shares.append(share)
+            sizes.append(np.full(len(share), self.market.row(group.size)))
             before += len(starts)
         for _ in self.groups:
             model.variable.add(lower_bound=0.0, objective_coefficient=ceiling / self._unit)
@@ -177,14 +203,16 @@ class Relaxation:
         where = np.concatenate(buckets)
         order = np.argsort(where, kind="stable")
         limits = np.searchsorted(where[order], np.arange(self.market.buckets + 1)).tolist()
-        column, amount = np.concatenate(columns)[order], np.concatenate(amounts)[order]
-        for where_to, (low, high) in enumerate(pairwise(limits)):
-            row = model.constraint.add(upper_bound=self._supply(self._rows[where_to]))
-            row.var_index.extend(column[low:high].tolist())
-            row.coefficient.extend(amount[low:high].tolist())
-        solver = pywraplp.Solver.CreateSolver("GLOP")
-        solver.LoadModelFromProto(model)
-        return solver
+        column, share, size = (np.concatenate(part)[order] for part in (columns, shares, sizes))
+        for function, number in self._rows:
+            part = slice(limits[number], limits[number + 1])
+            weight = share[part] * self.market.functions[function][size[part]]
+            limit = model.constraint.add(upper_bound=self._supply((function, number)))
+            limit.var_index.extend(column[part][weight > 0].tolist())
+            limit.coefficient.extend(weight[weight > 0].tolist())
+        program = new_program()
+        program.LoadModelFromProto(model)
+        return program
 
     def _prices(self, group: Group, starts: Ints) -> list[float]:
         """Costs for the LP; what is dearer than leaving the job out is never chosen."""
@@ -263,7 +291,9 @@ class Relaxation:
     def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
-            if not self._solved():
+            # The last basis suits the dual simplex after new rows, the primal after new columns.
+            rows_came = last == rounds and self._grown
+            if not self._solved(self._simplex if rows_came else PRIMAL_SIMPLEX):
                 self.failed = True
                 if last == rounds:  # Without prices, what jobs cost alone is a bound.
                     free = Duals.rounded(
@@ -283,9 +313,9 @@ class Relaxation:
             ):
                 return
 
-    def _solved(self) -> bool:
+    def _solved(self, simplex: str) -> bool:
         """Solve; where the solver gives up, once more with smaller costs."""
-        if self._lp.Solve() == self._lp.OPTIMAL:
+        if solve(self._lp, simplex):
             return True
         smaller = self._ceiling / self._unit / MODEST_COST
         if smaller <= 1:
@@ -294,7 +324,7 @@ class Relaxation:
         aim = self._lp.Objective()
         for variable in self._lp.variables():
             aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
-        return bool(self._lp.Solve() == self._lp.OPTIMAL)
+        return solve(self._lp, simplex)
 
     def _duals(self) -> Floats:
         duals = -np.array([cap.dual_value() for cap in self._caps], dtype=float)
@@ -319,7 +349,7 @@ class Relaxation:
 
     def prefer_dual(self) -> None:
         """Solve by the dual simplex: quicker where bounds of columns change between solves."""
-        self._lp.SetSolverSpecificParametersAsString(DUAL_SIMPLEX)
+        self._simplex = DUAL_SIMPLEX
 
     def restrict(self, first: Ints, last: Ints, counts: Sequence[Count]) -> None:
         """Leave each group the columns between its first and last start, and one on either side if
@@ -363,7 +393,7 @@ class Relaxation:
     def solution(self, counts: Sequence[Count]) -> tuple[float, Floats, tuple[int, ...]] | None:
         """Solve: the value, the duals of rows, and the prices of these counts; None if the solver
         gave up, even from scratch."""
-        if self._lp.Solve() != self._lp.OPTIMAL and not self._solved_anew():
+        if not solve(self._lp, self._simplex) and not solve(self._lp, PRIMAL_SIMPLEX, anew=True):
             return None
         factor = self._unit * self._scale
         paid = {
@@ -373,17 +403,6 @@ class Relaxation:
         value = self._lp.Objective().Value() * self._unit
         self._beliefs = [placed.dual_value() * factor for placed in self._placed]
         return value, self._duals(), tuple(paid[count] for count in counts)
-
-    def _solved_anew(self) -> bool:
-        """Without the last basis, by the primal simplex."""
-        from ortools.linear_solver import pywraplp
-
-        fresh = pywraplp.MPSolverParameters()
-        fresh.SetIntegerParam(fresh.INCREMENTALITY, fresh.INCREMENTALITY_OFF)
-        self._lp.SetSolverSpecificParametersAsString(PRIMAL_SIMPLEX)
-        status = self._lp.Solve(fresh)
-        self.prefer_dual()
-        return bool(status == self._lp.OPTIMAL)
 
     def add_missing(self, bound: PoolBound) -> int:
         """Add starts that are cheaper by a bound's prices than the last solution believes."""
@@ -438,6 +457,7 @@ class Relaxation:
         if len(self.market.functions) > before:
             rows += [row for row in self._violated(activity, before) if row[1] not in settled]
         self._add_rows(rows)
+        self._grown = True
         yield len(rows)
 
     def _violated(self, activity: Floats, since: int = 0) -> list[tuple[int, int]]:

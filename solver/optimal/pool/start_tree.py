@@ -18,6 +18,7 @@ from itertools import zip_longest
 import numpy as np
 
 from .branch_lp import Branch, BranchLP, Cut, Solution
+from .duals import Duals
 from .incumbent import Incumbent, posted
 from .pricing import best_of, make_grid
 from .problem import Ints, PoolProblem
@@ -117,14 +118,19 @@ class StartTree:
             for _ in lp.tighten():
                 yield
 
-    def priced(self, spans: Spans) -> Generator[None, None, tuple[BranchLP, Node] | None]:
+    def priced(
+        self, spans: Spans, guide: Duals | None = None
+    ) -> Generator[None, None, tuple[BranchLP, Node] | None]:
         """The whole on the finest of the first grids, after coarser ones have told which functions
-        and starts matter; None if it is proved, or if there are no prices and so no bound."""
+        and starts matter; None if it is proved, or if there are no prices and so no bound.
+
+        guide: prices of a still coarser grid.
+        """
         spans = self._snapped(spans)
         priced: tuple[BranchLP, Node] | None = None
         known: list[Ints] = []
         for buckets in MANY if self._many else FEW:
-            lp = self._program(spans, self._grid(spans, buckets), known)
+            lp = self._program(spans, self._grid(spans, buckets), known, guide)
             root = yield from best_of(posted(self.incumbent, lp.tighten()))
             if root is None:
                 break
@@ -133,14 +139,17 @@ class StartTree:
                 self.incumbent.raise_bound(self.incumbent.value)
                 return None
             spans = self._snapped(left)
-            priced, known = (lp, Node(Branch(spans), root)), lp.functions
+            priced, known, guide = (lp, Node(Branch(spans), root)), lp.functions, root.prices
         return priced
 
     def _snapped(self, spans: Spans) -> Spans:
         return spans if self.instants is None else spans.within(self.instants)
 
-    def _program(self, spans: Spans, grid: Ints, known: list[Ints]) -> BranchLP:
-        return BranchLP(self.problem, spans, grid, self.incumbent.value, self.instants, known)
+    def _program(
+        self, spans: Spans, grid: Ints, known: list[Ints], guide: Duals | None = None
+    ) -> BranchLP:
+        value = self.incumbent.value
+        return BranchLP(self.problem, spans, grid, value, self.instants, known, guide)
 
     def _grid(self, spans: Spans, buckets: int) -> Ints:
         problem = self.problem
@@ -183,8 +192,7 @@ class StartTree:
         """Parts that have all its better plans between them, itself if it turns out to be above
         the ``rest``; None if it cannot be cut."""
         value = self.incumbent.value
-        best = lp.best(node.part)
-        yield
+        best = yield from lp.sharpened(node.part)
         if best is None:
             return None
         solution, bound = best

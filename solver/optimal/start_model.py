@@ -1,0 +1,306 @@
+"""A bound, and starts that come to it, from whole jobs in several pools at once.
+
+The pools are those of :mod:`.several_pools`. A linear program lets fractions of jobs share them;
+here each job has one start. Whatever is pooled, a best plan of the pools needs few instants: a job
+that starts neither where the base changes nor where another ends could start a second before.
+Most of the starts cannot be part of a plan as good as the known one, by prices: what is left is
+small enough for an exact model. All that is said is computed in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..availability.arrays import IntArray
+from ..availability.demand import Demand
+from ..budget import Budget, OutOfTime
+from ..problem import PlanningProblem
+from .costs import Costs
+from .several_pools import pools_of
+
+#: Instants and possible starts that a model may have.
+MOST_INSTANTS = 1500
+MOST_STARTS = 30_000
+#: Parts of a piece that are counted, bits of the largest cost, and prices to the unit of cost.
+FINE = 64
+BITS = 30
+SCALE = 1 << 20
+#: Seconds and deterministic effort of the exact model, at most, and its share of the time left.
+SECONDS = 6.0
+EFFORT = 5.0
+SHARE = 0.3
+#: Beyond so much nothing is computed in 64 bits.
+HUGE = float(1 << 61)
+#: Plans are looked for that cost so much more than alone, in shares of what the best bound so far
+#: does: the fewer, the smaller the model.
+FIRST_ROOMS = (1.25, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedStarts:
+    """What the model says. bound: no plan costs less, in units. starts: seconds, by job, of jobs
+    whose sum comes near it if only the pools counted; none where none were found.
+    """
+
+    bound: int
+    starts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the starts at these positions take of a pool at an instant, and what there is."""
+
+    starts: IntArray
+    amounts: IntArray
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class _StartTable:
+    """Possible starts: whose, when, and what each costs more than the job's first, shifted right
+    by `bits`.
+    """
+
+    jobs: IntArray
+    times: IntArray
+    costs: IntArray
+    bits: int
+
+    def of(self, count: int) -> list[IntArray]:
+        """The positions of each job's starts."""
+        return [np.flatnonzero(self.jobs == number) for number in range(count)]
+
+
+def bound_of_starts(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    between: tuple[int, int],
+    budget: Budget,
+) -> BoundedStarts | None:
+    """No plan of `demands` costs less, in units; None where there is nothing to say.
+
+    alone: the earliest start of each job by itself (seconds). between: a bound that is known, and
+    what a known plan costs, in units: of plans that cost more nothing is asked.
+    """
+    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+        return None
+    jobs = [demand for demand in demands if demand.duration and costs.jobs[demand.job.id].weight]
+    least = costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
+    low, most = between
+    rooms = [int(share * (low - least)) for share in FIRST_ROOMS if low > least]
+    best = None
+    for room in [*(room for room in rooms if room < most - least), most - least]:
+        found = _within(problem, jobs, costs, alone, room, budget)
+        if found is None:
+            break
+        bound = least + found.bound
+        if best is None or bound >= best.bound:
+            best = BoundedStarts(bound, found.starts)
+        if found.starts or found.bound < room or budget.exhausted():
+            break
+    return best
+
+
+def _within(
+    problem: PlanningProblem,
+    jobs: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    room: int,
+    budget: Budget,
+) -> BoundedStarts | None:
+    """The same of plans that cost no more than `room`, all of it beyond the jobs alone, in units.
+
+    The bound is no more than the room; there are no starts where none of these plans can exist.
+    """
+    starts = _possible(problem, jobs, costs, alone, room)
+    if starts is None:
+        return None
+    try:
+        rows = _rows(problem, jobs, starts, budget)
+    except OutOfTime:
+        return None
+    priced = _priced(starts, rows, len(jobs)) if rows else None
+    if priced is None:
+        return None
+    shifted = room >> starts.bits
+    low, kept = priced[0], np.flatnonzero(priced[1] <= SCALE * shifted)
+    value, chosen = _solved(starts, rows, kept, len(jobs), budget)
+    bound = shifted if value is None else max(0, -(-low // SCALE), value)
+    return BoundedStarts(
+        min(room, bound << starts.bits),
+        {jobs[starts.jobs[at]].job.id: int(starts.times[at]) for at in chosen},
+    )
+
+
+# --- starts and rows ------------------------------------------------------------------------------
+
+
+def _possible(
+    problem: PlanningProblem,
+    jobs: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    room: int,
+) -> _StartTable | None:
+    """The starts with which a job alone does not cost more than there is room for; None: too many.
+
+    room: what all jobs together may cost more than alone, in units.
+    """
+    own = [costs.jobs[demand.job.id] for demand in jobs]
+    first = [alone[demand.job.id] for demand in jobs]
+    last = [cost.latest(cost.at(time) + room) for cost, time in zip(own, first, strict=True)]
+    end = max((time for time in last if time is not None), default=0)
+    durations = np.unique([demand.duration or 0 for demand in jobs])
+    grid = _instants(np.unique([*problem.base.changes(), *first]), durations, end)
+    if grid is None:
+        return None
+    found = [
+        grid[(grid >= begin) & (grid <= (until or 0))]
+        for begin, until in zip(first, last, strict=True)
+    ]
+    if not all(map(len, found)) or not 0 < sum(map(len, found)) <= MOST_STARTS:
+        return None
+    extra = [
+        [cost.at(time) - cost.at(begin) for time in times.tolist()]
+        for cost, begin, times in zip(own, first, found, strict=True)
+    ]
+    bits = max(0, max(max(row) for row in extra).bit_length() - BITS)
+    return _StartTable(
+        np.repeat(np.arange(len(jobs)), [len(times) for times in found]),
+        np.concatenate(found),
+        np.array([more >> bits for row in extra for more in row], dtype=np.int64),
+        bits,
+    )
+
+
+def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None:
+    """These up to `end`, and those that come so long after another; None if they are too many."""
+    found = new = begin[begin <= end]
+    while new.size:
+        if found.size > MOST_INSTANTS:
+            return None
+        later = np.unique(np.add.outer(new, durations))
+        new = np.setdiff1d(later[later <= end], found)
+        found = np.union1d(found, new)
+    return found
+
+
+def _rows(
+    problem: PlanningProblem, jobs: Sequence[Demand], starts: _StartTable, budget: Budget
+) -> list[_Row]:
+    """What runs at an instant takes no more than there is: wherever that could be broken."""
+    changes = np.array(problem.base.changes())
+    grid = np.unique(starts.times)
+    step = np.searchsorted(changes, grid, side="right") - 1
+    lengths = np.array([demand.duration or 0 for demand in jobs])
+    ends = starts.times + lengths[starts.jobs]
+    own = starts.of(len(jobs))
+    first, last = (np.array([call(starts.times[at]) for at in own]) for call in (np.min, np.max))
+    may_run = (first <= grid[:, np.newaxis]) & (grid[:, np.newaxis] < last + lengths)
+    rows = []
+    for pool in pools_of(problem.base, jobs, budget):
+        taken = np.zeros(len(jobs), dtype=np.int64)
+        for number, amount in pool.taken.items():
+            taken[number] = int(FINE * amount)
+        there = np.ceil(FINE * pool.there).astype(np.int64)[step]
+        users = np.flatnonzero(taken[starts.jobs])
+        for at in np.flatnonzero(may_run @ taken > there).tolist():
+            running = users[(starts.times[users] <= grid[at]) & (grid[at] < ends[users])]
+            rows.append(_Row(running, taken[starts.jobs[running]], int(there[at])))
+    return rows
+
+
+# --- prices ---------------------------------------------------------------------------------------
+
+
+def _priced(starts: _StartTable, rows: Sequence[_Row], count: int) -> tuple[int, IntArray] | None:
+    """By prices of the rows: what all jobs cost at least, and with each start what they then do.
+
+    Both in SCALE to the unit of the shifted costs; None where the numbers are too large.
+    """
+    prices = _prices(starts, rows, count)
+    if prices is None:
+        return None
+    paid = SCALE * starts.costs
+    size = paid.astype(float)
+    for row, price in zip(rows, prices, strict=True):
+        paid[row.starts] += price * row.amounts
+        size[row.starts] += float(price) * row.amounts
+    if size.max() > HUGE:
+        return None
+    cheapest = np.array([paid[at].min() for at in starts.of(count)])
+    supply = sum(price * row.limit for row, price in zip(rows, prices, strict=True))
+    low = sum(cheapest.tolist()) - supply
+    if abs(low) + supply > HUGE:
+        return None
+    return low, low + paid - cheapest[starts.jobs]
+
+
+def _prices(starts: _StartTable, rows: Sequence[_Row], count: int) -> list[int] | None:
+    """The price of an amount of each row, from the linear program; None where it is not solved."""
+    from ortools.linear_solver import linear_solver_pb2, pywraplp
+
+    model = linear_solver_pb2.MPModelProto()
+    for cost in starts.costs.tolist():
+        model.variable.add(lower_bound=0.0, objective_coefficient=float(cost))
+    for at in starts.of(count):
+        model.constraint.add(
+            lower_bound=1.0, upper_bound=1.0, var_index=at.tolist(), coefficient=[1.0] * len(at)
+        )
+    for row in rows:
+        model.constraint.add(
+            upper_bound=row.limit / FINE,
+            var_index=row.starts.tolist(),
+            coefficient=(row.amounts / FINE).tolist(),
+        )
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    solver.LoadModelFromProto(model)
+    if solver.Solve() != solver.OPTIMAL:
+        return None
+    duals = (max(0.0, -row.dual_value()) for row in solver.constraints()[count:])
+    return [int(min(dual * SCALE / FINE, HUGE)) for dual in duals]
+
+
+# --- the exact model ------------------------------------------------------------------------------
+
+
+def _solved(
+    starts: _StartTable, rows: Sequence[_Row], kept: IntArray, count: int, budget: Budget
+) -> tuple[int | None, list[int]]:
+    """The least cost with these starts alone, or a bound of it, and the positions that have it.
+
+    None where no choice of them keeps the rows.
+    """
+    from ortools.sat.python import cp_model
+
+    from .cpsat import run
+
+    model = cp_model.CpModel()
+    chosen = {at: model.new_bool_var("") for at in kept.tolist()}
+    by_job = [[at for at in mine.tolist() if at in chosen] for mine in starts.of(count)]
+    for mine in by_job:
+        model.add_exactly_one([chosen[at] for at in mine])
+    for row in rows:
+        here = [
+            (chosen[at], amount)
+            for at, amount in zip(row.starts.tolist(), row.amounts.tolist(), strict=True)
+            if at in chosen
+        ]
+        terms = [variable for variable, _ in here]
+        model.add(cp_model.LinearExpr.weighted_sum(terms, [n for _, n in here]) <= row.limit)
+    prices = [int(starts.costs[at]) for at in chosen]
+    model.minimize(cp_model.LinearExpr.weighted_sum(list(chosen.values()), prices))
+    seconds = min(SECONDS, SHARE * budget.left())
+    status, solver = run(model, budget, seconds=seconds, effort=EFFORT)
+    if status == "INFEASIBLE":
+        return None, []
+    if status not in ("OPTIMAL", "FEASIBLE"):
+        return 0, []
+    found = [at for at, variable in chosen.items() if solver.boolean_value(variable)]
+    return round(solver.best_objective_bound), found

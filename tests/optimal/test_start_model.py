@@ -1,0 +1,209 @@
+"""The bound of whole jobs in several pools, and the plans in the order of its starts."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+from enumerated_instances import instance as draw
+from enumerated_plans import Table
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.objective import objective_named
+from slotwise.model.queue import Queue
+from slotwise.solver.budget import Budget
+from slotwise.solver.optimal import start_model
+from slotwise.solver.optimal.costs import Costs
+from slotwise.solver.optimal.guided import guided_plan, sparing_idle_hosts
+from slotwise.solver.optimal.order_search import decode
+from slotwise.solver.optimal.pooled import solve_as_pool
+from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.start_model import BoundedStarts, bound_of_starts
+from slotwise.solver.optimal.weighted import earliest_alone
+from slotwise.solver.problem import PlanningProblem
+
+MOST = 300
+LENGTH = 1000
+
+
+class Case:
+    """A problem with its costs."""
+
+    def __init__(self, instance: Instance, objective: str = "total-start") -> None:
+        self.problem = PlanningProblem.of(instance)
+        self.costs = Costs.of(objective_named(objective), self.problem.demands, instance.now)
+        self.alone = earliest_alone(self.problem)
+        self.jobs = [d for d in self.problem.demands if d.job.id in self.alone]
+        self.least = self.costs.total(self.alone)
+
+    def bound(self, most: int, low: int | None = None) -> BoundedStarts | None:
+        between = (self.least if low is None else low, most)
+        return bound_of_starts(
+            self.problem, self.jobs, self.costs, self.alone, between, Budget(effort=20)
+        )
+
+
+@pytest.mark.parametrize("objective", ["total-start", "weighted"])
+@pytest.mark.parametrize("block", range(4))
+def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
+    """Also where the known plan is the best itself, or the bound that is known is far too low."""
+    seen = 0
+    for seed in range(block * 150 + 900, block * 150 + 1050):
+        table = Table(draw(Random(seed)))
+        if table.size() > MOST or PlanningProblem.of(table.instance).left_out:
+            continue
+        best = table.least(objective)
+        if best is None:
+            continue
+        case = Case(table.instance, objective)
+        units = math.ceil(best * case.costs.unit - 1e-6)
+        for most in (units, 2 * units + 600, units - 1):
+            found = case.bound(most, (case.least + units) // 2)
+            if found is not None:
+                assert found.bound <= (most if most < units else units)
+                seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("objective", ["total-start", "tardiness"])
+@pytest.mark.parametrize("block", range(6))
+def test_one_pool_of_slots_is_solved(block: int, objective: str) -> None:
+    """Where placement does not matter the bound is the optimum, and the starts have it."""
+    seen = 0
+    for seed in range(block * 10, block * 10 + 6):
+        random = Random(seed)
+        case = Case(one_host(random), objective)
+        value = case.costs.total({job: start.time for job, start in proved(case).items()})
+        for most in (value, 2 * value):
+            found = case.bound(most)
+            if found is None:
+                continue
+            assert found.bound == value
+            assert case.costs.total({**case.alone, **found.starts}) == value
+            seen += 1
+    assert seen
+
+
+def one_host(random: Random) -> Instance:
+    """Jobs that share the slots of one host with others that end one after another."""
+    running = tuple(
+        RunningJob(
+            Job(f"r{n}", slots=1, run_limit=random.randint(1, 30) * 60),
+            start=0,
+            allocation={"a": 1},
+        )
+        for n in range(3)
+    )
+    jobs = [
+        Job(
+            f"p{n}",
+            slots=random.randint(1, 5),
+            run_limit=random.randint(1, 9) * 200,
+            deadline=random.randint(1, 9) * 300,
+        )
+        for n in range(random.randint(3, 5))
+    ]
+    return crowd(5, 1, jobs, running)
+
+
+def proved(case: Case) -> dict[str, object]:
+    found = solve_as_pool(
+        case.problem, case.jobs, case.costs, case.alone, Budget(effort=50), lambda *_: None
+    )
+    assert found.settled
+    return dict(found.starts)
+
+
+def crowd(
+    slots: int, hosts: int, jobs: list[Job], running: tuple[RunningJob, ...] = ()
+) -> Instance:
+    cluster = Cluster(tuple(Host("abcdef"[number], slots) for number in range(hosts)))
+    return Instance(cluster, queues=(Queue("default"),), running=running, pending=tuple(jobs))
+
+
+def test_jobs_do_not_come_in_fractions() -> None:
+    """Two thirds of a host: one job after another, where prices let one and a half run at once."""
+    case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(3)]))
+    found = case.bound(100 * LENGTH)
+    priced = bound_of_pools(
+        case.problem, case.jobs, case.costs, case.alone, range(0, 10_000, LENGTH), Budget()
+    )
+    assert found is not None
+    assert priced is not None
+    assert priced < found.bound == 3 * LENGTH
+
+
+def test_weights_of_any_size_leave_a_bound() -> None:
+    jobs = [Job(f"p{n}", slots=2, run_limit=LENGTH, weight=1e9 + n / 3) for n in range(3)]
+    case = Case(crowd(3, 1, jobs), "weighted")
+    best = min(
+        case.costs.total({f"p{n}": LENGTH * at for n, at in zip(range(3), order, strict=True)})
+        for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0))
+    )
+    found = case.bound(2 * best)
+    assert found is not None
+    assert 0.999 * best < found.bound <= best
+
+
+def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(4)]))
+    assert case.bound(100 * LENGTH) is not None
+    monkeypatch.setattr(start_model, "MOST_STARTS", 3)
+    assert case.bound(100 * LENGTH) is None
+    monkeypatch.setattr(start_model, "MOST_STARTS", 3000)
+    monkeypatch.setattr(start_model, "MOST_INSTANTS", 1)
+    assert case.bound(100 * LENGTH) is None
+
+
+def test_a_job_that_fits_beside_all_others_makes_no_row() -> None:
+    assert Case(crowd(3, 1, [Job("p", slots=2, run_limit=LENGTH)])).bound(LENGTH) is None
+    assert Case(crowd(3, 1, [Job("p", slots=2)])).bound(LENGTH) is None
+
+
+# --- plans ----------------------------------------------------------------------------------------
+
+
+def half_busy() -> Case:
+    """Host a is idle at 600, host b at 5000, either is half free; a job of a whole host, and before
+    it one of half of one."""
+    running = (
+        RunningJob(Job("r0", slots=2, run_limit=600), start=0, allocation={"a": 2}),
+        RunningJob(Job("r1", slots=2, run_limit=5000), start=0, allocation={"b": 2}),
+    )
+    jobs = [
+        Job("small", slots=2, run_limit=9000),
+        Job("whole", slots=4, res_req=("span[hosts=1]",), run_limit=LENGTH),
+    ]
+    return Case(crowd(4, 2, jobs, running))
+
+
+def test_small_jobs_leave_hosts_alone_that_are_idle_soon() -> None:
+    case = half_busy()
+    plain = decode(case.problem, case.jobs, case.alone)
+    assert (plain["small"].allocation, plain["whole"].time) == ({0: 2}, 5000)
+    spared = decode(case.problem, sparing_idle_hosts(case.problem, case.jobs), case.alone)
+    assert (spared["small"].allocation, spared["whole"].time) == ({1: 2}, 600)
+
+
+def test_a_plan_by_the_starts_of_a_guide_or_none() -> None:
+    case = half_busy()
+    best = guided_plan(case.problem, case.costs, case.alone, {}, 10_000)
+    assert best is not None
+    assert {job: start.time for job, start in best.items()} == {"small": 0, "whole": 600}
+    assert guided_plan(case.problem, case.costs, case.alone, {}, 600) is None
+    late = guided_plan(case.problem, case.costs, case.alone, {"small": 700}, 601)
+    assert late is not None
+    assert late["whole"].time == 600
+
+
+def test_blocks_of_a_host_go_before_smaller_ones() -> None:
+    """The guide has the small jobs first: on either host one would be in the way for long."""
+    jobs = [Job(f"s{n}", slots=2, run_limit=5000) for n in range(3)]
+    jobs += [Job(f"w{n}", slots=4, res_req=("span[hosts=1]",), run_limit=60) for n in range(2)]
+    case = Case(crowd(4, 2, jobs))
+    guide = {f"s{n}": n for n in range(3)} | {f"w{n}": 10 for n in range(2)}
+    found = guided_plan(case.problem, case.costs, case.alone, guide, 100_000)
+    assert found is not None
+    assert sorted(start.time for start in found.values()) == [0, 0, 60, 60, 60]
