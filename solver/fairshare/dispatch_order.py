@@ -120,9 +120,9 @@ class DispatchOrder:
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self._told = WaitingJobs(self._priority)
+        self.told = WaitingJobs(self._priority)
         self._more: set[str] = set()
-        self._waiting = self._told  # of the cycle at hand
+        self._waiting = self.told  # of the cycle at hand
         self._growing: set[str] = set()
         #: Ranks that were offered, with the number of stages made by then.
         self._offered: dict[Rank, int] = {}
@@ -154,12 +154,12 @@ class DispatchOrder:
     ) -> None:
         """Start a cycle with the jobs that :meth:`submitted` told of; more: in this cycle too."""
         for job in self._more:
-            self._told.leave(job)
+            self.told.leave(job)
         self._more = {item.id for item in more}
-        self._told.settle()
+        self.told.settle()
         for arrival, item in enumerate(more):
-            self._told.enter(item, _LAST + arrival)
-        self._waiting = self._told
+            self.told.enter(item, _LAST + arrival)
+        self._waiting = self.told
         self._begin(now, more, slots)
 
     def _begin(self, now: int, jobs: Sequence[Job], slots: Mapping[str, int] | None = None) -> None:
@@ -184,12 +184,12 @@ class DispatchOrder:
         arrival: grows from job to job; of equal ones that with the least comes first.
         """
         self._more.discard(job.id)
-        self._told.leave(job.id)
-        self._told.enter(job, arrival, kind)
+        self.told.leave(job.id)
+        self.told.enter(job, arrival, kind)
 
     def withdrawn(self, job: Job) -> None:
         """The job waits no more, or not where it did."""
-        self._told.leave(job.id)
+        self.told.leave(job.id)
 
     def next(self) -> Offer | None:
         """The job to try now; None when every job has had its turn."""
@@ -232,7 +232,7 @@ class DispatchOrder:
         self.ledger.started(job, allocation, now, self._under.get(job.id, {}), memory)
         self._pool_change(job.queue, allocation, now)
         self._answered(job)
-        self._told.leave(job.id)
+        self.told.leave(job.id)
         self._waiting.leave(job.id)
         self._weigh(job.id, before)
 

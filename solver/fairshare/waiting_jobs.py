@@ -21,6 +21,8 @@ from .queue_order import queue_key
 
 #: Queue priority, job priority, standing (time, place), number in its name, arrival.
 Rank = tuple[int, ...]
+#: User and fairshare group (``bsub -G``) of a job: they decide its accounts.
+Owner = tuple[str, str]
 #: From so many on, ranks are taken out of a list in one go.
 _MANY = 16
 
@@ -82,6 +84,7 @@ class WaitingJobs:
         self._lines: dict[tuple[str, tuple[str, ...]], Lines] = {}
         self._kind_of: dict[str, JobKind] = {}
         self._of_kind: Counter[JobKind] = Counter()
+        self._of_owner: Counter[Owner] = Counter()
 
     def rank(self, job: str) -> Rank | None:
         """Where a job waits, None where it does not."""
@@ -98,6 +101,7 @@ class WaitingJobs:
         self.slots[job.queue] += job.most_slots
         self._kind_of[job.id] = kind
         self._of_kind[kind] += 1
+        self._of_owner[(job.user, job.group)] += 1
 
     def leave(self, job: str) -> None:
         """A job waits no more, or not where it did."""
@@ -110,6 +114,14 @@ class WaitingJobs:
             self._of_kind[kind] -= 1
             if not self._of_kind[kind]:
                 del self._of_kind[kind]
+            owner = (left.user, left.group)
+            self._of_owner[owner] -= 1
+            if not self._of_owner[owner]:
+                del self._of_owner[owner]
+
+    def owners(self) -> Collection[Owner]:
+        """Whose jobs wait."""
+        return self._of_owner.keys()
 
     def any_but(self, hopeless: Hopeless) -> bool:
         """Whether some job that waits, or has had its turn in this walk, is not hopeless."""

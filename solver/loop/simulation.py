@@ -40,6 +40,7 @@ from ...model.progress import OnProgress, Progress
 from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..fairshare.standing_order import moves_with_time
 from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
@@ -341,10 +342,7 @@ class Session:
         world, now, step = self.world, self.world.now, self.settings.cycle
         again = now + step
         found: list[int] = []
-        # The order of jobs may be another in the next cycle, but where none could start at all it
-        # makes no difference until something happens.
-        reordered = not isinstance(world.order, FirstCome) and not self.cycle.passed
-        if step and (world.changed or not self.settings.skip_idle or reordered):
+        if step and (world.changed or not self.settings.skip_idle or self._reordered()):
             found.append(again)
         elif not step and self.cycle.record.started:
             found.append(now)
@@ -356,6 +354,16 @@ class Session:
             if change is not None:
                 found.append(change)
         return [max(time, now) for time in found]
+
+    def _reordered(self) -> bool:
+        """Whether jobs may have their turns in another order in the next cycle, and it matters.
+
+        Where none could start at all it makes no difference until something happens.
+        """
+        order = self.world.order
+        if isinstance(order, FirstCome) or self.cycle.passed:
+            return False
+        return bool(self.world.growing) or moves_with_time(order)
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""

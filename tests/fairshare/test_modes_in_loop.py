@@ -93,7 +93,7 @@ def test_slots_that_backfill_borrows_count_as_reserved_as_long_as_they_are_held(
         (ann,), (bob,) = (world.order.trees["q"].accounts(user) for user in ("ann", "bob"))
         seen[record.time // MINUTE] = (ann.reserved, bob.slots)
 
-    result = simulate(instance, recorder=look, until=HOUR)
+    result = simulate(instance, recorder=look, until=HOUR, skip_idle=False)
     assert (result["short"].start, result["short"].backfilled) == (120, True)
     assert [seen[minute] for minute in (0, 1, 2, 6, 7, 59)] == [
         (2, 0), (2, 0), (2, 2), (2, 2), (2, 0), (2, 0),

@@ -114,7 +114,7 @@ def test_a_cycle_without_a_free_slot_looks_at_no_pending_job() -> None:
         case("queue"),
         pending=tuple(Job(str(n), 8, queue="a", run_limit=9000, submit=0) for n in range(300)),
     )
-    session = Session(instance, settings_for(instance))
+    session = Session(instance, settings_for(instance, skip_idle=False))
     session.begin()
     looked: list[int] = []
     session.advance()
