@@ -1,5 +1,7 @@
 """The judge on slot counts, span, same, compute units, candidates and compound requirements."""
 
+from typing import Any
+
 import pytest
 from judging import Case, faults, host, job, problem, racks
 from slotwise.model.cluster import Cluster, HostGroup, ResourceDefinition
@@ -322,6 +324,51 @@ def test_compound_allocation_splits_into_its_terms(allocation: dict[str, int], v
     instance = problem(
         job("j", 4, "1*{select[big]} + 3*{select[type==any] span[ptile=2]}"), hosts=BIG
     )
+    said = (
+        "requirement: job j: its allocation cannot be split into the terms of its compound "
+        "requirement"
+    )
+    assert faults(instance, {"j": (0, allocation)}) == ([] if valid else [said])
+
+
+FOUR = tuple(host(name) for name in "ABCD")
+ALIKE = (host("A", model="X"), host("B", model="X"), host("C", model="Y"))
+MEMORY = (host("A", amounts={"mem": 10.0}), host("B"))
+
+
+@pytest.mark.behaviour("REQ-14")
+@pytest.mark.parametrize(
+    ("requirement", "more", "allocation", "valid"),
+    [
+        ("1*{} + 3*{span[ptile=2]}", {"hosts": FOUR}, {"A": 1, "B": 2, "C": 1}, True),
+        ("1*{} + 3*{span[ptile=2]}", {"hosts": FOUR}, {"A": 1, "B": 1, "C": 1, "D": 1}, False),
+        ("1*{} + 3*{span[hosts=1]}", {"hosts": FOUR}, {"A": 1, "B": 3}, True),
+        ("1*{} + 3*{span[hosts=1]}", {"hosts": FOUR}, {"A": 4}, True),
+        ("1*{} + 3*{span[hosts=1]}", {"hosts": FOUR}, {"A": 1, "B": 2, "C": 1}, False),
+        ("1*{} + 4*{cu[maxcus=1]}", {"cluster": racks(r1=2, r2=2)}, {"r1a": 1, "r1b": 4}, True),
+        (
+            "1*{} + 4*{cu[maxcus=1]}",
+            {"cluster": racks(r1=2, r2=2)},
+            {"r1a": 1, "r2a": 2, "r2b": 2},
+            True,
+        ),
+        (
+            "1*{} + 4*{cu[maxcus=1]}",
+            {"cluster": racks(r1=2, r2=2)},
+            {"r1a": 1, "r1b": 2, "r2a": 2},
+            False,
+        ),
+        ("1*{} + 4*{same[model]}", {"hosts": ALIKE}, {"A": 3, "B": 2}, True),
+        ("1*{} + 4*{same[model]}", {"hosts": ALIKE}, {"A": 1, "B": 2, "C": 2}, False),
+        ("1*{rusage[mem=5]} + 1*{}", {"hosts": MEMORY}, {"A": 1, "B": 1}, True),
+        ("1*{rusage[mem=5]} + 1*{}", {"hosts": MEMORY}, {"B": 1, "A": 1}, False),
+    ],
+)
+def test_each_term_keeps_its_own_shape(
+    requirement: str, more: dict[str, Any], allocation: dict[str, int], valid: bool
+) -> None:
+    requirement = requirement.replace("{}", "{select[type==any]}")
+    instance = problem(job("j", sum(allocation.values()), requirement), **more)
     said = (
         "requirement: job j: its allocation cannot be split into the terms of its compound "
         "requirement"
