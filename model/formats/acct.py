@@ -1,4 +1,4 @@
-"""Reading LSF's records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 9.1 and 10.1).
+"""Reading records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 9.1 and 10.1, volclava).
 
 One record a line: a type, then fields parted by blanks, strings in double quotes with ``""`` for a
 quote. Several lists are preceded by their length, so fields are read in order and never by a
@@ -21,6 +21,8 @@ from .sniff import refuse_other
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
 #: From this version on a record has all its fields (10.1.0.8); older ones may end earlier.
 COMPLETE = (10, 108)
+#: Bit of a submission's options that says in the family of Lava that postExecCmd is written.
+HAS_POST_EXEC = 0x40000000
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _MULTIPLE = re.compile(r"(\d+)\*(.+)")
@@ -200,17 +202,21 @@ class Fields:
 
 def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
     """Job number, array index, and the job."""
-    version = _version(fields.text("version"))
+    word = fields.text("version")
+    version, lava = _version(word), of_lava(word)
     end = fields.whole("eventTime")
     number = fields.whole("jobId")
-    fields.skip("userId", "options")
+    fields.skip("userId")
+    options = fields.whole("options")
     slots = fields.whole("numProcessors")
     submit, begin = fields.whole("submitTime"), fields.whole("beginTime")
     fields.skip("termTime")
     start = fields.whole("startTime")
     user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
-    fields.skip("dependCond", "preExecCmd", "fromHost", "cwd", "inFile", "outFile", "errFile")
-    fields.skip("jobFile")
+    fields.skip("dependCond", "preExecCmd")
+    if lava and options & HAS_POST_EXEC:
+        fields.skip("postExecCmd")
+    fields.skip("fromHost", "cwd", "inFile", "outFile", "errFile", "jobFile")
     for _ in range(fields.count("numAskedHosts")):
         fields.skip("askedHosts")
     hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
@@ -222,9 +228,11 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
     project = fields.text("projectName")
     fields.whole("exitStatus")
     most = fields.whole("maxNumProcessors")
-    fields.skip("loginShell", "timeEvent")
+    fields.skip("loginShell")
+    if not lava:
+        fields.skip("timeEvent")
     index = fields.whole("idx")
-    application, run_limit, charged = _tail(fields, version)
+    application, run_limit, charged = ("", -1, "") if lava else _tail(fields, version)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
         id="",
@@ -300,6 +308,15 @@ def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
         raise ValueError(
             f"submitted at {submit}, started at {start} and finished at {end}: not in this order"
         )
+
+
+def of_lava(version: str) -> bool:
+    """Whether a scheduler of Lava's family wrote the record (OpenLava, volclava): ``22``.
+
+    LSF's versions have a point (``10.1``). The others write fewer fields; which they are is told by
+    volclava's lsbatch/lib/lsb.log.c.
+    """
+    return "." not in version
 
 
 def _version(word: str) -> tuple[int, ...]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from event_lines import job_new, job_start, job_status
+from slotwise.model.formats.acct import parse_acct
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
 from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenQueue, read_bqueues
+from slotwise.model.lsf_state.followed import Moment, cut
+from slotwise.model.lsf_state.log_records import BadRecords, parse_events
 from slotwise.model.lsf_state.records import Text
 from slotwise.model.lsf_state.tables import limit_row
 from slotwise.model.lsf_state.values import PrintedTimes
@@ -163,3 +167,133 @@ def test_a_queue_that_only_jobs_tell_of_takes_their_kind() -> None:
 def test_later_reasons_for_a_closed_host() -> None:
     found = assemble(Seen(hosts=[SeenHost("h1", slots=4, status="closed_New_Word")]), NOW)
     assert found.instance.cluster.hosts[0].status == "closed"
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+NO_LIMITS = " ".join(["-1"] * 11)
+
+
+def _lava_new(number: int, options: int, tail: str, *, more: str = "") -> str:
+    """JOB_NEW in the order of volclava's writeJobNew; more: behind options2 and idx."""
+    limits = NO_LIMITS.split()
+    limits[9] = "3600"
+    return (
+        f'"JOB_NEW" "22" 100 {number} 1001 {options} 2 100 0 0 0 0 0 "ann" {" ".join(limits)} "" '
+        f'  1.00 18 "normal" "span[hosts=1]" "h1" "x" "" "" "" "" "/home/ann" "100.{number}" '
+        f'1 "h2" "" "" {tail} "sleep 1" 0 "" "default" 2 "X86_64" "" 0 0 {more}"" "" "" 30 "" ""'
+    )
+
+
+def _events(*lines: str, at: int | None = None) -> Moment:
+    bad = BadRecords()
+    records = list(parse_events(lines, bad, {}))
+    assert bad.problems == []
+    return cut(records, at)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_events_of_volclava() -> None:
+    start = '"JOB_START" "22" 110 1 4 0 0 1.0 2 "h2" "h2" "" "" 0 0 "select[type==any]"'
+    ends = '"JOB_STATUS" "22" 150 1 64 0 0 1.0000 150 0 0 0 0 0'
+    one, two, three = _events(
+        _lava_new(1, 2, '"name"'),
+        _lava_new(2, 2 | 0x40000000, '"post job" "name[1-2]"'),
+        start,
+        ends,
+        at=120,
+    ).jobs
+    assert (one.status, one.allocation, one.run_limit, one.priority) == ("RUN", {"h2": 2}, 3600, 30)
+    assert (one.hosts, one.res_req, one.project) == ("h2", "span[hosts=1]", "default")
+    assert (two.id, three.id, two.status, one.real_run_time) == ("2[1]", "2[2]", "PEND", 40)
+    blocks = _lava_new(3, 2, '"name"').replace(' "" 0 0 ""', ' "" 4 0 1234 ""')
+    assert blocks.count("1234") == 1
+    assert _events(blocks).jobs[0].priority == 30
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_real_submission_of_9_1() -> None:
+    line = (
+        '"JOB_NEW" "9.13" 1495678422 101 506 33554435 1 1495678422 0 0 -65535 0 0 "userA" '
+        f'{NO_LIMITS} "" 116.10 18 "normal" "" "hpcm" "/R/userA/g" "" "" "" "" "/home/userA" '
+        '"1495678422.101" 0 "" "" "g" "touch a; sleep 30" 0 "" "default" 1 "X86_64" "" "" "" "" '
+        '5136 0 "" "" "" -1 -1 -1 64 "" "" -1 "" 0 -1 "" 0 0 0 "" -1 "" -1 "" "/R/userA/g" "" "" '
+        '"" 0 -1 0 "" "" 0 ""'
+    )
+    (job,) = _events(line).jobs
+    assert (job.id, job.user, job.queue, job.slots) == ("101", "userA", "normal", 1)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_finished_jobs_of_volclava() -> None:
+    usage = "1.5 0.5 " + " ".join(["-1"] * 17)
+
+    def line(options: int, tail: str) -> str:
+        return (
+            f'"JOB_FINISH" "22" 200 7 1001 {options} 2 100 0 0 110 "ann" "normal" "" "" {tail} '
+            f'"h1" "x" "" "" "" "100.7" 0 2 "h2" "h2" 64 1.0 "name" "cmd" {usage} "" "default" '
+            '0 2 "" 3 0 0 "" ""'
+        )
+
+    log = parse_acct([line(2, '""'), line(2 | 0x40000000, '"" "post"')])
+    assert log.problems == ()
+    for job in log.jobs:
+        assert (job.id.split("#")[0], job.hosts, job.end - job.start) == ("7[3]", {"h2": 2}, 90)
+        assert (job.cpu_time, job.run_limit, job.charged) == (2.0, None, "")
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_job_is_requeued_after_its_end() -> None:
+    """As volclava's clean() does: JOB_STATUS says that it exited, then comes JOB_REQUEUE."""
+    lines = (
+        job_new(1, 100, name="a[1-2]"),
+        job_start(1, 110, "a", idx=1),
+        job_status(1, 120, 32, idx=1),
+        '"JOB_REQUEUE" "10.108" 121 1 1',
+        job_start(1, 140, "b", idx=1),
+        job_status(1, 190, 64, idx=1),
+    )
+    assert [job.id for job in _events(*lines, at=120).jobs] == ["1[2]"]
+    waits = {job.id: job for job in _events(*lines, at=130).jobs}["1[1]"]
+    assert (waits.status, waits.start, waits.real_run_time) == ("PEND", None, 50)
+    moment = _events(*lines, at=150)
+    runs = {job.id: job for job in moment.jobs}["1[1]"]
+    assert (runs.status, runs.allocation, moment.unknown) == ("RUN", {"b": 1}, 0)
+    cleaned = (*lines[:3], '"JOB_CLEAN" "10.108" 121 1 1', *lines[3:])
+    assert [job.id for job in _events(*cleaned, at=150).jobs] == ["1[2]"]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_migrated_and_modified_jobs_ask_for_other_hosts() -> None:
+    new = job_new(1, 100, hosts='1 "a"')
+    assert _events(new).jobs[0].hosts == "a"
+    assert _events(new, '"MIG" "10.108" 110 1 2 "b" "c" 1001 0 "ann"').jobs[0].hosts == "b c"
+    bmod = f'"JOB_MODIFY2" "10.108" 141 "1" 4 0 0 0 "ann" 1 18 0 0 0 0 0 1 "d" {NO_LIMITS} "/home"'
+    assert _events(new, bmod).jobs[0].hosts == "d"
+    bmod = f'"JOB_MODIFY2" "10.108" 141 "1" 0 0 4 0 "ann" 1 18 0 0 0 0 0 {NO_LIMITS} "/home"'
+    assert _events(new, bmod).jobs[0].hosts == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "waiting"),
+    [
+        ("done(1)", True),
+        ("1", True),
+        ("started(1)", False),
+        ("started(2)", True),
+        ("done(9)", False),
+        ('done("prep one")', True),
+        ("ended(prep*) && started(1)", True),
+        ("done(9) || done(1)", False),
+        ("exit(1) || done(2)", True),
+        ("done(2[1])", True),
+        ("", False),
+    ],
+)
+def test_dependencies_of_a_log(condition: str, waiting: bool) -> None:
+    quoted = condition.replace('"', '""')
+    waits = job_new(3, 102).replace(' 0 "" "" "" "cmd"', f' 0 "{quoted}" "" "" "cmd"')
+    moment = _events(
+        job_new(1, 100), job_new(2, 101, name="prep one"), job_start(1, 103, "a"), waits
+    )
+    assert {job.id: job.dependent for job in moment.jobs}["3"] is waiting
