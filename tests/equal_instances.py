@@ -14,11 +14,11 @@ from dataclasses import replace
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
 from slotwise.model.formats import dump, dump_json, loads
 from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
+from slotwise.model.job import Application, HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
+from slotwise.model.user import HostPartition, User, UserGroup
 
 MINUTE = 60
 LATER = 100_000
@@ -212,6 +212,42 @@ def with_queues(*more: Queue) -> Change:
     return lambda site: replace(site, queues=(*site.queues, *more))
 
 
+def hosts(**fields: object) -> Change:
+    """Every host with other fields."""
+    return lambda site: replace(
+        site,
+        cluster=replace(
+            site.cluster,
+            hosts=tuple(replace(host, **fields) for host in site.cluster.hosts),  # type: ignore[arg-type]
+        ),
+    )
+
+
+def group(shares: tuple[tuple[str, int], ...]) -> Change:
+    """All users in one group."""
+    users = UserGroup("g", ("u0", "u1", "u2"), shares)
+    return lambda site: replace(site, groups=(users,))
+
+
+def applications(site: Instance) -> Instance:
+    """What simple requirements ask for, asked for by applications."""
+    texts = sorted({job.res_req for job in site.pending if job.res_req})
+    simple = [asked for asked in texts if not any("{" in text or "||" in text for text in asked)]
+    names = {asked: f"app{at}" for at, asked in enumerate(simple)}
+
+    def moved(job: Job) -> Job:
+        name = names.get(job.res_req)
+        return replace(job, res_req=(), application=name) if name else job
+
+    profiles = tuple(Application(name, " ".join(asked)) for asked, name in names.items())
+    return replace(jobs(moved)(site), applications=profiles)
+
+
+def half_an_hour(job: Job) -> Job:
+    """A job of half an hour at most."""
+    return replace(job, run_limit=1800, run_time=min(job.run_time or 1, 1800))
+
+
 def same(site: Instance) -> Instance:
     """Nothing is changed."""
     return site
@@ -293,4 +329,41 @@ PAIRS: dict[str, tuple[Change, Change]] = {
         licences(2.0),
         one_after_another(licences(50.0), limited(Limit("l", {"lic": 2.0}))),
     ),
+    "shares times ten": (
+        queues(user_shares=(("u0", 1), ("default", 2))),
+        queues(user_shares=(("u0", 10), ("default", 20))),
+    ),
+    "the shares of a group of all": (
+        queues(user_shares=(("default", 1),)),
+        one_after_another(queues(user_shares=(("g", 1),)), group((("default", 1),))),
+    ),
+    "PREEMPTABLE for PREEMPTIVE": (
+        one_after_another(queues(backfill=False), queue("urgent", preemptive=("normal",))),
+        one_after_another(queues(backfill=False), queue("normal", preemptable=("urgent",))),
+    ),
+    "JOB_ACCEPT_INTERVAL of each queue": (
+        lambda site: replace(site, params=replace(site.params, job_accept_interval=1)),
+        queues(job_accept_interval=1),
+    ),
+    "hosts and queues that are always open": (
+        same,
+        one_after_another(hosts(windows="0:00-24:00"), queues(run_window="0:00-24:00")),
+    ),
+    "applications": (same, applications),
+    "MAX_JOBS": (
+        limited(Limit("m", {"slots": 5.0}, users=Scope(("u0",)))),
+        lambda site: replace(site, users=(User("u0", max_slots=5),)),
+    ),
+    "JL/U": (limited(Limit("j", {"slots": 3.0}, users=EACH, hosts=EACH)), hosts(user_slots=3)),
+    "run limits of queues": (
+        jobs(half_an_hour),
+        one_after_another(
+            jobs(lambda job: replace(half_an_hour(job), run_limit=None)), queues(run_limit=1800)
+        ),
+    ),
+    "a limit for each": (
+        limited(*(Limit(user, {"jobs": 3.0}, users=Scope((user,))) for user in ("u0", "u1", "u2"))),
+        limited(Limit("each", {"jobs": 3.0}, users=EACH)),
+    ),
+    "queues in another order": (same, lambda site: replace(site, queues=site.queues[::-1])),
 }

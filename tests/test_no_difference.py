@@ -61,14 +61,13 @@ def test_later_is_later() -> None:
 @pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_loop_makes_no_difference(name: str, method: str) -> None:
-    for seed in (7, 13, 35):
+    for seed in (7, 35):
         _loop_agrees(name, seed, method)
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_plans_make_no_difference(name: str) -> None:
-    for seed in (7, 13):
-        _plans_agree(name, seed)
+    _plans_agree(name, 7)
 
 
 @pytest.mark.slow
