@@ -1,4 +1,4 @@
-"""Reading records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 9.1 and 10.1, volclava).
+"""Reading records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 5 to 10.1, volclava).
 
 One record a line: a type, then fields parted by blanks, strings in double quotes with ``""`` for a
 quote. Several lists are preceded by their length, so fields are read in order and never by a
@@ -23,6 +23,10 @@ OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JO
 COMPLETE = (10, 108)
 #: Bit of a submission's options that says in the family of Lava that postExecCmd is written.
 HAS_POST_EXEC = 0x40000000
+#: Before this version a record may end within its last part.
+WHOLE = (9,)
+#: Where the charged account and the application stand in that part.
+_CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _MULTIPLE = re.compile(r"(\d+)\*(.+)")
@@ -159,6 +163,10 @@ class Fields:
         """Whether any field is left."""
         return self._at < len(self._words)
 
+    def rest(self) -> list[str]:
+        """The fields that are left; they are not taken."""
+        return self._words[self._at :]
+
     def text(self, name: str) -> str:
         """The next field."""
         if not self.more:
@@ -232,7 +240,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
     if not lava:
         fields.skip("timeEvent")
     index = fields.whole("idx")
-    application, run_limit, charged = ("", -1, "") if lava else _tail(fields, version)
+    application, run_limit, charged = ("", -1, "") if lava else _last(fields, version)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
         id="",
@@ -254,6 +262,18 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
         charged=charged,
     )
     return number, index, job
+
+
+def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
+    """As :func:`_tail`; a record of LSF 5 to 8, which wrote ever more of it, may end earlier."""
+    if version >= WHOLE:
+        return _tail(fields, version)
+    words = fields.rest()
+    try:
+        return _tail(fields, version)
+    except ValueError:
+        words += [""] * (_APPLICATION + 1)
+        return words[_APPLICATION], -1, words[_CHARGED]
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:

@@ -297,3 +297,25 @@ def test_dependencies_of_a_log(condition: str, waiting: bool) -> None:
         job_new(1, 100), job_new(2, 101, name="prep one"), job_start(1, 103, "a"), waits
     )
     assert {job.id: job.dependent for job in moment.jobs}["3"] is waiting
+
+
+#: As a site's accounting reader quotes it (LSF 5.1), names changed.
+OF_5 = (
+    '"JOB_FINISH" "5.1" 1089407406 699195 283 33554482 1 1089290023 0 0 1089406862 "ann" "8nm" "" '
+    '"" "" "h15" "prog" "" "b.txt" "e.txt" "1089290023.699195" 0 1 "t79" 64 3.3 "" "prog 362" '
+    "277.210000 17.280000 0 0 -1 0 0 927804 87722 0 0 0 -1 0 0 0 0 0 -1 "
+    '"" "default" 0 1 "" "" 0 310424 339112 "" "" ""'
+)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_finished_jobs_of_older_versions() -> None:
+    later = OF_5.replace('"5.1"', '"7.06"')
+    later += ' "sla" 0 "" "" "" -1 "/ann" "lic" "app" "" -1 "" "" 0'
+    log = parse_acct([OF_5, later])
+    assert log.problems == ()
+    one, two = log.jobs
+    assert (one.hosts, one.user, one.end - one.start) == ({"t79": 1}, "ann", 544)
+    assert (one.application, one.charged, one.run_limit) == ("", "", None)
+    assert (two.application, two.charged) == ("app", "/ann")
+    assert parse_acct([OF_5.replace('"5.1"', '"9.1"')]).problems  # of later ones all is due
