@@ -21,7 +21,7 @@ FIELDS = (
     "jobid jobindex stat user user_group queue proj_name application job_priority nreq_slot "
     "min_req_proc max_req_proc combined_resreq effective_resreq submit_time start_time finish_time "
     "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
-    "nalloc_slot exec_host"
+    "nalloc_slot exec_host pend_reason"
 )
 COMMANDS = {
     "bjobs": (("bjobs", "-u", "all", "-json", "-o", FIELDS), ("bjobs", "-u", "all", "-UF")),

@@ -21,6 +21,8 @@ MOST_ROWS = 32
 SHADES = "·▁▂▃▄▅▆▇█"
 RUNNING, FREE = "░", "·"
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
+#: Planned jobs beyond the letters.
+OTHER = "*"
 #: Columns of names at the left, at most.
 WIDEST_NAME = 18
 #: Columns of a chart, at most: bars say no more in wider ones.
@@ -51,7 +53,8 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
     """The chart of a plan in `width` columns, with a legend; "" where it plans no start.
 
     A column of a host shows the planned job with most slots there then, else whether something
-    runs. A folded group shows how full it is. Of very many rows those with planned jobs are shown.
+    runs; the legend counts the jobs that others hide. A folded group shows how full it is. Of very
+    many rows those with planned jobs are shown.
     """
     items = [item for item in planned if item.start is not None]
     ends = [item.start if item.finish is None else item.finish for item in items]
@@ -72,14 +75,26 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
     left = max(map(len, names))
     columns = max(20, width - left - 3)
     edges = [instance.now + (last - instance.now) * n // columns for n in range(columns + 1)]
-    letters = {stretch.job: LETTERS[n % len(LETTERS)] for n, stretch in enumerate(new)}
-    drawn = list(_cells(instance, groups, rows, [*stretches, *new], edges, letters))
+    numbers = {stretch.job: number for number, stretch in enumerate(new)}
+    drawn = list(_cells(instance, groups, rows, [*stretches, *new], edges, numbers))
+    seen = sorted({cell for cells in drawn for cell in cells if isinstance(cell, int)})
+    letters = dict(zip(seen, LETTERS, strict=False))
     lines = [f"{'':<{left}}  {_axis(instance, edges)}".rstrip()]
-    lines += [f"{name:<{left}} ▕{cells}▏" for name, cells in zip(names, drawn, strict=True)]
+    for name, cells in zip(names, drawn, strict=True):
+        signs = (letters.get(cell, OTHER) if isinstance(cell, int) else cell for cell in cells)
+        lines.append(f"{name:<{left}} ▕{''.join(signs)}▏")
     if left_out:
         lines.append(f"{'':<{left}}  {counted(left_out, 'row')} without planned jobs not shown")
-    shown = {job: letter for job, letter in letters.items() if any(letter in c for c in drawn)}
-    return "\n".join([*lines, *_legend(shown, bool(groups), width)]) + "\n"
+    here = {instance.cluster.hosts[row.index].name for row in rows if row.kind == "host"}
+    hidden = sum(
+        not here.isdisjoint(item.allocation) for n, item in enumerate(new) if n not in set(seen)
+    )
+    said = [f"{letter}\xa0{printable(new[number].job)}" for number, letter in letters.items()]
+    if others := len(seen) - len(letters):
+        said.append(f"{OTHER}\xa0{counted(others, 'other job')}")
+    if hidden:
+        said.append(f"{counted(hidden, 'job')} behind others that hold more slots there")
+    return "\n".join([*lines, *_legend(said, bool(groups), width)]) + "\n"
 
 
 def _rows(groups: Sequence[RowGroup], count: int, used: set[int]) -> tuple[list[ChartRow], int]:
@@ -101,16 +116,16 @@ def _cells(
     rows: Sequence[ChartRow],
     stretches: Sequence[Stretch],
     edges: Sequence[int],
-    letters: Mapping[str, str],
-) -> Iterator[str]:
-    """What stands between the bars of each row."""
+    numbers: Mapping[str, int],
+) -> Iterator[Sequence[str | int]]:
+    """What stands between the bars of each row: signs, and planned jobs by their number."""
     index = instance.cluster.host_index()
     slots = [host.slots for host in instance.cluster.hosts]
     levels = loads(stretches, groups, index, slots)
     by_host = _by_host(stretches, index)
     for row in rows:
         if row.kind == "host":
-            yield _host_cells(by_host.get(row.index, ()), edges, letters)
+            yield _host_cells(by_host.get(row.index, ()), edges, numbers)
             continue
         load = levels[row.index]
         size = max(1, sum(slots[host] for host in groups[row.index].hosts))
@@ -142,20 +157,21 @@ def _by_host(
 
 
 def _host_cells(
-    held: Sequence[tuple[Stretch, int]], edges: Sequence[int], letters: Mapping[str, str]
-) -> str:
-    cells = []
+    held: Sequence[tuple[Stretch, int]], edges: Sequence[int], numbers: Mapping[str, int]
+) -> list[str | int]:
+    cells: list[str | int] = []
     for begin, end in itertools.pairwise(edges):
-        most, cell = 0.0, FREE
+        most = 0.0
+        cell: str | int = FREE
         for stretch, slots in held:
             upto = end if stretch.finish is None else min(end, stretch.finish)
             area = slots * (upto - max(begin, stretch.start))
             if area > 0 and stretch.kind == "planned" and area > most:
-                most, cell = area, letters[stretch.job]
+                most, cell = area, numbers[stretch.job]
             elif area > 0 and cell == FREE:
                 cell = RUNNING
         cells.append(cell)
-    return "".join(cells)
+    return cells
 
 
 def _group_cells(
@@ -183,13 +199,12 @@ def _axis(instance: Instance, edges: Sequence[int]) -> str:
     return "".join(line)
 
 
-def _legend(letters: Mapping[str, str], groups: bool, width: int) -> list[str]:
-    """What the signs and letters stand for, wrapped."""
+def _legend(said: Sequence[str], groups: bool, width: int) -> list[str]:
+    """What the signs and letters stand for, wrapped; said: of the jobs, a piece each."""
     import textwrap
 
     signs = f"{RUNNING} running, {FREE} free"
     signs += f", {SHADES[1]} to {SHADES[-1]} how full a folded group is" if groups else ""
-    said = ", ".join(f"{letter}\xa0{printable(job)}" for job, letter in letters.items())
-    text = f"{signs}; {said}" if said else signs
+    text = f"{signs}; {', '.join(said)}" if said else signs
     lines = textwrap.wrap(text, max(40, width), break_on_hyphens=False)
     return [line.replace("\xa0", " ") for line in lines]

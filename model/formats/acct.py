@@ -1,4 +1,4 @@
-"""Reading LSF's records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 9.1 and 10.1).
+"""Reading records of finished jobs: ``lsb.acct``, plain or gzipped (LSF 5 to 10.1, volclava).
 
 One record a line: a type, then fields parted by blanks, strings in double quotes with ``""`` for a
 quote. Several lists are preceded by their length, so fields are read in order and never by a
@@ -21,6 +21,12 @@ from .sniff import refuse_other
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
 #: From this version on a record has all its fields (10.1.0.8); older ones may end earlier.
 COMPLETE = (10, 108)
+#: Bit of a submission's options that says in the family of Lava that postExecCmd is written.
+HAS_POST_EXEC = 0x40000000
+#: Before this version a record may end within its last part.
+WHOLE = (9,)
+#: Where the charged account and the application stand in that part.
+_CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _MULTIPLE = re.compile(r"(\d+)\*(.+)")
@@ -157,6 +163,10 @@ class Fields:
         """Whether any field is left."""
         return self._at < len(self._words)
 
+    def rest(self) -> list[str]:
+        """The fields that are left; they are not taken."""
+        return self._words[self._at :]
+
     def text(self, name: str) -> str:
         """The next field."""
         if not self.more:
@@ -200,17 +210,21 @@ class Fields:
 
 def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
     """Job number, array index, and the job."""
-    version = _version(fields.text("version"))
+    word = fields.text("version")
+    version, lava = _version(word), of_lava(word)
     end = fields.whole("eventTime")
     number = fields.whole("jobId")
-    fields.skip("userId", "options")
+    fields.skip("userId")
+    options = fields.whole("options")
     slots = fields.whole("numProcessors")
     submit, begin = fields.whole("submitTime"), fields.whole("beginTime")
     fields.skip("termTime")
     start = fields.whole("startTime")
     user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
-    fields.skip("dependCond", "preExecCmd", "fromHost", "cwd", "inFile", "outFile", "errFile")
-    fields.skip("jobFile")
+    fields.skip("dependCond", "preExecCmd")
+    if lava and options & HAS_POST_EXEC:
+        fields.skip("postExecCmd")
+    fields.skip("fromHost", "cwd", "inFile", "outFile", "errFile", "jobFile")
     for _ in range(fields.count("numAskedHosts")):
         fields.skip("askedHosts")
     hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
@@ -222,9 +236,11 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
     project = fields.text("projectName")
     fields.whole("exitStatus")
     most = fields.whole("maxNumProcessors")
-    fields.skip("loginShell", "timeEvent")
+    fields.skip("loginShell")
+    if not lava:
+        fields.skip("timeEvent")
     index = fields.whole("idx")
-    application, run_limit, charged = _tail(fields, version)
+    application, run_limit, charged = ("", -1, "") if lava else _last(fields, version)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
         id="",
@@ -246,6 +262,18 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
         charged=charged,
     )
     return number, index, job
+
+
+def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
+    """As :func:`_tail`; a record of LSF 5 to 8, which wrote ever more of it, may end earlier."""
+    if version >= WHOLE:
+        return _tail(fields, version)
+    words = fields.rest()
+    try:
+        return _tail(fields, version)
+    except ValueError:
+        words += [""] * (_APPLICATION + 1)
+        return words[_APPLICATION], -1, words[_CHARGED]
 
 
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
@@ -300,6 +328,15 @@ def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:
         raise ValueError(
             f"submitted at {submit}, started at {start} and finished at {end}: not in this order"
         )
+
+
+def of_lava(version: str) -> bool:
+    """Whether a scheduler of Lava's family wrote the record (OpenLava, volclava): ``22``.
+
+    LSF's versions have a point (``10.1``). The others write fewer fields; which they are is told by
+    volclava's lsbatch/lib/lsb.log.c.
+    """
+    return "." not in version
 
 
 def _version(word: str) -> tuple[int, ...]:

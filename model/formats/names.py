@@ -22,7 +22,7 @@ MOST_RANGES = 32
 
 _RIGHT_RANGES = "write n[001-128], n[1,3,7-9] or host[A-D]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
-_RANGE = re.compile(r"(\d{1,18})-(\d{1,18})")
+_RANGE = re.compile(r"(\d{1,18})[-:](\d{1,18})")
 _LETTERS = re.compile(r"([a-z])-([a-z])|([A-Z])-([A-Z])")
 _BRACKETED = re.compile(r"[,()\[\]]")
 _ONE_HOST = re.compile(r"([1-9][0-9]{0,8})\*([^\s*,()\[\]]+)")
@@ -34,7 +34,10 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,9})([^\d]*)")
 
 
 def expand_range(text: str) -> tuple[str, ...]:
-    """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself."""
+    """``n[01-03,7]`` as n01, n02, n03, n7; several brackets multiply; other text is itself.
+
+    A colon is a hyphen here (``n[1:4]``), as in LSF 10.1.
+    """
     if "[" not in text and "]" not in text:
         return (text,)
     if found := _one_range(text):

@@ -100,7 +100,7 @@ def exclusive(value: object) -> str:
     text = str(value).strip()
     if text.upper() in ("Y", "N"):
         return text.upper()
-    match = re.fullmatch(r"CU\s*\[\s*([^\s\[\]]+)\s*\]", text)
+    match = re.fullmatch(r"CU\s*\[\s*([^\s\[\]]+)\s*\]", text, re.IGNORECASE)
     if match is None:
         raise ValueError(f"must be Y, N or CU[type], not {value!r}")
     return f"CU[{match[1]}]"

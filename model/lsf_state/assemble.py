@@ -10,17 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
-from ..cluster import BUILTIN_AMOUNTS, Cluster, Host, Thresholds
-from ..duration import within_queue_limit
+from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
-from ..formats import from_document, to_document
-from ..formats.finding import Finding, path_text
 from ..formats.names import host_requests
-from ..formats.rules import check
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
+from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import SeenJob
 from .bqueues import SeenQueue
@@ -31,17 +27,6 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 WAITING = frozenset({"PEND", "WAIT"})
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
-
-#: What a queue is without a parameter that names what nobody described.
-_DROPPED: dict[str, dict[str, Any]] = {
-    "RES_REQ": {"res_req": ""},
-    "EXCLUSIVE": {"exclusive": "N"},
-    "USERS": {"users": ()},
-    "HOSTS": {"hosts": (), "excluded_hosts": ()},
-    "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
-}
-#: What a waiting job is without requirements that cannot be heeded.
-_BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"extsched": ""}}
 
 
 @dataclass(slots=True)
@@ -95,14 +80,16 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
-    names = {job.queue for job in (*seen.jobs, *seen.later)}
+    names: dict[str, bool] = {}
+    for job in (*seen.jobs, *seen.later):
+        names[job.queue] = names.get(job.queue, False) or job.exclusive
     base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
-    return Assembled(_acceptable(instance, notes), notes)
+    return Assembled(acceptable(instance, notes), notes)
 
 
 def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
@@ -177,6 +164,8 @@ def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:
     if item.sched or item.stop:
         thresholds = Thresholds(item.sched, item.stop)
     status = "ok" if item.status.lower() in _PASSING else item.status
+    if status not in HOST_STATUSES and status.startswith("closed"):
+        status = "closed"  # for a reason that later versions of LSF have
     return replace(
         host,
         slots=slots,
@@ -217,7 +206,7 @@ class _Jobs:
         self.notes = notes
         self.problems: list[Problem] = []
         self.left_out: Counter[str] = Counter()
-        self.guessed = 0
+        self.dependent = self.guessed = 0
         self.names = {profile.name for profile in base.applications}
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
@@ -227,6 +216,8 @@ class _Jobs:
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
+            elif job.status in WAITING and job.dependent:
+                self.dependent += 1
             elif job.status in WAITING:
                 pending.append(self._job(job))
             else:
@@ -236,6 +227,12 @@ class _Jobs:
         for status, count in sorted(self.left_out.items()):
             held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
             self.notes.append(f"left out {count} job{'s' * (count > 1)} in state {status}{held}")
+        if self.dependent:
+            self.notes.append(
+                f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
+                f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
+                "look at them"
+            )
         if self.guessed:
             self.notes.append(
                 f"{self.guessed} pending job{'s' * (self.guessed > 1)} without a number of slots: "
@@ -310,86 +307,6 @@ class _Jobs:
         except ValueError as error:
             self.problems.append(Problem(str(error), line=seen.line, path=f"job {seen.id}"))
             return ()
-
-
-# --- what an instance would refuse ----------------------------------------------------------------
-
-
-def _acceptable(instance: Instance, notes: list[str]) -> Instance:
-    """Without what an instance cannot have and the real cluster had; each kind is one note.
-
-    Requirements that name what nobody described go; a pending job that would be refused goes whole.
-    What comes back is what reading the file gives that will be written of it. Raises InputError for
-    what remains.
-    """
-    fatal = _fatal(instance)
-    while fatal:  # Each round takes something away.
-        mended = _mended(instance, fatal, notes)
-        if mended == instance:
-            break
-        instance, fatal = mended, _fatal(mended)
-    if fatal:
-        raise InputError(
-            Problem(finding.message, path=path_text(finding.place)) for finding in fatal
-        )
-    return from_document(to_document(instance))
-
-
-def _fatal(instance: Instance) -> list[Finding]:
-    return [finding for finding in check(instance) if not finding.warning]
-
-
-def _mended(instance: Instance, fatal: Sequence[Finding], notes: list[str]) -> Instance:
-    queues, running = list(instance.queues), list(instance.running)
-    waiting = {"pending": list(instance.pending), "future": list(instance.future)}
-    bare: dict[str, list[str]] = {}
-    gone: dict[str, dict[int, str]] = {name: {} for name in waiting}
-    limited: dict[str, dict[int, str]] = {name: {} for name in waiting}
-    for finding in fatal:
-        match finding.place:
-            case ("queues", int(index), str(key), *_) if key in _DROPPED:
-                name = queues[index].name
-                queues[index] = replace(queues[index], **_DROPPED[key])
-                notes.append(f"left out {key} of queue {name}: {finding.message}")
-            case ("running", int(index), "res_req" | "hosts" | "group", *_):
-                job = replace(running[index].job, res_req=(), hosts=(), group="")
-                running[index] = replace(running[index], job=job)
-                bare.setdefault("running", []).append(finding.message)
-            case ("pending" | "future" as kind, int(index), "res_req" | "extsched" as key, *_) if (
-                getattr(waiting[kind][index], key)
-            ):
-                waiting[kind][index] = replace(waiting[kind][index], **_BARE[key])
-                bare.setdefault(kind, []).append(finding.message)
-            case ("pending" | "future" as kind, int(index), "run_limit"):
-                waiting[kind][index] = within_queue_limit(instance, waiting[kind][index])
-                limited[kind][index] = finding.message
-            case ("pending" | "future" as kind, int(index), *_):
-                gone[kind][index] = finding.message
-    for section, reasons in bare.items():
-        _tell(notes, "left out the requirements of", section, reasons)
-    for section, found in limited.items():
-        reasons = [message for index, message in found.items() if index not in gone[section]]
-        _tell(notes, "took the queue's maximum as the run limit of", section, reasons)
-    for section, dropped in gone.items():
-        _tell(notes, "left out", section, list(dropped.values()))
-    kept = {
-        name: tuple(job for index, job in enumerate(jobs) if index not in gone[name])
-        for name, jobs in waiting.items()
-    }
-    return replace(
-        instance,
-        queues=tuple(queues),
-        running=tuple(running),
-        pending=kept["pending"],
-        future=kept["future"],
-    )
-
-
-def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:
-    for reason, count in Counter(reasons).most_common(5):
-        notes.append(f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}")
-    if (more := len(Counter(reasons)) - 5) > 0:
-        notes.append(f"{what} other {kind} jobs for {more} more reasons")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from itertools import takewhile
 from . import values
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
+from .tables import limit_row
 from .values import PrintedTimes
 
 #: What LSF itself adds to a job that asks for nothing.
@@ -40,7 +41,8 @@ class SeenJob:
 
     run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
     finish: when it is expected to end; from_limit: as its
-    run limit says (not as LSF estimates). hosts: of -m, as typed. line: in the text, or None.
+    run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
+    condition is not satisfied. line: in the text, or None.
     """
 
     id: str
@@ -68,6 +70,7 @@ class SeenJob:
     cpu_limit: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
+    dependent: bool = False
     line: int | None = None
 
 
@@ -144,6 +147,7 @@ def _job_of_json(
         cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
         allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
         or {},
+        dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
     )
     counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
@@ -168,6 +172,9 @@ _STARTED = re.compile(
     r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
+#: Why a job is not looked at: another one has not come as far as it waits for (bsub -w).
+_DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
+_ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
@@ -217,12 +224,12 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
         if timed := _TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
             continue
-        after = block[number + 1] if number + 1 < len(block) else ""
-        match line.strip():
-            case "RUNLIMIT":
-                job.run_limit = reading.value("RUNLIMIT", after, values.limit)
-            case "CPULIMIT":
-                job.cpu_limit = reading.value("CPULIMIT", after, values.limit)
+        limits = limit_row(line, block[number + 1] if number + 1 < len(block) else "")
+        if "RUNLIMIT" in limits:
+            job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
+        if "CPULIMIT" in limits:
+            job.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
+        job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Its own lines go on further in than others begin.
             more = takewhile(lambda text: text.startswith(" " * 8), block[number + 1 :])
@@ -234,7 +241,7 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
     """One line with a time in front."""
     if re.match(r"Submitted\b", text):
         job.submit = reading.value("submission", stamp, calendar.past)
-        _submitted(job, text)
+        _submitted(job, text, reading, calendar)
     elif found := _ALLOCATED.search(text) or _STARTED.search(text):
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
@@ -243,10 +250,13 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.cpu_time = reading.value("CPU time", used[1], values.seconds)
 
 
-def _submitted(job: SeenJob, text: str) -> None:
-    if found := _TASKS.search(text):
-        job.slots = int(found[1])
-        job.max_slots = int(found[2]) if found[2] else None
+def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+    for name, key in _ASKED_TIMES.items():
+        if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
+            setattr(job, key, reading.value(name, found[1], calendar.coming))
+    found = _TASKS.search(text)
+    job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
+    job.max_slots = int(found[2]) if found and found[2] else None
     if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
         job.res_req = requirement(found[1])
     if found := re.search(rf"Specified Hosts {_HOSTS}", text):

@@ -10,7 +10,7 @@ from . import values
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
 from .share_tables import PrintedAccount, printed_shares, share_table
-from .tables import load_rows, table_row
+from .tables import limit_row, load_rows, table_row
 
 
 @dataclass(slots=True)
@@ -190,13 +190,16 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
     if found := re.match(r"\s*RUNLIMIT:\s*(\S+) min \((default|maximum)\)", line):
         seconds = reading.value("RUNLIMIT", found[1], values.limit)
         setattr(queue, "run_limit" if found[2] == "default" else "run_limit_max", seconds)
+    limits = limit_row(line, after)
     if found := re.match(r"\s*(PROCLIMIT|TASKLIMIT)\s*:?\s*([\d\s]*)$", line):
-        numbers = re.findall(r"\d{1,9}", found[2] or after)
+        limits["TASKLIMIT"] = found[2].strip() or after
+    if tasks := limits.get("TASKLIMIT", limits.get("PROCLIMIT")):
+        numbers = re.findall(r"\d{1,9}", tasks)
         queue.tasks = tuple(int(number) for number in numbers[:3])
     if found := re.search(r"Interval for a host to accept two jobs is (\d{1,9}) seconds", line):
         queue.accept_interval = int(found[1])
-    if line.strip() == "RUNLIMIT":
+    if "RUNLIMIT" in limits:
         name = "run_limit" if section == "DEFAULT" else "run_limit_max"
-        setattr(queue, name, reading.value("RUNLIMIT", after, values.limit))
-    if line.strip() == "CPULIMIT":
-        queue.cpu_limit = reading.value("CPULIMIT", after, values.limit)
+        setattr(queue, name, reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit))
+    if "CPULIMIT" in limits:
+        queue.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)

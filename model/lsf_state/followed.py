@@ -1,7 +1,7 @@
 """lsb.events followed from record to record: which jobs there are, and a moment cut out.
 
-Only jobs that are not finished are kept, so a log of any length takes the memory of the cluster's
-busiest moment.
+Only jobs that are not finished are kept, and the last that have ended, since they may be requeued;
+so a log of any length takes the memory of the cluster's busiest moment.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from . import log_records as r
 from .bhosts import SeenHost
 from .bjobs import SeenJob
 from .bjobs import requirement as plain_requirement
+from .dependencies import same_job, waits
 
 Key = tuple[int, int]
+#: Jobs that have ended and are kept, unless JOB_CLEAN comes first, since they may be requeued.
+_MOST_ENDED = 1000
 
 
 @dataclass(slots=True)
@@ -23,6 +26,8 @@ class Logged:
     stood still before. live: a copy made at the moment that is cut out, whose end is awaited."""
 
     job: SeenJob
+    name: str = ""
+    depends: str = ""
     suspended: int | None = None
     idle: int = 0
     live: SeenJob | None = None
@@ -63,6 +68,7 @@ class Follower:
         self.later = later
         self.jobs: dict[Key, Logged] = {}
         self.arrays: dict[int, set[int]] = {}
+        self.ended: dict[Key, Logged] = {}
         self.hosts: dict[str, HostUse] = {}
         self.closed: dict[tuple[str, str], bool] = {}
         self.moment: Moment | None = None
@@ -93,6 +99,13 @@ class Follower:
                 )
             case r.Modified():
                 self._each(record.number, record.elements, lambda item: _modify(item.job, record))
+            case r.Migrated():
+                hosts = " ".join(record.hosts)
+                self._each(
+                    record.number, _only(record.index), lambda i: setattr(i.job, "hosts", hosts)
+                )
+            case r.Cleaned():
+                self.ended.pop((record.number, record.index), None)
             case r.Resized():
                 self._each(record.number, (record.index,), lambda item: self._resize(item, record))
             case r.Controlled():
@@ -102,6 +115,8 @@ class Follower:
         """The moment as it is now; the ends of its jobs are still to come."""
         for item in self.jobs.values():
             item.live = replace(item.job, allocation=dict(item.job.allocation))
+            if item.depends and item.job.status == "PEND":
+                item.live.dependent = waits(item.depends, self._unfinished)
             if item.job.start is not None:
                 item.live.run_time = self._ran(item, time)
         return Moment(
@@ -134,7 +149,8 @@ class Follower:
             if key in self.jobs:
                 continue  # Written again when the log was switched.
             job = _job(record, index)
-            self.jobs[key] = Logged(job)
+            self.ended.pop(key, None)  # The number is used again.
+            self.jobs[key] = Logged(job, record.name, record.depends)
             if index:
                 self.arrays.setdefault(record.number, set()).add(index)
             if self.moment is not None and self.later:
@@ -170,7 +186,7 @@ class Follower:
 
     def _changed(self, record: r.Changed) -> None:
         key = (record.number, record.index)
-        item = self.jobs.get(key)
+        item = self.jobs.get(key) or self._requeued(key, record)
         if item is None:
             # What follows the end (post-execution) says nothing new.
             self.unknown += not record.status & r.ENDED
@@ -180,6 +196,9 @@ class Follower:
         if record.status & r.ENDED:
             self._ended(item, record.time)
             self._forget(key)
+            self.ended[key] = item
+            if len(self.ended) > _MOST_ENDED:
+                del self.ended[next(iter(self.ended))]
         elif record.status & (r.PENDING | r.HELD):
             self._use(item.job, -1)
             item.job.status = "PSUSP" if record.status & r.HELD else "PEND"
@@ -189,6 +208,25 @@ class Follower:
         elif record.status & r.RUNNING and item.suspended is not None:
             item.idle += record.time - item.suspended
             item.suspended, item.job.status = None, "RUN"
+
+    def _requeued(self, key: Key, record: r.Changed) -> Logged | None:
+        """A job that waits again after its end, which is written first; None for any other."""
+        if not record.status & (r.PENDING | r.HELD) or key not in self.ended:
+            return None
+        item = self.ended.pop(key)
+        self.jobs[key] = item
+        if key[1]:
+            self.arrays.setdefault(key[0], set()).add(key[1])
+        item.live, item.suspended, item.idle = None, None, 0
+        item.job.allocation, item.job.cpu_time, item.job.real_run_time = {}, None, None
+        return item
+
+    def _unfinished(self, wanted: str) -> list[str]:
+        return [
+            item.job.status
+            for (number, _), item in self.jobs.items()
+            if same_job(wanted, number, item.name)
+        ]
 
     def _forget(self, key: Key) -> None:
         del self.jobs[key]
@@ -271,3 +309,5 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.res_req = plain_requirement(record.res_req)
     if record.run_limit is not None:
         job.run_limit = record.run_limit
+    if record.hosts is not None:
+        job.hosts = " ".join(record.hosts)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import Problem
-from ..formats.acct import Fields, split
+from ..formats.acct import HAS_POST_EXEC, Fields, of_lava, split
 from ..formats.log_lines import log_lines, malformed
 from ..formats.sniff import refuse_other
 from ..input_limits import limits
@@ -24,6 +24,8 @@ PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0
 #: Bits of the options of a submission.
 _HAS_JOB_NAME, _HAS_QUEUE, _HAS_HOSTS, _EXCLUSIVE = 0x01, 0x02, 0x04, 0x40
 _HAS_RES_REQ, _INTERACTIVE = 0x40000, 0x4000000
+#: Bit of options2: bsub -K, after which the family of Lava writes a port.
+_BLOCKS = 0x04
 #: Elements that one job array may have.
 MOST_ELEMENTS = 100_000
 #: A bmod that says nothing about -n has a number like this, or 0.
@@ -55,6 +57,8 @@ class Submitted:
     deadline: int
     priority: int
     exclusive: bool
+    name: str
+    depends: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,26 @@ class Modified:
     slots: int | None
     res_req: str | None
     run_limit: int | None
+    hosts: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """MIG: bmig, with the hosts that it names (none: any)."""
+
+    time: int
+    number: int
+    index: int
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """JOB_CLEAN: a finished job is forgotten, and cannot be requeued any more."""
+
+    time: int
+    number: int
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +167,8 @@ Record = (
     | Changed
     | Switched
     | Modified
+    | Migrated
+    | Cleaned
     | Resized
     | Controlled
     | DaemonStarted
@@ -204,11 +230,16 @@ def parse_events(
 
 
 def _time(fields: Fields) -> int:
-    fields.skip("version")
+    return _stamp(fields)[1]
+
+
+def _stamp(fields: Fields) -> tuple[bool, int]:
+    """Whether a scheduler of Lava's family wrote the record, and its time."""
+    lava = of_lava(fields.text("version"))
     time = fields.whole("eventTime")
     if time < 0:
         raise ValueError(f"eventTime {time} is before 1970")
-    return time
+    return lava, time
 
 
 def _other(name: str, fields: Fields) -> Record:
@@ -216,7 +247,7 @@ def _other(name: str, fields: Fields) -> Record:
 
 
 def _new(name: str, fields: Fields) -> Record:
-    time = _time(fields)
+    lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("userId")
     options = fields.whole("options")
@@ -231,8 +262,11 @@ def _new(name: str, fields: Fields) -> Record:
     queue, res_req = fields.text("queue"), fields.text("resReq")
     fields.skip("fromHost", "cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir")
     fields.skip("jobFile")
-    hosts = tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
-    fields.skip("dependCond", "preExecCmd")
+    hosts = _asked(fields)
+    depends = fields.text("dependCond")
+    fields.skip("preExecCmd")
+    if lava and options & HAS_POST_EXEC:
+        fields.skip("postExecCmd")
     job_name = fields.text("jobName")
     fields.skip("command")
     for _ in range(fields.count("nxf")):
@@ -242,11 +276,8 @@ def _new(name: str, fields: Fields) -> Record:
     if options & _INTERACTIVE:
         fields.skip("niosPort")
     most = fields.whole("maxNumProcessors")
-    fields.skip("schedHostType", "loginShell", "timeEvent")
-    group = fields.text("userGroup")
-    fields.skip("exceptList")
-    fields.whole("options2")
-    index = fields.whole("idx")
+    fields.skip("schedHostType", "loginShell")
+    group, index = _group_and_index(fields, lava)
     fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
     priority = fields.whole("userPriority")
     if number < 0 or slots < 0:
@@ -259,7 +290,7 @@ def _new(name: str, fields: Fields) -> Record:
         queue,
         project or "default",
         group,
-        _application(fields),
+        "" if lava else _application(fields),
         max(1, slots),
         most,
         res_req,
@@ -271,7 +302,25 @@ def _new(name: str, fields: Fields) -> Record:
         deadline,
         priority,
         bool(options & _EXCLUSIVE),
+        job_name,
+        depends,
     )
+
+
+def _group_and_index(fields: Fields, lava: bool) -> tuple[str, int]:
+    group = ""
+    if not lava:
+        fields.skip("timeEvent")
+        group = fields.text("userGroup")
+        fields.skip("exceptList")
+    options2, index = fields.whole("options2"), fields.whole("idx")
+    if lava and options2 & _BLOCKS:
+        fields.skip("niosPort")
+    return group, index
+
+
+def _asked(fields: Fields) -> tuple[str, ...]:
+    return tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
 
 
 def _application(fields: Fields) -> str:
@@ -305,13 +354,15 @@ def _elements(job_name: str) -> tuple[int, ...]:
 
 
 def _start(name: str, fields: Fields) -> Record:
-    time, number = _time(fields), fields.whole("jobId")
+    lava, time = _stamp(fields)
+    number = fields.whole("jobId")
     fields.skip("jStatus", "jobPid", "jobPGid")
     fields.number("hostFactor")
     hosts = _hosts(fields, "numExHosts", "execHosts")
     fields.skip("queuePreCmd", "queuePostCmd")
     fields.whole("jFlags")
-    fields.skip("userGroup")
+    if not lava:
+        fields.skip("userGroup")
     return Started(time, number, fields.whole("idx"), hosts)
 
 
@@ -367,8 +418,7 @@ def _modify(name: str, fields: Fields) -> Record:
     if options & _HAS_JOB_NAME:
         fields.skip("jobName")
     queue = fields.text("queue") if options & _HAS_QUEUE else ""
-    for _ in range(fields.count("numAskedHosts") if options & _HAS_HOSTS else 0):
-        fields.skip("askedHosts")
+    hosts = _asked(fields) if options & _HAS_HOSTS else () if removed & _HAS_HOSTS else None
     res_req = fields.text("resReq") if options & _HAS_RES_REQ else ""
     limits = [fields.whole("rLimits") for _ in range(11)]
     asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
@@ -380,7 +430,19 @@ def _modify(name: str, fields: Fields) -> Record:
         slots if 0 < slots < _ANY_NUMBER else None,
         asks,
         limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
+        hosts,
     )
+
+
+def _migrate(name: str, fields: Fields) -> Record:
+    time, number, hosts = _time(fields), fields.whole("jobId"), _asked(fields)
+    fields.skip("userId")
+    return Migrated(time, number, fields.whole("idx") if fields.more else 0, hosts)
+
+
+def _clean(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    return Cleaned(time, number, fields.whole("idx") if fields.more else 0)
 
 
 def _resize(sign: int) -> Callable[[str, Fields], Record]:
@@ -417,6 +479,8 @@ _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_SWITCH": _switch,
     "JOB_MODIFY2": _modify,
     "JOB_REQUEUE": _requeued,
+    "JOB_CLEAN": _clean,
+    "MIG": _migrate,
     "JOB_RESIZE_NOTIFY_START": _resize(1),
     "JOB_RESIZE_RELEASE": _resize(-1),
     "MBD_START": _daemon,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..cluster import Thresholds
@@ -20,11 +20,12 @@ def merged_queues(
     base: Instance,
     seen: Sequence[SeenQueue] | None,
     partitions: Sequence[SeenPartition] | None,
-    used: set[str],
+    used: Mapping[str, bool],
     notes: list[str],
 ) -> Instance:
-    """The instance with the queues that were seen, and those that jobs name (`used`).
+    """The instance with the queues that were seen, and those that jobs name.
 
+    used: the latter, with whether one of their jobs is exclusive.
     A queue that the site has stays as configured; what bqueues says otherwise is a note.
     """
     shown = {queue.name: queue for queue in seen or ()}
@@ -33,7 +34,7 @@ def merged_queues(
         if queue.name in shown:
             notes += _differences(queue, shown[queue.name])
     fresh = [queue for queue in shown.values() if queue.name not in known]
-    bare = sorted(used - known - set(shown) - {""})
+    bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
         notes.append(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
     queues = (
@@ -42,10 +43,16 @@ def merged_queues(
             _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
             for queue in fresh
         ),
-        *(Queue(name) for name in bare),
+        *(Queue(name, exclusive="Y" if used[name] else "N") for name in bare),
     )
     if not queues or ("" in used and not known and not shown):
         queues = (*queues, Queue("default"))
+    for item in fresh:
+        if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
+            notes.append(
+                f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
+                "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
+            )
     for item in shown.values():
         if "Inact" in item.status and "_Win" not in item.status:
             notes.append(

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+
+#: Limits that stand side by side, each over its value, and what a value looks like.
+_TIME, _COUNTS = re.compile(r"\s*(\S+(?: min(?: of \S+)?)?)"), re.compile(r"\s*(\d+(?: +\d+){0,2})")
+_LIMITS = {
+    **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
+    **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
+}
 
 
 def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
@@ -23,3 +31,21 @@ def load_rows(lines: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
             yield words[0], dict(zip(names, words[1:], strict=False))
         elif words:
             names = words
+
+
+def limit_row(names: str, row: str) -> dict[str, str]:
+    """Limits by name where one line has ``CPULIMIT  RUNLIMIT  PROCLIMIT`` and the next the values.
+
+    {} for any other line. LSF prints those of them that are set, in this order.
+    """
+    words = names.split()
+    if not words or any(word not in _LIMITS for word in words):
+        return {}
+    found: dict[str, str] = {}
+    at = 0
+    for word in words:
+        match = _LIMITS[word].match(row, at)
+        if match is None:
+            break
+        found[word], at = match[1], match.end()
+    return found

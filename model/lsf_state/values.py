@@ -51,10 +51,10 @@ def whole(text: str) -> int | None:
 
 
 def number(text: str) -> float | None:
-    """``1.5``, ``91%`` or None for ``-``."""
+    """``1.5``, ``91%`` or None for ``-``; a ``*`` marks what is beyond its threshold."""
     if blank(text):
         return None
-    word = text.strip().removesuffix("*").removesuffix("%")
+    word = text.strip().strip("*").removesuffix("%")
     if not re.fullmatch(r"[+-]?\d{1,15}(\.\d*)?(e[+-]?\d{1,3})?", word, re.IGNORECASE):
         raise ValueError(f"{text.strip()!r} is no number")
     found = float(word)
@@ -92,7 +92,7 @@ def size(text: str, unit: float = 1.0) -> float | None:
     """MB of ``5.2 Gbytes``, ``911M``, ``178_g`` or of a number of `unit` MB; None for nothing."""
     if blank(text):
         return None
-    found = _SIZE.fullmatch(text.strip().removesuffix("*"))
+    found = _SIZE.fullmatch(text.strip().strip("*"))
     if found is None:
         raise ValueError(f"{text.strip()!r} is no size such as 911M or 5.2 Gbytes")
     if found[2] is None:

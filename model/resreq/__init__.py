@@ -23,6 +23,7 @@ from .levels import merge_levels, resolve_counts
 from .options import Options
 from .ordering import order_hosts, same_classes
 from .parser import Parsed, parse, parse_with_notes
+from .partly import heeded_part, readable
 from .printer import print_expression, print_requirement
 from .syntax import Compound, Requirement, Simple, Term
 from .table import HostTable
@@ -42,12 +43,14 @@ __all__ = [
     "Vocabulary",
     "combine",
     "effective_requirement",
+    "heeded_part",
     "merge_levels",
     "order_hosts",
     "parse",
     "parse_with_notes",
     "print_expression",
     "print_requirement",
+    "readable",
     "requested",
     "requirement_options",
     "resolve_counts",

@@ -115,6 +115,14 @@ def terms(text: str) -> tuple[TermText, ...]:
         if not rest:
             return tuple(found)
         at = len(text) - len(rest)
+        if rest.startswith("||") and alternatives(text):
+            raise ResreqError(
+                "alternatives in braces are not read",
+                text=text,
+                position=at,
+                token="||",
+                expected="one of them alone; LSF tries the first one first",
+            )
         if rest[0] != "+":
             raise ResreqError(
                 "nothing may stand between or beside the terms of a compound requirement",
@@ -132,6 +140,25 @@ def terms(text: str) -> tuple[TermText, ...]:
                 expected="a count, such as 2*{…}",
             )
         place = at + 1
+
+
+def alternatives(text: str) -> tuple[str, ...]:
+    """The requirements of ``{…} || {…}@60`` in their order, () for any other text."""
+    found: list[str] = []
+    rest = unquoted(text)[0].strip()
+    while rest.startswith("{"):
+        try:
+            end = closing(rest, 0, "{}")
+        except ResreqError:
+            return ()
+        found.append(rest[1:end].strip())
+        rest = re.sub(r"\s*(@\s*\d+\s*)?", "", rest[end + 1 :], count=1)
+        if not rest:
+            return tuple(found) if len(found) > 1 else ()
+        if not rest.startswith("||"):
+            return ()
+        rest = rest[2:].lstrip()
+    return ()
 
 
 @lru_cache(maxsize=16384)

@@ -77,8 +77,9 @@ class _Tried:
         self.free = 0.0
 
     def failed(self, state: JobState, lenders: int) -> None:
-        """A job does not fit on what so many lend."""
-        self._failed[self._cycle.shape(state).number] = lenders
+        """A job does not fit on what so many lend: nor do its equals, however long they run."""
+        if not self._cycle.instance.advance_reservations:
+            self._failed[self._cycle.shape(state).number] = lenders
 
     def fails(self, job: Job) -> bool:
         """Whether a job cannot backfill."""

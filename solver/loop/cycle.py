@@ -191,16 +191,17 @@ class Cycle:
         view = state.beside(None)
         if (view.free(SLOTS, view.now) > 0).any() or self._lenders:
             return False
-        return isinstance(self.world.order, FirstCome) or self._rest_is_idle()
+        return self._rest_is_idle()
 
     def _rest_is_idle(self) -> bool:
         """Whether turns without a free slot say nothing that is not known without them.
 
-        Pools and partitions say why they hold a newcomer back only when its turn comes, and a
-        reservation whose time is over ends in its turn.
+        A reservation whose time is over ends in its turn (GRD-06, MEM-04). Pools and partitions
+        say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
-        if self.settings.planning or self.whole_walks:
+        told = isinstance(world.order, FirstCome)
+        if not told and (self.settings.planning or self.whole_walks):
             return False
         waiting, seen = world.pending, state.looked_at
         shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
@@ -261,7 +262,7 @@ class Cycle:
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle, which may hold slots by then.
         holds = bool(state.instance.partitions) and state.holds(job)
-        key = (shape.number, offer.hosts, offer.max_slots, self._span(job), holds)
+        key = (shape.number, offer.hosts, offer.max_slots, state.span(job), holds)
         if key not in state.failed:
             start = state.try_start(shape, state.beside_others(closed, job), offer.max_slots)
             if start is not None:
@@ -288,10 +289,6 @@ class Cycle:
         if held is None:
             return None
         return replace(held, slots={}, memory={}, lent={}, alternative=None)
-
-    def _span(self, job: JobState) -> int | None:
-        """The duration, where it decides whether a job may start now."""
-        return job.duration if self.state.instance.advance_reservations else None
 
     # --- the end of the cycle -------------------------------------------------------------------
 

@@ -66,8 +66,7 @@ class PendingReasons:
         alone = tuple(_of_queue_and_policy(state, job))
         if alone or state.holds(job):
             return alone or self._on_hosts(job)
-        span = job.duration if state.instance.advance_reservations else None
-        key = (state.shape(job).number, job.job.user, job.job.group, span)
+        key = (state.shape(job).number, job.job.user, job.job.group, state.span(job))
         if key not in self._known:
             self._known[key] = self._on_hosts(job)
         return self._known[key]

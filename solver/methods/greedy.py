@@ -41,15 +41,15 @@ class Greedy:
 
     def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
-        shape = cycle.shape(state)
+        kind = (cycle.shape(state).number, cycle.span(state))
         lent = cycle.loans.any and bool(state.held)
-        if not lent and shape.number in cycle.nothing_to_hold:
+        if not lent and kind in cycle.nothing_to_hold:
             return None
         held = self._reserve(cycle, state, closed, lent)
         if held is None:
             # Less and less is free while jobs have their turns; partitions leave each its own.
             if not lent and not cycle.instance.partitions:
-                cycle.nothing_to_hold.add(shape.number)
+                cycle.nothing_to_hold.add(kind)
             return None
         return earlier_of_its_own(cycle, state, held.estimate) or held
 
@@ -57,7 +57,7 @@ class Greedy:
         self, cycle: CycleState, state: JobState, closed: BoolArray | None, lent: bool
     ) -> Held | None:
         """What is free for the job now; lent: whether it may have lent some of what it held."""
-        beside, now = cycle.beside(closed), cycle.world.now
+        beside, now = cycle.beside(closed, state), cycle.world.now
         if not lent and not (beside.free(SLOTS, now) > 0).any():
             return None
         memory = holds_memory(cycle, state)

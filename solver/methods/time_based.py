@@ -103,7 +103,7 @@ def hold_now(
         state,
         demand,
         start,
-        cycle.beside(closed),
+        cycle.beside(closed, state),
         cycle.world.now,
         method=method,
         memory=holds_memory(cycle, state),

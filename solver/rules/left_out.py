@@ -17,7 +17,7 @@ from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
-from .preempting import preempting_pairs
+from .preempting import preempting_now
 
 
 def left_out_of_estimates(
@@ -78,7 +78,7 @@ def _unheeded(extsched: str) -> bool:
 _OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
     ("dispatch and run windows", _windows),
     ("advance reservations", lambda instance: bool(instance.advance_reservations)),
-    ("preemption", lambda instance: bool(preempting_pairs(instance))),
+    ("preemption", lambda instance: bool(preempting_now(instance))),
     (
         "that priorities, and what slot pools leave, change as jobs start and end",
         has_policy,
@@ -100,6 +100,10 @@ _OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
     (
         "options of external schedulers (-ext)",
         lambda instance: any(_unheeded(job.extsched) for job in instance.pending),
+    ),
+    (
+        "what a loop remembers of the cycle before (held, borrowed)",
+        lambda instance: bool(instance.held or instance.borrowed),
     ),
     ("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
     (

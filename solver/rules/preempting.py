@@ -28,5 +28,18 @@ def preempting_pairs(instance: Instance) -> list[tuple[str, str]]:
     ]
 
 
+def preempting_now(instance: Instance) -> list[tuple[str, str]]:
+    """The pairs that matter to the jobs of an instance: with one that waits and one to suspend.
+
+    Where a job is suspended already, all of them.
+    """
+    pairs = preempting_pairs(instance)
+    if not pairs or any(run.suspended for run in instance.running):
+        return pairs
+    waiting = {job.queue for job in instance.pending}
+    there = waiting | {run.job.queue for run in instance.running}
+    return [(queue, other) for queue, other in pairs if queue in waiting and other in there]
+
+
 def _names(listed: tuple[str, ...] | None, queue: Queue) -> bool:
     return listed is not None and ("*" in listed or queue.name in listed)

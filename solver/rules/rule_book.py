@@ -22,7 +22,7 @@ from ..availability.demand import Demand, Floor, TermDemand
 from ..fairshare.admission import Admission, admissions
 from ..resolve import Resolver
 from .eligibility import Eligibility
-from .preempting import preempting_pairs
+from .preempting import preempting_now
 from .selections import changing_selections
 from .situation import StandingCluster
 
@@ -214,7 +214,7 @@ class RuleBook:
 
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[tuple[str, list[str]]]:
         """Rules that change what runs, which no plan of starts can say."""
-        pairs = preempting_pairs(self.instance)
+        pairs = preempting_now(self.instance)
         queues = {name for pair in pairs for name in pair}
         yield "preemption", [d.job.id for d in demands if d.queue.name in queues]
         stopped = any(

@@ -49,8 +49,8 @@ class CycleState:
     looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
     stood: places of the cycle before at the same instant, by number, for when the budget ends.
     curtailed: whether the budget kept jobs from having a place in the future looked for;
-    shortened: those of them that have none now. nothing_to_hold: numbers of the shapes for which a
-    greedy reservation finds nothing any more, while more and more is held. filling: jobs, by
+    shortened: those of them that have none now. nothing_to_hold: kinds of jobs for which a greedy
+    reservation finds nothing any more, while more and more is held. filling: jobs, by
     number, that started on slots lent until the very second of their end. repetition: of the cycle
     before at the same instant.
     """
@@ -81,7 +81,7 @@ class CycleState:
         self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
-        self.nothing_to_hold: set[int] = set()
+        self.nothing_to_hold: set[tuple[int, int | None]] = set()
         self.withheld: dict[int, str] = {}
         self.placeless: set[int] = set()
         self.filling: set[int] = set()
@@ -89,7 +89,7 @@ class CycleState:
         self.moving = self.shifted = False
         self.timed: dict[int, JobState] = {}
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        self._why: dict[int, str] = {}
+        self._why: dict[tuple[int, int | None], str] = {}
         self._future: Profile | None = None
         self._guard: Guard | None = None
         self.loans = Loans()
@@ -180,13 +180,21 @@ class CycleState:
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
     def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
-        """The present beside everything that pending jobs hold."""
+        """The present beside everything that pending jobs hold, and what is set aside.
+
+        state: whose run must end before an advance reservation of the slots begins; None for a run
+        of a second, which only those that are active now keep from starting.
+        """
         view = Residual(self.world.free_now, self.world.now, self.held)
         view.closed = closed
         if self.instance.advance_reservations:
-            duration = state.duration if state is not None else None
+            duration = state.duration if state is not None else 1
             view.blocked = most_set_aside(self.instance, self.world.now, duration)
         return view
+
+    def span(self, state: JobState) -> int | None:
+        """The duration, where it decides whether a job may start now."""
+        return state.duration if self.instance.advance_reservations else None
 
     def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside what other pending jobs hold."""
@@ -402,9 +410,10 @@ class CycleState:
 
     def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
         """The constraint that keeps such a job from starting, found once a cycle."""
-        if shape.number not in self._why:
-            self._why[shape.number] = self._shortage(state, shape, closed)
-        return self._why[shape.number]
+        key = (shape.number, self.span(state))
+        if key not in self._why:
+            self._why[key] = self._shortage(state, shape, closed)
+        return self._why[key]
 
     def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
         demand = without_hosts(self.world.requests.now(shape), closed)
@@ -412,7 +421,7 @@ class CycleState:
         if closed is not None and not any(term.candidates.size for term in demand.terms):
             parts.append("all its hosts are closed to it now")
         else:
-            parts.append(shortage(self.problem, demand, self.beside(None), self.world.now))
+            parts.append(shortage(self.problem, demand, self.beside(None, state), self.world.now))
         return "; ".join(part for part in parts if part)
 
     # --- the end of the cycle -------------------------------------------------------------------

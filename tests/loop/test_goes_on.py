@@ -16,6 +16,7 @@ from slotwise.model.queue import Queue
 from slotwise.solver.loop.simulation import Session
 from slotwise.solver.loop.snapshot import snapshot
 from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.planning import plan
 
 
 def _site(rng: random.Random) -> Instance:
@@ -83,6 +84,13 @@ def test_a_job_that_is_gone_is_not_remembered() -> None:
         site, held=(HeldHosts("gone", ("h0",), 0),), borrowed=(BorrowedSlots("gone", {"h0": 1}),)
     )
     assert _starts(_begun(moment)) == _starts(_begun(site))
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+def test_an_estimate_names_what_it_does_not_remember(method: str) -> None:
+    site = replace(_POOL, held=(HeldHosts("p", ("a",), 5),))
+    assert any("held, borrowed" in note for note in plan(site, method).notes)
+    assert not any("held, borrowed" in note for note in plan(_POOL, method).notes)
 
 
 _POOL = Instance(

@@ -63,6 +63,17 @@ def test_cycles_left_out_change_nothing(seed: int, users: int, method: str) -> N
     assert [by_time[entry["time"]] for entry in lean.log] == list(lean.log)
 
 
+@pytest.mark.behaviour("GRD-06", "MEM-04")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_account_is_served_first_come(seed: int, method: str) -> None:
+    """Also where a reservation's time is over behind jobs that hold all that is free."""
+    instance = shared(seed, 1)
+    plain = replace(instance, queues=tuple(replace(q, user_shares=()) for q in instance.queues))
+    alone = simulate(instance, reservation=method)
+    assert alone.starts == simulate(plain, reservation=method).starts
+
+
 def test_cycles_of_one_user_are_left_out() -> None:
     instance = shared(0, 1)
     lean = simulate(instance, reservation="greedy")

@@ -367,6 +367,32 @@ def test_preemptable_alone_lets_the_named_queue_preempt() -> None:
     assert any("preemption" in note for note in plan(problem, "time-based").notes)
 
 
+@pytest.mark.behaviour("LOP-06")
+@pytest.mark.parametrize(
+    ("waits", "runs", "suspended", "named"),
+    [
+        ("hi", "lo", False, True),
+        ("lo", "lo", False, False),  # nobody waits who may preempt
+        ("hi", "hi", False, False),  # nobody is there whom it may preempt
+        ("lo", "lo", True, True),  # the one that is suspended goes on as the loop says
+    ],
+)
+def test_preemption_is_left_out_only_where_it_could_happen(
+    waits: str, runs: str, suspended: bool, named: bool
+) -> None:
+    run = replace(running("r", {"A": 2}, 60, queue=runs), suspended=suspended)
+    problem = small(
+        host("A", 4),
+        queues=(Queue("hi", 2), Queue("lo", 1, preemptable=("hi",))),
+        running=(run,),
+        pending=(job("p", 2, minutes=60, queue=waits),),
+    )
+    for method in ("optimal", "time-based"):
+        notes = plan(problem, method, effort=5).notes
+        assert any("preemption" in note for note in notes) is named
+    assert plan(problem, "optimal", effort=5)["p"].proved is not named
+
+
 @pytest.mark.behaviour("TBR-16")
 def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     busy = RunningJob(Job("r", 1, queue="q", run_limit=HOUR), -30, {"A": 1})

@@ -82,8 +82,13 @@ def first_units(term: TermDemand, room: Room, slots: int) -> set[int]:
 
 
 def label_classes(term: TermDemand, room: Room) -> list[list[int]]:
-    """Hosts that agree, array after array, classes in the order of their first host."""
+    """Hosts that agree, array after array, classes in the order of their first host.
+
+    Hosts outside of all units are no candidates where units are asked for.
+    """
     alive = [int(host) for host in term.candidates if room.caps[host]]
+    if term.unit is not None:
+        alive = [host for host in alive if term.unit.unit_of[host] >= 0]
     if not term.same:
         return [alive]
     return [
@@ -92,6 +97,16 @@ def label_classes(term: TermDemand, room: Room) -> list[list[int]]:
         for label in dict.fromkeys(int(labels[host]) for host in alive)
         if label >= 0
     ]
+
+
+def test_classes_come_in_the_order_of_hosts_that_may_be_used() -> None:
+    """The first candidate of all agrees with the third, but is in no unit."""
+    unit = UnitDemand(np.array([-1, 0, 1]), ("a", "b"), maxcus=1)
+    labels = np.array([0, 1, 0])
+    term = TermDemand(1, 1, np.arange(3), ptile=np.ones(3, int), same=(labels,), unit=unit)
+    room = Room(np.ones(3, int), idle=np.ones(3, bool), free_now=np.zeros(3, int))
+    assert place(term, room) == {1: 1}
+    check((term, room))
 
 
 def check(case: Case) -> None:

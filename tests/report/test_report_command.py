@@ -352,6 +352,19 @@ def test_a_chart_in_the_terminal_shows_the_letter_where_and_when_the_job_is() ->
     assert lines[1:3] == ["a ▕" + "A" * 10 + "B" * 10 + "▏", "b ▕" + "░" * 10 + "B" * 10 + "▏"]
 
 
+def test_a_chart_in_the_terminal_has_a_letter_for_one_job_alone_and_counts_what_it_hides() -> None:
+    jobs = tuple(Job(f"j{n}", 1, run_limit=3600) for n in range(60))
+    instance = Instance(Cluster(tuple(Host(f"h{n}", 2) for n in range(30))), pending=jobs)
+    text = gantt_text(instance, sw.plan(instance, "time-based"), 60)
+    letters = re.findall(r"(\w) j\d+", text.replace("\n", " "))
+    assert len(letters) == len(set(letters)) == 30  # two jobs on each host: one of them is seen
+    assert "30 jobs behind others that hold more slots there" in text.replace("\n", " ")
+    alone = replace(instance, cluster=Cluster((Host("h", 1),)))
+    text = gantt_text(alone, sw.plan(alone, "time-based"), 200)
+    assert "* 8 other jobs" in text.replace("\n", " ")
+    assert text.splitlines()[1].endswith("*▏")
+
+
 def test_solve_and_compare_draw_below_their_tables() -> None:
     for command in (("solve", "--method", "time-based"), ("compare", "--effort", "1")):
         plain = run(command[0], HEADLINE, *command[1:]).stdout.decode()

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from .draft import Draft, Item
 from .notes import Notes
 from .parameters import note_rest
-from .queues import put_limits
+from .queues import put_limits, put_requirement
 from .runlimits import RunLimits
 from .sections import LsfSection, entries
+from .shared import Shared
 from .source import Problems
 
 SECTIONS = ("Application",)
@@ -32,6 +33,7 @@ _TAKEN = frozenset(
 def read_applications(
     sections: Iterable[LsfSection],
     limits: RunLimits,
+    shared: Shared,
     draft: Draft,
     notes: Notes,
     problems: Problems,
@@ -48,7 +50,7 @@ def read_applications(
                 continue
             item = Item(entry)
             item.put("name", name, "NAME")
-            item.take("RES_REQ", plain=False)
+            put_requirement(item, shared, notes, f"application {name}")
             put_limits(item, limits, f"application {name}", problems)
             for parameter in ("ESTIMATED_RUNTIME", "RUNTIME"):
                 if (value := entry.values.get(parameter)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,11 +75,24 @@ def read_hosts(
                 if is_index(entry.keys[column], shared.indices):
                     notes.not_modelled("host of lsf.cluster", entry.keys[column])
     for name, fact in facts.items():
-        if name not in machines and fact.server and name not in clients:
+        whole = _cut_off(name, machines, facts)
+        if whole:
+            message = (
+                f"the name {name} is cut off ({whole} has no line): lshosts -w prints it whole"
+            )
+            problems.add(fact.entry.place, message)
+        elif name not in machines and fact.server and name not in clients:
             machines[name] = Machine(name, fact.entry)
         if name in machines:
             _apply(machines[name], fact, shared)
     return machines
+
+
+def _cut_off(name: str, machines: Collection[str], facts: Collection[str]) -> str:
+    """The host that a name of lshosts without -w is the beginning of, "" if it is none."""
+    if name in machines:
+        return ""
+    return next((m for m in machines if m.startswith(name) and m not in facts), "")
 
 
 def _names(entry: LsfEntry, problems: Problems) -> Sequence[str]:

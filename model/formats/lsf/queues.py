@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
+from ...resreq import Options, ResreqError, heeded_part
+from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
 from .draft import Draft, Item, number
 from .hostnames import HostNames, short
@@ -35,7 +38,6 @@ _NUMBERS = [
 ]
 _TEXTS = [
     "USERS",
-    "RES_REQ",
     "RESRSV_LIMIT",
     "BACKFILL",
     "SLOT_RESERVE",
@@ -53,6 +55,7 @@ _TEXTS = [
 _OTHERS = [
     "QUEUE_NAME",
     "HOSTS",
+    "RES_REQ",
     "RUNLIMIT",
     "CPULIMIT",
     "PROCLIMIT",
@@ -65,6 +68,8 @@ _OTHERS = [
     "RUN_TIME_DECAY",
 ]
 _TAKEN = frozenset([*_NUMBERS, *_TEXTS, *_OTHERS])
+#: What LSF itself finds of GPUs (LSF_GPU_AUTOCONFIG), without a line in lsf.shared.
+_GPU = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
 
@@ -90,6 +95,7 @@ def read_queues(
                 continue
             found.append(entry)
             item = _queue(entry, names, notes)
+            put_requirement(item, shared, notes, f"queue {name}")
             put_limits(item, limits, f"queue {name}", problems)
             put_thresholds(item, shared)
             note_rest(notes, entry, "queue", _TAKEN, f"queue {name}", shared.indices)
@@ -108,9 +114,7 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
     if (exclusive := entry.text("EXCLUSIVE").upper()) in ("YES", "NO"):
         item.put("EXCLUSIVE", exclusive[0])
     if entry.text("HOSTS"):
-        hosts = _hosts(entry, names, notes)
-        if hosts:
-            item.put("HOSTS", hosts)
+        item.put("HOSTS", _hosts(entry, names, notes) or "all ~all")
     if share := entry.values.get("SLOT_SHARE"):
         item.put("SLOT_SHARE", number(share.text.rstrip("% ")))
     if order := entry.text("DISPATCH_ORDER"):
@@ -122,6 +126,24 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
             notes.may_differ("preference levels in PREEMPTION", reason, f"queue {name}")
         item.put("PREEMPTION", plain)
     return item
+
+
+def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> None:
+    """RES_REQ of a queue or application: of alternatives the first, and nothing of GPUs."""
+    text = item.entry.text("RES_REQ")
+    if not text:
+        return
+    if found := alternatives(text):
+        reason = "the first counts; LSF tries the next where it finds no hosts for it"
+        notes.may_differ("alternatives in RES_REQ", reason, where)
+        text = found[0]
+    gpus = {name for name in _GPU.findall(text) if name not in shared.kinds}
+    if gpus:
+        notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", "GPUs are not modelled", where)
+        with suppress(ResreqError):  # the reader of the document says what is wrong with it
+            text = heeded_part(text, Options(), lambda part: gpus.isdisjoint(_GPU.findall(part)))
+    if text:
+        item.put("RES_REQ", text)
 
 
 def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) -> None:
@@ -146,7 +168,7 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     words = tokens(entry.text("HOSTS"))
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
     if away:
-        reason = "hosts of other clusters and queues without hosts are not modelled"
+        reason = "hosts of other clusters are not modelled: jobs get the others alone, or none"
         notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}")
     kept = [word for word in words if word not in away]
     found: list[str] = []

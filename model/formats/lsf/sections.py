@@ -117,7 +117,8 @@ def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> Ls
     first: dict[str, Place] = {}
     for line in lines:
         match = _PAIR.match(line.text)
-        if match is None:
+        # A key alone is one that is not set; in small letters it is rather a value cut loose.
+        if match is None or ("=" not in line.text and match[1].islower()):
             text = line.text.strip()[:40]
             problems.add(line.place(), f"{text!r} is not KEY = value", section.name)
             continue

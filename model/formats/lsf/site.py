@@ -198,7 +198,8 @@ def _read(
     )
     params.put_history(found, draft, notes)
     resources.read_resources(files.sections("lsb.resources") or (), draft, notes, problems)
-    read_applications(files.sections("lsb.applications") or (), limits, draft, notes, problems)
+    profiles = files.sections("lsb.applications") or ()
+    read_applications(profiles, limits, shared, draft, notes, problems)
     plugins = files.sections("lsb.modules")
     if plugins is not None:
         modules.read_modules(plugins, draft, problems, files.display("lsb.modules"))

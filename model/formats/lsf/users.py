@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..names import tokens
 from .draft import Draft, Item
 from .hosts import internal_members
 from .notes import Notes
@@ -35,7 +36,11 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item.put("name", name, "GROUP_NAME")
     members = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
     item.put("members", members, "GROUP_MEMBER")
-    item.take("USER_SHARES", plain=False)
+    if tokens(entry.text("USER_SHARES")) == ("!",):
+        reason = "a program of the site (egroup) tells the shares, no file does"
+        notes.may_differ("external shares", reason, f"group {name}")
+    else:
+        item.take("USER_SHARES", plain=False)
     note_rest(notes, entry, "user group", _GROUP, name)
     draft.add("user_groups", item)
 

@@ -1,0 +1,169 @@
+"""What an instance cannot have and a real cluster had is taken away, each kind with a note."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..duration import within_queue_limit
+from ..errors import InputError, Problem
+from ..formats import from_document, to_document
+from ..formats.finding import Finding, path_text
+from ..formats.rules import check
+from ..instance import Instance
+from ..job import Job
+from ..resreq import Vocabulary, heeded_part, readable, requirement_options
+
+#: What a queue is without a parameter that names what nobody described.
+_DROPPED: dict[str, dict[str, Any]] = {
+    "RES_REQ": {"res_req": ""},
+    "EXCLUSIVE": {"exclusive": "N"},
+    "USERS": {"users": ()},
+    "HOSTS": {"hosts": (), "excluded_hosts": ()},
+    "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
+}
+#: What a job is without requirements that cannot be heeded.
+_BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"extsched": ""}}
+_UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
+
+
+def acceptable(instance: Instance, notes: list[str]) -> Instance:
+    """The instance as reading the file gives it that will be written of it.
+
+    Of requirements goes what names things that nobody described; a pending job that would be
+    refused goes whole. Raises InputError for what remains.
+    """
+    fatal = _fatal(instance)
+    while fatal:  # Each round takes something away.
+        mended = _Mended(instance, notes).of(fatal)
+        if mended == instance:
+            break
+        instance, fatal = mended, _fatal(mended)
+    if fatal:
+        raise InputError(
+            Problem(finding.message, path=path_text(finding.place)) for finding in fatal
+        )
+    return from_document(to_document(instance))
+
+
+def _fatal(instance: Instance) -> list[Finding]:
+    return [finding for finding in check(instance) if not finding.warning]
+
+
+class _Mended:
+    """One round: everything that the findings complain of is taken away at once."""
+
+    def __init__(self, instance: Instance, notes: list[str]) -> None:
+        self._instance = instance
+        self._notes = notes
+        self._queues, self._running = list(instance.queues), list(instance.running)
+        self._waiting = {"pending": list(instance.pending), "future": list(instance.future)}
+        self._partly: dict[str, list[str]] = {}
+        self._bare: dict[str, list[str]] = {}
+        self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        self._limited: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        known = Vocabulary.of_cluster(instance.cluster)
+        self._options = requirement_options(instance.params, known)
+
+    def of(self, fatal: Sequence[Finding]) -> Instance:
+        """The instance without what these findings are about; notes say what that was."""
+        for finding in fatal:
+            match finding.place:
+                case ("queues", int(index), str(key), *_) if key in _DROPPED:
+                    self._queue(index, key, finding.message)
+                case ("running", int(index), "res_req" | "hosts" | "group" as key, *_):
+                    self._runs(index, key, finding.message)
+                case ("pending" | "future" as kind, int(index), *rest):
+                    self._waits(kind, index, str(rest[0]) if rest else "", finding.message)
+        self._tell()
+        kept = {
+            name: tuple(job for index, job in enumerate(jobs) if index not in self._gone[name])
+            for name, jobs in self._waiting.items()
+        }
+        return replace(
+            self._instance,
+            queues=tuple(self._queues),
+            running=tuple(self._running),
+            pending=kept["pending"],
+            future=kept["future"],
+        )
+
+    def _queue(self, index: int, key: str, reason: str) -> None:
+        queue = self._queues[index]
+        part = self._heeded((queue.res_req,)) if key == "RES_REQ" else ()
+        dropped: dict[str, Any] = {"res_req": part[0]} if part else _DROPPED[key]
+        self._queues[index] = replace(queue, **dropped)
+        of = "a part of " if part else ""
+        self._notes.append(f"left out {of}{key} of queue {queue.name}: {reason}")
+
+    def _runs(self, index: int, key: str, reason: str) -> None:
+        job = self._running[index].job
+        part = self._heeded(job.res_req) if key == "res_req" else ()
+        job = replace(job, res_req=part) if part else replace(job, **_UNASKED)
+        self._running[index] = replace(self._running[index], job=job)
+        (self._partly if part else self._bare).setdefault("running", []).append(reason)
+
+    def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
+        job = self._waiting[kind][index]
+        if key in _BARE and getattr(job, key):
+            part = self._heeded(job.res_req) if key == "res_req" else ()
+            changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
+            self._waiting[kind][index] = replace(job, **changed)
+            (self._partly if part else self._bare).setdefault(kind, []).append(reason)
+        elif key == "run_limit":
+            self._waiting[kind][index] = within_queue_limit(self._instance, job)
+            self._limited[kind][index] = reason
+        elif key != "user" or not self._opened(job):
+            self._gone[kind][index] = reason
+
+    def _heeded(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """What can be heeded of requirements on this cluster; () where that is nothing, or all."""
+        try:
+            parts = [heeded_part(text, self._options, readable(self._options)) for text in texts]
+        except InputError:
+            return ()
+        return () if parts == list(texts) else tuple(part for part in parts if part)
+
+    def _opened(self, job: Job) -> bool:
+        """Whether the job's queue is open to all now, as its USERS has names of nobody known."""
+        strangers = _strangers(self._instance, job.queue)
+        for index, queue in enumerate(self._queues):
+            if queue.name == job.queue and queue.users and strangers:
+                self._queues[index] = replace(queue, users=())
+                self._notes.append(
+                    f"USERS of queue {queue.name} names {strangers}, perhaps a group of the "
+                    "operating system, whose members nobody told: not checked (lsb.users could)"
+                )
+        return bool(strangers)
+
+    def _tell(self) -> None:
+        for section, reasons in self._partly.items():
+            _tell(self._notes, "left out a part of the requirements of", section, reasons)
+        for section, reasons in self._bare.items():
+            _tell(self._notes, "left out the requirements of", section, reasons)
+        for section, found in self._limited.items():
+            reasons = [text for index, text in found.items() if index not in self._gone[section]]
+            _tell(self._notes, "took the queue's maximum as the run limit of", section, reasons)
+        for section, dropped in self._gone.items():
+            _tell(self._notes, "left out", section, list(dropped.values()))
+
+
+def _strangers(instance: Instance, name: str) -> str:
+    """Who may use a queue without being a user or group that anything else names."""
+    jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
+    known = {"all", *(job.user for job in jobs)}
+    known.update(user.name.removesuffix("@") for user in instance.users)
+    for group in instance.groups:
+        known.update((group.name, *(member.removeprefix("~") for member in group.members)))
+    words = next((queue.users for queue in instance.queues if queue.name == name), ())
+    plain = (word.removeprefix("~").removesuffix("/") for word in words)
+    return ", ".join(dict.fromkeys(word for word in plain if word not in known))
+
+
+def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:
+    for reason, count in Counter(reasons).most_common(5):
+        notes.append(f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}")
+    if (more := len(Counter(reasons)) - 5) > 0:
+        notes.append(f"{what} other {kind} jobs for {more} more reasons")

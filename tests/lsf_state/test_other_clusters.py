@@ -1,0 +1,321 @@
+"""What other versions of LSF, and volclava, print; and what is not known of their clusters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from event_lines import job_new, job_start, job_status
+from slotwise.model.formats.acct import parse_acct
+from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
+from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
+from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.lsf_state.bqueues import SeenQueue, read_bqueues
+from slotwise.model.lsf_state.followed import Moment, cut
+from slotwise.model.lsf_state.log_records import BadRecords, parse_events
+from slotwise.model.lsf_state.records import Text
+from slotwise.model.lsf_state.tables import limit_row
+from slotwise.model.lsf_state.values import PrintedTimes
+
+NOW = datetime(2026, 11, 23, 11, tzinfo=UTC)
+CALENDAR = PrintedTimes(NOW)
+
+#: volclava's long form: limits side by side (prtResourceLimit of cmd.prt.c), hosts with counts.
+VOLCLAVA = """
+Job <201>, Job Name <j1>, User <ann>, Project <default>, Status <RUN>, Queue <normal>, Command <x>
+Mon Nov 23 10:00:00: Submitted from host <h1>, CWD <$HOME>, 3-6 Processors Requested;
+
+ CPULIMIT                 RUNLIMIT                
+ 10.0 min                 240.0 min               
+Mon Nov 23 10:00:05: Started on 3 Hosts/Processors <2*h1> <1*h2>, Execution Home </home/ann>;
+
+Job <202>, User <bert>, Project <default>, Status <PEND>, Queue <normal>, Command <x>
+Mon Nov 23 10:01:00: Submitted from host <h1>, CWD <$HOME>, Specified Start Time <Mon Nov 23 18:00:\
+00>, Specified Termination Time <Tue Nov 24 06:00:00>, Exclusive Execution;
+
+ RUNLIMIT                
+ 60.0 min                
+ PENDING REASONS:
+ The job has a specified start time: 1 host;
+
+Job <203>, User <bert>, Project <default>, Status <PEND>, Queue <normal>, Command <x>
+Mon Nov 23 10:02:00: Submitted from host <h1>, CWD <$HOME>, Dependency Condition <done(201)>;
+ PENDING REASONS:
+ Job dependency condition not satisfied: 1 host;
+"""  # noqa: W291
+
+
+def _at(day: int, hour: int) -> int:
+    return int(datetime(2026, 11, day, hour, tzinfo=UTC).timestamp())
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_jobs_of_volclava() -> None:
+    one, two, three = read_bjobs(Text(VOLCLAVA, "jobs.txt"), CALENDAR)
+    assert (one.cpu_limit, one.run_limit, one.allocation) == (600, 14400, {"h1": 2, "h2": 1})
+    assert (two.run_limit, two.begin, two.deadline) == (3600, _at(23, 18), _at(24, 6))
+    assert (two.slots, two.exclusive, two.dependent, three.dependent) == (1, True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("names", "row", "found"),
+    [
+        (" RUNLIMIT ", " 60.0 min of h1", {"RUNLIMIT": "60.0 min of h1"}),
+        (
+            " CPULIMIT                 RUNLIMIT",
+            " 20 min of IBM350         342800 min of IBM350",
+            {"CPULIMIT": "20 min of IBM350", "RUNLIMIT": "342800 min of IBM350"},
+        ),
+        ("CPULIMIT RUNLIMIT PROCLIMIT", "1.0 min  2.0 min  1 4 64", 3),
+        ("RUNLIMIT PROCLIMIT", " 01:00:00   8", {"RUNLIMIT": "01:00:00", "PROCLIMIT": "8"}),
+        (" FILELIMIT MEMLIMIT", "  20000 K   5000 K", {}),
+        ("", "1", {}),
+    ],
+)
+def test_limits_side_by_side(names: str, row: str, found: object) -> None:
+    limits = limit_row(names, row)
+    if found == 3:
+        found = {"CPULIMIT": "1.0 min", "RUNLIMIT": "2.0 min", "PROCLIMIT": "1 4 64"}
+    assert limits == found
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_limits_of_a_queue_side_by_side() -> None:
+    text = """
+QUEUE: normal
+  -- For normal jobs.
+
+PARAMETERS/STATISTICS
+PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ 30   20  Open:Active       -    -    -    -    60    50    10     0     0    4
+
+DEFAULT LIMITS:
+ RUNLIMIT
+ 60.0 min
+
+MAXIMUM LIMITS:
+ CPULIMIT                 RUNLIMIT                 PROCLIMIT
+ 6000.0 min               1440.0 min               1 4 64
+SCHEDULING POLICIES:  PREEMPTIVE
+"""
+    (queue,) = read_bqueues(Text(text, "queues.txt"))
+    assert (queue.run_limit, queue.run_limit_max, queue.cpu_limit) == (3600, 86400, 360000)
+    assert queue.tasks == (1, 4, 64)
+    seen = Seen(hosts=[SeenHost("h1", slots=4)], queues=[queue])
+    assert "queue normal is PREEMPTIVE: answers may differ" in "\n".join(assemble(seen, NOW).notes)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_load_beyond_its_threshold_is_marked_in_front() -> None:
+    text = """HOST  h2
+STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW
+closed_Busy      60.00     2     16      3      3      0      0      0      -
+
+ CURRENT LOAD USED FOR SCHEDULING:
+                r15s   r1m  r15m    ut    pg    io   ls    it   tmp   swp   mem  slots
+ Total           1.0  *7.1   0.0   91%   0.0     0    0 10080   84G *3.9G 60.1G     13
+ Reserved        0.0   0.0   0.0    0%   0.0     0    0     0    0M    0M    0M      -
+"""
+    (host,) = read_bhosts(Text(text, "hosts.txt"))
+    assert (host.total["r1m"], host.total["swp"]) == (7.1, pytest.approx(3.9 * 1024))
+
+
+def _job(id: str, **given: object) -> SeenJob:
+    return SeenJob(id, slots=1, queue="q", run_limit=3600, **given)  # type: ignore[arg-type]
+
+
+def _assembled(*jobs: SeenJob, queues: list[SeenQueue] | None = None) -> Assembled:
+    return assemble(Seen(list(jobs), hosts=[SeenHost("h1", slots=4)], queues=queues), NOW)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_jobs_that_wait_for_others_are_left_out() -> None:
+    found = _assembled(_job("1"), _job("2", dependent=True), _job("3", dependent=True))
+    assert [job.id for job in found.instance.pending] == ["1"]
+    assert any("2 pending jobs that wait for other jobs" in note for note in found.notes)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_of_requirements_only_what_nobody_described_goes() -> None:
+    wanted = "select[ngpus>0 && mem>5] rusage[ngpus_physical=1,mem=4000] span[ptile=2]"
+    found = _assembled(_job("1", res_req=wanted), _job("2", res_req="select[ngpus>0]"))
+    assert [job.res_req for job in found.instance.pending] == [
+        ("select[mem>5] rusage[mem=4000] span[ptile=2]",),
+        (),
+    ]
+    text = "\n".join(found.notes)
+    assert "left out a part of the requirements of 1 pending job: no resource is called" in text
+    assert "left out the requirements of 1 pending job: no resource is called" in text
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_users_of_a_queue_may_be_a_group_of_the_operating_system() -> None:
+    staff, closed = SeenQueue("q", users="staff bert"), SeenQueue("q", users="all ~ann")
+    found = _assembled(_job("1", user="ann"), _job("2", user="bert"), queues=[staff])
+    assert [job.id for job in found.instance.pending] == ["1", "2"]
+    assert any("USERS of queue q names staff" in note for note in found.notes)
+    refused = _assembled(_job("1", user="ann"), _job("2", user="bert"), queues=[closed])
+    assert [job.id for job in refused.instance.pending] == ["2"]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_queue_that_only_jobs_tell_of_takes_their_kind() -> None:
+    found = _assembled(_job("1", exclusive=True))
+    assert [(job.id, job.exclusive) for job in found.instance.pending] == [("1", True)]
+
+
+def test_later_reasons_for_a_closed_host() -> None:
+    found = assemble(Seen(hosts=[SeenHost("h1", slots=4, status="closed_New_Word")]), NOW)
+    assert found.instance.cluster.hosts[0].status == "closed"
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+NO_LIMITS = " ".join(["-1"] * 11)
+
+
+def _lava_new(number: int, options: int, tail: str, *, more: str = "") -> str:
+    """JOB_NEW in the order of volclava's writeJobNew; more: behind options2 and idx."""
+    limits = NO_LIMITS.split()
+    limits[9] = "3600"
+    return (
+        f'"JOB_NEW" "22" 100 {number} 1001 {options} 2 100 0 0 0 0 0 "ann" {" ".join(limits)} "" '
+        f'  1.00 18 "normal" "span[hosts=1]" "h1" "x" "" "" "" "" "/home/ann" "100.{number}" '
+        f'1 "h2" "" "" {tail} "sleep 1" 0 "" "default" 2 "X86_64" "" 0 0 {more}"" "" "" 30 "" ""'
+    )
+
+
+def _events(*lines: str, at: int | None = None) -> Moment:
+    bad = BadRecords()
+    records = list(parse_events(lines, bad, {}))
+    assert bad.problems == []
+    return cut(records, at)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_events_of_volclava() -> None:
+    start = '"JOB_START" "22" 110 1 4 0 0 1.0 2 "h2" "h2" "" "" 0 0 "select[type==any]"'
+    ends = '"JOB_STATUS" "22" 150 1 64 0 0 1.0000 150 0 0 0 0 0'
+    one, two, three = _events(
+        _lava_new(1, 2, '"name"'),
+        _lava_new(2, 2 | 0x40000000, '"post job" "name[1-2]"'),
+        start,
+        ends,
+        at=120,
+    ).jobs
+    assert (one.status, one.allocation, one.run_limit, one.priority) == ("RUN", {"h2": 2}, 3600, 30)
+    assert (one.hosts, one.res_req, one.project) == ("h2", "span[hosts=1]", "default")
+    assert (two.id, three.id, two.status, one.real_run_time) == ("2[1]", "2[2]", "PEND", 40)
+    blocks = _lava_new(3, 2, '"name"').replace(' "" 0 0 ""', ' "" 4 0 1234 ""')
+    assert blocks.count("1234") == 1
+    assert _events(blocks).jobs[0].priority == 30
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_real_submission_of_9_1() -> None:
+    line = (
+        '"JOB_NEW" "9.13" 1495678422 101 506 33554435 1 1495678422 0 0 -65535 0 0 "userA" '
+        f'{NO_LIMITS} "" 116.10 18 "normal" "" "hpcm" "/R/userA/g" "" "" "" "" "/home/userA" '
+        '"1495678422.101" 0 "" "" "g" "touch a; sleep 30" 0 "" "default" 1 "X86_64" "" "" "" "" '
+        '5136 0 "" "" "" -1 -1 -1 64 "" "" -1 "" 0 -1 "" 0 0 0 "" -1 "" -1 "" "/R/userA/g" "" "" '
+        '"" 0 -1 0 "" "" 0 ""'
+    )
+    (job,) = _events(line).jobs
+    assert (job.id, job.user, job.queue, job.slots) == ("101", "userA", "normal", 1)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_finished_jobs_of_volclava() -> None:
+    usage = "1.5 0.5 " + " ".join(["-1"] * 17)
+
+    def line(options: int, tail: str) -> str:
+        return (
+            f'"JOB_FINISH" "22" 200 7 1001 {options} 2 100 0 0 110 "ann" "normal" "" "" {tail} '
+            f'"h1" "x" "" "" "" "100.7" 0 2 "h2" "h2" 64 1.0 "name" "cmd" {usage} "" "default" '
+            '0 2 "" 3 0 0 "" ""'
+        )
+
+    log = parse_acct([line(2, '""'), line(2 | 0x40000000, '"" "post"')])
+    assert log.problems == ()
+    for job in log.jobs:
+        assert (job.id.split("#")[0], job.hosts, job.end - job.start) == ("7[3]", {"h2": 2}, 90)
+        assert (job.cpu_time, job.run_limit, job.charged) == (2.0, None, "")
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_job_is_requeued_after_its_end() -> None:
+    """As volclava's clean() does: JOB_STATUS says that it exited, then comes JOB_REQUEUE."""
+    lines = (
+        job_new(1, 100, name="a[1-2]"),
+        job_start(1, 110, "a", idx=1),
+        job_status(1, 120, 32, idx=1),
+        '"JOB_REQUEUE" "10.108" 121 1 1',
+        job_start(1, 140, "b", idx=1),
+        job_status(1, 190, 64, idx=1),
+    )
+    assert [job.id for job in _events(*lines, at=120).jobs] == ["1[2]"]
+    waits = {job.id: job for job in _events(*lines, at=130).jobs}["1[1]"]
+    assert (waits.status, waits.start, waits.real_run_time) == ("PEND", None, 50)
+    moment = _events(*lines, at=150)
+    runs = {job.id: job for job in moment.jobs}["1[1]"]
+    assert (runs.status, runs.allocation, moment.unknown) == ("RUN", {"b": 1}, 0)
+    cleaned = (*lines[:3], '"JOB_CLEAN" "10.108" 121 1 1', *lines[3:])
+    assert [job.id for job in _events(*cleaned, at=150).jobs] == ["1[2]"]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_migrated_and_modified_jobs_ask_for_other_hosts() -> None:
+    new = job_new(1, 100, hosts='1 "a"')
+    assert _events(new).jobs[0].hosts == "a"
+    assert _events(new, '"MIG" "10.108" 110 1 2 "b" "c" 1001 0 "ann"').jobs[0].hosts == "b c"
+    bmod = f'"JOB_MODIFY2" "10.108" 141 "1" 4 0 0 0 "ann" 1 18 0 0 0 0 0 1 "d" {NO_LIMITS} "/home"'
+    assert _events(new, bmod).jobs[0].hosts == "d"
+    bmod = f'"JOB_MODIFY2" "10.108" 141 "1" 0 0 4 0 "ann" 1 18 0 0 0 0 0 {NO_LIMITS} "/home"'
+    assert _events(new, bmod).jobs[0].hosts == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "waiting"),
+    [
+        ("done(1)", True),
+        ("1", True),
+        ("started(1)", False),
+        ("started(2)", True),
+        ("done(9)", False),
+        ('done("prep one")', True),
+        ("ended(prep*) && started(1)", True),
+        ("done(9) || done(1)", False),
+        ("exit(1) || done(2)", True),
+        ("done(2[1])", True),
+        ("", False),
+    ],
+)
+def test_dependencies_of_a_log(condition: str, waiting: bool) -> None:
+    quoted = condition.replace('"', '""')
+    waits = job_new(3, 102).replace(' 0 "" "" "" "cmd"', f' 0 "{quoted}" "" "" "cmd"')
+    moment = _events(
+        job_new(1, 100), job_new(2, 101, name="prep one"), job_start(1, 103, "a"), waits
+    )
+    assert {job.id: job.dependent for job in moment.jobs}["3"] is waiting
+
+
+#: As a site's accounting reader quotes it (LSF 5.1), names changed.
+OF_5 = (
+    '"JOB_FINISH" "5.1" 1089407406 699195 283 33554482 1 1089290023 0 0 1089406862 "ann" "8nm" "" '
+    '"" "" "h15" "prog" "" "b.txt" "e.txt" "1089290023.699195" 0 1 "t79" 64 3.3 "" "prog 362" '
+    "277.210000 17.280000 0 0 -1 0 0 927804 87722 0 0 0 -1 0 0 0 0 0 -1 "
+    '"" "default" 0 1 "" "" 0 310424 339112 "" "" ""'
+)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_finished_jobs_of_older_versions() -> None:
+    later = OF_5.replace('"5.1"', '"7.06"')
+    later += ' "sla" 0 "" "" "" -1 "/ann" "lic" "app" "" -1 "" "" 0'
+    log = parse_acct([OF_5, later])
+    assert log.problems == ()
+    one, two = log.jobs
+    assert (one.hosts, one.user, one.end - one.start) == ({"t79": 1}, "ann", 544)
+    assert (one.application, one.charged, one.run_limit) == ("", "", None)
+    assert (two.application, two.charged) == ("app", "/ann")
+    assert parse_acct([OF_5.replace('"5.1"', '"9.1"')]).problems  # of later ones all is due

@@ -1,0 +1,58 @@
+"""The part of a requirement that can be heeded."""
+
+from __future__ import annotations
+
+import pytest
+from slotwise.model.resreq import Options, ResreqError, Vocabulary, heeded_part, parse, readable
+from slotwise.model.resreq.scanner import alternatives
+
+KNOWN = Vocabulary(numbers=frozenset({"lic"}), booleans=frozenset({"cs"}), complete=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("select[cs && x>1 && mem>5]", "select[cs && mem>5]"),
+        ("select[x>1 || cs]", ""),
+        ("select[type==X86] order[x:-mem]", "select[type==X86] order[-mem]"),
+        ("rusage[x=1:mem=5:duration=10m,lic=2]", "rusage[mem=5:duration=10,lic=2]"),
+        ("rusage[x=1||mem=5]", ""),  # the first alternative would ask for nothing
+        ("rusage[x=1] span[ptile=4] affinity[core(1)]", "span[ptile=4] affinity[core(1)]"),
+        ("same[type:x] span[ptile='!',X86:2]", "span[ptile='!',X86:2] same[type]"),
+        ("2*{select[x]} + 3*{rusage[mem=5:x=1]}", "2*{} + 3*{rusage[mem=5]}"),
+        ("{select[cs] rusage[x=1]} || {select[mem>1]}@60", "select[cs]"),
+    ],
+)
+def test_parts_go_alone(text: str, part: str) -> None:
+    options = Options(vocabulary=KNOWN)
+    found = heeded_part(text, options, readable(options))
+    assert found == part
+    if found:
+        parse(found, vocabulary=KNOWN)
+
+
+def test_what_is_no_requirement_is_refused() -> None:
+    with pytest.raises(ResreqError):
+        heeded_part("select[mem>", Options(), lambda part: True)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{a} || {b}", ("a", "b")),
+        ("'{a} || {1*{b} + 2*{c}} @ 60'", ("a", "1*{b} + 2*{c}")),
+        ("{a}@10||{b}@20||{c}", ("a", "b", "c")),
+        ("{a}", ()),
+        ("2*{a} + 1*{b}", ()),
+        ("{a} || b", ()),
+        ("{a || {b}", ()),
+        ("rusage[mem=1||mem=2]", ()),
+    ],
+)
+def test_alternatives(text: str, found: tuple[str, ...]) -> None:
+    assert alternatives(text) == found
+
+
+def test_alternatives_are_refused_by_name() -> None:
+    with pytest.raises(ResreqError, match="alternatives in braces are not read"):
+        parse("{select[mem>1]} || {select[mem>2]}")
