@@ -1,0 +1,145 @@
+"""Rules that seldom stand together, against trying everything (:mod:`combined_enumerator`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import pytest
+from combined_enumerator import Case
+from combined_instances import case
+from slotwise.model.instance import Instance
+from slotwise.model.plan import Plan, PlannedJob
+from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
+
+#: Combinations of forms, and of starts, beyond which nothing is enumerated.
+MOST, MOST_STARTS = 3_000, 1_000
+#: Deterministic effort: of proofs, and of searches, which spend all of it.
+EFFORT, SEARCH = 40, 2
+#: What the judge says of a plan's claims and tie-breaks, not of its places.
+CLAIMS = {"value", "status", "bound", "proved", "cu-fewest"}
+
+
+def drawn(seed: int) -> Case | None:
+    """The case of a seed; None where it has too many forms."""
+    found = case(Random(seed))
+    forms = math.prod(max(1, len(forms)) for forms in found.forms.values())
+    return found if forms <= MOST else None
+
+
+def starts(found: Plan) -> dict[str, int | None]:
+    """Each job's start, None where it has none."""
+    return {item.job: item.start for item in found} | {item.job: None for item in found.unplaced}
+
+
+def no_objection(found: Plan) -> bool:
+    return not any("bug" in note for note in found.notes)
+
+
+def lexicographic_is_right(it: Case, method: str) -> Plan:
+    found = plan(it.instance, method, effort=EFFORT)
+    assert it.faults(found) == []
+    assert no_objection(found)
+    assert found.left_out == ()
+    right = it.lexicographic()
+    assert starts(found) == right
+    assert found.status == ("infeasible" if None in right.values() else "optimal")
+    return found
+
+
+def objective_is_right(it: Case, objective: str) -> None:
+    best = it.least(objective, MOST_STARTS)
+    if best == -1:
+        return
+    found = plan(it.instance, "optimal", objective=objective, effort=SEARCH)
+    assert it.faults(found) == []
+    assert no_objection(found)
+    if best is None:
+        assert found.status in ("infeasible", "feasible")
+        return
+    assert found.unplaced == ()
+    assert found.value is not None
+    assert found.value >= best - 1e-6
+    assert found.bound is None or found.bound <= best + 1e-6
+    assert found.status != "optimal" or found.value == pytest.approx(best)
+
+
+def moved(it: Case, item: PlannedJob, random: Random) -> PlannedJob:
+    """A planned job a little sooner or later, or with slots on another host."""
+    assert item.start is not None
+    if len(it.asks[item.job]) > 1 or random.random() < 0.5:
+        by = random.choice([-120, -60, -30, 60, 120])
+        finish = None if item.finish is None else item.finish + by
+        return replace(item, start=item.start + by, finish=finish)
+    one, other = random.choice(list(item.allocation)), random.choice(list(it.hosts))
+    count = random.choice([1, item.allocation[one]])
+    slots = {host: item.allocation.get(host, 0) for host in {**item.allocation, other: 0}}
+    slots[one] -= count
+    slots[other] += count
+    return replace(item, allocation={host: n for host, n in slots.items() if n}, terms=())
+
+
+def judges_agree(it: Case, found: Plan, random: Random) -> None:
+    """The judge refuses what the enumerator refuses, and nothing else, of plans gone wrong."""
+    for _ in range(6 if found.reservations else 0):
+        items = [replace(item, proved=False, bound=None, exact_fit="") for item in found]
+        number = random.randrange(len(items))
+        items[number] = moved(it, items[number], random)
+        wrong = replace(found, reservations=tuple(items), status="heuristic", bound=None)
+        objections = validate(it.instance, wrong)
+        faults = it.faults(wrong)
+        assert not faults or objections, faults
+        assert faults or all(item.check in CLAIMS for item in objections), objections
+
+
+def without_windows(instance: Instance) -> Instance:
+    """What estimates look at: no windows, no advance reservations, no begin times."""
+    hosts = tuple(replace(host, windows="") for host in instance.cluster.hosts)
+    return replace(
+        instance,
+        cluster=replace(instance.cluster, hosts=hosts),
+        queues=tuple(replace(q, dispatch_window="", run_window="") for q in instance.queues),
+        pending=tuple(replace(job, begin=None) for job in instance.pending),
+        advance_reservations=(),
+    )
+
+
+def the_first_cycle_is_the_plan(it: Case) -> None:
+    instance = without_windows(it.instance)
+    found = plan(instance, "time-based")
+    assert no_objection(found)
+    first = simulate(instance, reservation="time-based", cycle=60, until=1)
+    begun = {item.job for item in first.jobs if item.start == instance.now}
+    now = {item.job for item in found if item.start == instance.now}
+    assert begun & {job.id for job in instance.pending} == now
+
+
+def all_right(seed: int) -> None:
+    it = drawn(seed)
+    if it is None:
+        return
+    found = lexicographic_is_right(it, "optimal")
+    judges_agree(it, found, Random(seed))
+    if seed % 4 == 0:
+        objective_is_right(it, ("total-start", "makespan", "weighted")[seed // 4 % 3])
+    if seed % 4 == 1:
+        lexicographic_is_right(it, "milp")
+    if seed % 4 == 2:
+        the_first_cycle_is_the_plan(it)
+
+
+@pytest.mark.behaviour("TBR-02", "TBR-19", "REQ-14", "RSV-07", "RSV-10", "PLC-02", "PLC-11")
+@pytest.mark.parametrize("block", range(4))
+def test_rules_that_seldom_meet_agree_with_the_enumerator(block: int) -> None:
+    for seed in range(block * 15, block * 15 + 15):
+        all_right(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(40))
+def test_rules_that_seldom_meet_agree_with_the_enumerator_on_many(block: int) -> None:
+    for seed in range(1_000 + block * 100, 1_100 + block * 100):
+        all_right(seed)
