@@ -25,6 +25,7 @@ from .options import (
     tell,
 )
 from .paths import file_argument
+from .plain_metrics import plain_metric
 from .replay_progress import progress_bar
 from .stdin_file import from_stdin
 
@@ -183,16 +184,9 @@ def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
     if format == "csv":
         return ",".join(record) + "\n" + ",".join(_quoted(value) for value in record.values())
     width = max(map(len, record))
-    return "\n".join(f"{name:<{width}}  {_plain(name, record[name])}" for name in record)
+    return "\n".join(f"{name:<{width}}  {plain_metric(name, record[name])}" for name in record)
 
 
 def _quoted(value: object) -> str:
     text = str(csv_cell(value))
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
-def _plain(name: str, value: object) -> str:
-    """Waits with 3 decimals, ratios with 4."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:.3f} s" if name.endswith("wait") else f"{value:.4f}"

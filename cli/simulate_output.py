@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .cells import csv_cell
+from .plain_metrics import plain_metric
 from .plain_tables import plain_table
 from .tables import Column, ListingRow, listing_text, terminal_width
 
@@ -64,7 +65,7 @@ def render(
         flat |= _wait_cells(waits)
         return ",".join(map(_cell, flat)) + "\n" + ",".join(_cell(value) for value in flat.values())
     width = max(map(len, flat))
-    lines = [f"{name:<{width}}  {_plain(name, value)}" for name, value in flat.items()]
+    lines = [f"{name:<{width}}  {plain_metric(name, value)}" for name, value in flat.items()]
     if waits:
         lines += ["", wait_table(waits).rstrip("\n")]
     return "\n".join(lines)
@@ -122,11 +123,3 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
 def _cell(value: object) -> str:
     text = "" if value is None else str(csv_cell(value))
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
-def _plain(name: str, value: object) -> str:
-    if value is None:
-        return "-"
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:.3f} s" if name.endswith(("wait", "error")) else f"{value:.4f}"

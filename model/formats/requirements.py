@@ -120,11 +120,14 @@ class _RequirementReader:
 
     def _unmergeable(self, job: Job, _queue: Queue) -> Iterator[Finding]:
         try:
-            self._merging.requirement(job)
+            merged = self._merging.requirement(job)
         except InputError as error:
-            for found in map(_refusal, error.problems):
-                message = f"{found.message}, so what the job holds cannot be said"
-                yield replace(found, message=message, place=found.place or ("res_req",))
+            wrong = [*map(_refusal, error.problems)]
+        else:
+            wrong = [*_disagreement(merged.requirement, job)]
+        for found in wrong:
+            message = f"{found.message}, so what the job holds cannot be said"
+            yield replace(found, message=message, place=found.place or ("res_req",))
 
     def _refusals(self, job: Job, queue: Queue) -> Iterator[Finding]:
         """Findings whose place is a field of the job."""
@@ -140,11 +143,7 @@ class _RequirementReader:
             return
         for warning in merged.warnings:
             yield Finding((), warning, warning=True)
-        if isinstance(merged.requirement, Compound):
-            total = sum(term.count or 0 for term in merged.requirement.terms)
-            if total != job.most_slots:
-                asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
-                yield Finding((), f"{asked}: they must agree")
+        yield from _disagreement(merged.requirement, job)
         yield from dict.fromkeys(self._units(merged.requirement, job, queue))
 
     def _units(self, requirement: Requirement, job: Job, queue: Queue) -> Iterator[Finding]:
@@ -181,6 +180,15 @@ class _RequirementReader:
                 f"cu[excl] of type {wanted} is coarser than queue {queue.name} allows: "
                 f"EXCLUSIVE is CU[{allowed}]"
             )
+
+
+def _disagreement(requirement: Requirement, job: Job) -> Iterator[Finding]:
+    """The counts of a compound requirement do not add up to the job's slots."""
+    if isinstance(requirement, Compound):
+        total = sum(term.count or 0 for term in requirement.terms)
+        if total != job.most_slots:
+            asked = f"the terms ask for {total} slots, -n for {job.most_slots}"
+            yield Finding((), f"{asked}: they must agree")
 
 
 def _refusal(problem: Problem) -> Finding:

@@ -100,6 +100,9 @@ class _Mended:
 
     def _runs(self, index: int, key: str, reason: str) -> None:
         job = self._running[index].job
+        if key == "res_req" and not job.res_req:  # It is the queue's that does not go with it.
+            self._queue([q.name for q in self._queues].index(job.queue), "RES_REQ", reason)
+            return
         part = self._heeded(job.res_req) if key == "res_req" else ()
         job = replace(job, res_req=part) if part else replace(job, **_UNASKED)
         self._running[index] = replace(self._running[index], job=job)
@@ -133,8 +136,8 @@ class _Mended:
             if queue.name == job.queue and queue.users and strangers:
                 self._queues[index] = replace(queue, users=())
                 self._notes.append(
-                    f"USERS of queue {queue.name} names {strangers}, perhaps a group of the "
-                    "operating system, whose members nobody told: not checked (lsb.users could)"
+                    f"USERS of queue {queue.name} names {strangers}, and nothing says who that is "
+                    "(a group of the operating system, or of egroup): not checked"
                 )
         return bool(strangers)
 
@@ -156,6 +159,8 @@ def _strangers(instance: Instance, name: str) -> str:
     known = {"all", *(job.user for job in jobs)}
     known.update(user.name.removesuffix("@") for user in instance.users)
     for group in instance.groups:
+        if not group.members:
+            continue  # A program of the site (egroup) names them.
         known.update((group.name, *(member.removeprefix("~") for member in group.members)))
     words = next((queue.users for queue in instance.queues if queue.name == name), ())
     plain = (word.removeprefix("~").removesuffix("/") for word in words)

@@ -40,7 +40,7 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
             state = world.states.of(item.job)
             state.held = tuple(hosts[host] for host in item.hosts)
             state.held_since, state.rest_until = item.since, item.rest_until
-            if state.held_since is not None or state.rest_until is not None:
+            if state.held or state.held_since is not None or state.rest_until is not None:
                 cycle.timed[state.number] = state
     borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
     for loan in instance.borrowed:

@@ -66,15 +66,23 @@ def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> 
 
 
 def expiries(cycle: CycleState) -> list[int]:
-    """When reservations of pending jobs run out, or may be made again."""
+    """When reservations of pending jobs run out, may be made again, or hold what is set aside.
+
+    The last: when a run from then on would meet an advance reservation that begins later.
+    """
     sleep = cycle.instance.params.mbd_sleep_time
     found: list[int] = []
     for number, state in list(cycle.timed.items()):
         cycles = cycle.queues[state.job.queue].reserve_cycles
-        if number not in cycle.world.pending or cycles is None:
+        if number not in cycle.world.pending:
             del cycle.timed[number]
+        elif cycles is None:
+            continue  # it holds what it holds as long as it waits
         elif state.rest_until is not None:
             found.append(state.rest_until)
         elif state.held_since is not None:
             found.append(state.held_since + cycles * sleep)
+    for item in cycle.instance.advance_reservations:
+        spans = {cycle.span(held.state) for held in cycle.reservations}
+        found += [item.start - span + 1 for span in spans if span is not None]
     return [time for time in found if time > cycle.world.now]

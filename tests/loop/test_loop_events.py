@@ -393,6 +393,37 @@ def test_windows_hold_in_the_loop() -> None:
     assert result["open"].end == 26 * HOUR + 30 * MINUTE
 
 
+@pytest.mark.behaviour("GRD-06", "LOP-01")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+@pytest.mark.parametrize("skip_idle", [True, False])
+def test_slots_are_let_go_once_a_run_would_meet_an_advance_reservation(
+    method: str, skip_idle: bool
+) -> None:
+    """The job of 10 minutes may run on them until 20 minutes are over, from 11 on it may not."""
+    problem = instance(
+        host("A", 2),
+        queues=(Queue("q", slot_reserve=1000),),
+        running=(running("r", {"A": 1}, 60, queue="q"),),
+        pending=(job("wide", 2, minutes=10, queue="q"),),
+        future=(job("short", 1, minutes=5, queue="q", submit=30),),
+        advance_reservations=(AdvanceReservation("ar", 20 * MINUTE, 30 * MINUTE, {"A": 1}),),
+    )
+    result = run(problem, method, skip_idle=skip_idle)
+    assert (result["short"].start, result["wide"].start) == (11 * MINUTE, HOUR)
+
+
+def test_only_slots_that_are_set_aside_later_are_free() -> None:
+    """Who ends before that has a turn, and holds or backfills on them."""
+    problem = instance(
+        host("A", 2),
+        queues=(Queue("q", 2), Queue("low", 1)),
+        running=(running("r", {"A": 1}, 60, queue="q"),),
+        pending=(job("wide", 2, minutes=60, queue="q"), job("short", 1, minutes=5, queue="low")),
+        advance_reservations=(AdvanceReservation("ar", 20 * MINUTE, 30 * MINUTE, {"A": 1}),),
+    )
+    assert run(problem, "greedy")["short"].start == 0
+
+
 @pytest.mark.behaviour("TBR-19")
 def test_advance_reservations_are_kept_free() -> None:
     problem = instance(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from event_lines import job_new, job_start, job_status
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats.acct import parse_acct
+from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
 from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
@@ -16,6 +19,8 @@ from slotwise.model.lsf_state.log_records import BadRecords, parse_events
 from slotwise.model.lsf_state.records import Text
 from slotwise.model.lsf_state.tables import limit_row
 from slotwise.model.lsf_state.values import PrintedTimes
+from slotwise.model.queue import Queue
+from slotwise.model.user import UserGroup
 
 NOW = datetime(2026, 11, 23, 11, tzinfo=UTC)
 CALENDAR = PrintedTimes(NOW)
@@ -154,6 +159,12 @@ def test_users_of_a_queue_may_be_a_group_of_the_operating_system() -> None:
     found = _assembled(_job("1", user="ann"), _job("2", user="bert"), queues=[staff])
     assert [job.id for job in found.instance.pending] == ["1", "2"]
     assert any("USERS of queue q names staff" in note for note in found.notes)
+    group = Instance(
+        Cluster(()), queues=(Queue("q", users=("ext",)),), groups=(UserGroup("ext", ()),)
+    )
+    jobs = Seen([_job("1", user="ann")], hosts=[SeenHost("h1", slots=4)])
+    external = assemble(jobs, NOW, replace(group, cluster=Cluster((Host("h1", 4),))))
+    assert len(external.instance.pending) == 1
     refused = _assembled(_job("1", user="ann"), _job("2", user="bert"), queues=[closed])
     assert [job.id for job in refused.instance.pending] == ["2"]
 
@@ -162,6 +173,18 @@ def test_users_of_a_queue_may_be_a_group_of_the_operating_system() -> None:
 def test_a_queue_that_only_jobs_tell_of_takes_their_kind() -> None:
     found = _assembled(_job("1", exclusive=True))
     assert [(job.id, job.exclusive) for job in found.instance.pending] == [("1", True)]
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_a_requirement_of_a_queue_that_does_not_go_with_what_runs_there_is_left_out() -> None:
+    queue = SeenQueue("q", res_req="1*{select[mem>=0]} + 15*{span[ptile=4]}")
+    runs = _job("7", status="RUN", start=_at(23, 10), allocation={"h1": 1})
+    found = _assembled(runs, queues=[queue])
+    assert found.instance.queues[0].res_req == ""
+    assert any(
+        note.startswith("left out RES_REQ of queue q: the terms ask for 16") for note in found.notes
+    )
+    assert [run.job.id for run in found.instance.running] == ["7"]
 
 
 def test_later_reasons_for_a_closed_host() -> None:
