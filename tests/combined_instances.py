@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from random import Random
 
 from combined_enumerator import MINUTE, Amount, Case, Term, Window
-from slotwise.model.cluster import Cluster, ComputeUnit, Host, HostGroup, SharedResource
+from slotwise.model.cluster import (
+    Cluster,
+    ComputeUnit,
+    Host,
+    HostGroup,
+    ResourceDefinition,
+    SharedResource,
+)
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
@@ -115,7 +122,8 @@ def _cluster(random: Random, names: list[str], windows: dict[str, Window]) -> Cl
         SharedResource("tok", float(random.randint(1, 3))),
     )
     groups = (HostGroup("g", tuple(sorted(random.sample(names, random.randint(1, len(names)))))),)
-    return Cluster(hosts, groups, ("enc", "rack"), "enc", tuple(units), shared=shared)
+    gpu = (ResourceDefinition("gpu"),)
+    return Cluster(hosts, groups, ("enc", "rack"), "enc", tuple(units), gpu, shared)
 
 
 def _queue(

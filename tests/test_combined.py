@@ -11,6 +11,7 @@ from combined_enumerator import Case
 from combined_instances import case
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan, PlannedJob
+from slotwise.solver.advice.ask import ask
 from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
@@ -117,6 +118,48 @@ def the_first_cycle_is_the_plan(it: Case) -> None:
     assert begun & {job.id for job in instance.pending} == now
 
 
+def nothing_left_out_is_proved(it: Case) -> None:
+    """Who may preempt is proved no start that fewer running jobs would bring forward; -gpu none."""
+    instance = it.instance
+    first, second = instance.queues
+    queues = (
+        replace(first, preemptive=("b",), priority=3),
+        replace(second, backfill=False, priority=1),
+    )
+    running = tuple(run for run in instance.running if run.job.queue == first.name)
+    without = replace(instance, queues=queues, running=running)
+    it_without = Case(without, it.asks, it.host_windows, it.dispatch, it.run)
+    found = plan(replace(instance, queues=queues), "optimal", effort=EFFORT)
+    assert no_objection(found)
+    head = it_without.order[0]
+    sooner = it_without.lexicographic()[head.id] if head.queue == first.name else None
+    item = found.get(head.id)
+    if sooner is not None:
+        assert item is None or not item.proved or item.start is None or item.start <= sooner
+        assert item is not None or found.status != "infeasible"
+    asking = tuple(replace(job, gpu="num=1") for job in instance.pending)
+    unheeded = plan(replace(instance, pending=asking), "optimal", effort=EFFORT)
+    assert unheeded.status != "optimal"
+    assert not any(item.proved for item in unheeded)
+
+
+def asking_is_planning(it: Case) -> None:
+    """What `ask` says of a line is the start of that job, submitted now as the last one."""
+    job = it.order[-1]
+    if job.begin or job.hosts or job.max_slots or job.run_limit is None:
+        return
+    pending = tuple(other for other in it.instance.pending if other is not job)
+    rest = replace(it.instance, pending=pending)
+    last = replace(job, submit=rest.now, queued_as=None, priority=0)
+    whole = Case(replace(rest, pending=(*pending, last)), it.asks, it.host_windows)
+    whole.dispatch, whole.run = it.dispatch, it.run
+    line = f"bsub -n {job.slots} -W {job.run_limit // 60} -q {job.queue} -P {job.project}"
+    line += " -x" if job.exclusive else ""
+    line += f' -R "{job.res_req[0]}"' if job.res_req else ""
+    said = ask(rest, line, user=job.user, method="optimal", effort=EFFORT).line.outlook
+    assert said.start == whole.lexicographic()[job.id]
+
+
 def all_right(seed: int) -> None:
     it = drawn(seed)
     if it is None:
@@ -129,6 +172,9 @@ def all_right(seed: int) -> None:
         lexicographic_is_right(it, "milp")
     if seed % 4 == 2:
         the_first_cycle_is_the_plan(it)
+    if seed % 4 == 3:
+        nothing_left_out_is_proved(it)
+        asking_is_planning(it)
 
 
 @pytest.mark.behaviour("TBR-02", "TBR-19", "REQ-14", "RSV-07", "RSV-10", "PLC-02", "PLC-11")
