@@ -390,7 +390,7 @@ class Case:
         found |= {item.end for item in self.instance.advance_reservations}
         for windows in (self.host_windows, self.dispatch, self.run):
             for first, _ in windows.values():
-                found |= {first * MINUTE, DAY + first * MINUTE}
+                found |= {day * DAY + first * MINUTE for day in range(4)}
         for form, start in self.base:
             found |= {start + s for s in self.drops(form.job)}
         return {time for time in found if now <= time < NEVER}
