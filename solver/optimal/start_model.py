@@ -19,7 +19,8 @@ from ..availability.demand import Demand
 from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs
-from .several_pools import pools_of
+from .linear_program import new_program, solve
+from .several_pools import GLIMPSE, WORK, pools_of
 
 #: Instants and possible starts that a model may have.
 MOST_INSTANTS = 1500
@@ -125,7 +126,7 @@ def _within(
         rows = _rows(problem, jobs, starts, budget)
     except OutOfTime:
         return None
-    priced = _priced(starts, rows, len(jobs)) if rows else None
+    priced = _priced(starts, rows, len(jobs), budget) if rows else None
     if priced is None:
         return None
     shifted = room >> starts.bits
@@ -219,12 +220,14 @@ def _rows(
 # --- prices ---------------------------------------------------------------------------------------
 
 
-def _priced(starts: _StartTable, rows: Sequence[_Row], count: int) -> tuple[int, IntArray] | None:
+def _priced(
+    starts: _StartTable, rows: Sequence[_Row], count: int, budget: Budget
+) -> tuple[int, IntArray] | None:
     """By prices of the rows: what all jobs cost at least, and with each start what they then do.
 
     Both in SCALE to the unit of the shifted costs; None where the numbers are too large.
     """
-    prices = _prices(starts, rows, count)
+    prices = _prices(starts, rows, count, budget)
     if prices is None:
         return None
     paid = SCALE * starts.costs
@@ -242,9 +245,11 @@ def _priced(starts: _StartTable, rows: Sequence[_Row], count: int) -> tuple[int,
     return low, low + paid - cheapest[starts.jobs]
 
 
-def _prices(starts: _StartTable, rows: Sequence[_Row], count: int) -> list[int] | None:
+def _prices(
+    starts: _StartTable, rows: Sequence[_Row], count: int, budget: Budget
+) -> list[int] | None:
     """The price of an amount of each row, from the linear program; None where it is not solved."""
-    from ortools.linear_solver import linear_solver_pb2, pywraplp
+    from ortools.linear_solver import linear_solver_pb2
 
     model = linear_solver_pb2.MPModelProto()
     for cost in starts.costs.tolist():
@@ -259,11 +264,12 @@ def _prices(starts: _StartTable, rows: Sequence[_Row], count: int) -> list[int] 
             var_index=row.starts.tolist(),
             coefficient=(row.amounts / FINE).tolist(),
         )
-    solver = pywraplp.Solver.CreateSolver("GLOP")
-    solver.LoadModelFromProto(model)
-    if solver.Solve() != solver.OPTIMAL:
+    program = new_program()
+    program.LoadModelFromProto(model)
+    seconds = None if budget.time_limit is None else max(GLIMPSE, budget.left())
+    if not solve(program, work=WORK, seconds=seconds):
         return None
-    duals = (max(0.0, -row.dual_value()) for row in solver.constraints()[count:])
+    duals = (max(0.0, -row.dual_value()) for row in program.constraints()[count:])
     return [int(min(dual * SCALE / FINE, HUGE)) for dual in duals]
 
 
