@@ -7,7 +7,7 @@ are tried on hosts that are idle late or never, which nobody waits for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,16 +26,19 @@ def guided_plan(
     alone: Mapping[str, int],
     guide: Mapping[str, int],
     most: int,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
     """The best plan of the jobs of `alone` in orders by `guide` (seconds, by job).
 
     A job that the guide lacks counts with its start alone. None where no plan is better than
-    `most`, in units.
+    `most`, in units. stop: asked before each of them is made.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
     best: Starts | None = None
     for demands in (movable, sparing_idle_hosts(problem, movable)):
         for order in _orders(demands, {**alone, **guide}):
+            if stop():
+                return best
             found = decode_within(problem, costs, order, alone, most - 1)
             if found is not None:
                 best, most = found, costs.total({job: item.time for job, item in found.items()})

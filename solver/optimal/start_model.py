@@ -19,8 +19,7 @@ from ..availability.demand import Demand
 from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs
-from .linear_program import new_program, solve
-from .several_pools import GLIMPSE, WORK
+from .start_program import solved_program
 from .start_table import FINE, Row, StartTable, possible_starts, rows_of
 
 #: Prices to the unit of cost.
@@ -142,25 +141,8 @@ def _prices(
     starts: StartTable, rows: Sequence[Row], count: int, budget: Budget
 ) -> list[int] | None:
     """The price of an amount of each row, from the linear program; None where it is not solved."""
-    from ortools.linear_solver import linear_solver_pb2
-
-    model = linear_solver_pb2.MPModelProto()
-    for cost in starts.costs.tolist():
-        model.variable.add(lower_bound=0.0, objective_coefficient=float(cost))
-    for at in starts.of(count):
-        model.constraint.add(
-            lower_bound=1.0, upper_bound=1.0, var_index=at.tolist(), coefficient=[1.0] * len(at)
-        )
-    for row in rows:
-        model.constraint.add(
-            upper_bound=row.limit / FINE,
-            var_index=row.starts.tolist(),
-            coefficient=(row.amounts / FINE).tolist(),
-        )
-    program = new_program()
-    program.LoadModelFromProto(model)
-    seconds = None if budget.time_limit is None else max(GLIMPSE, budget.left())
-    if not solve(program, work=WORK, seconds=seconds):
+    program = solved_program(starts, rows, count, budget)
+    if program is None:
         return None
     duals = (max(0.0, -row.dual_value()) for row in program.constraints()[count:])
     return [int(min(dual * SCALE / FINE, HUGE)) for dual in duals]

@@ -22,6 +22,8 @@ from .several_pools import pools_of
 #: Instants and possible starts that a model may have.
 MOST_INSTANTS = 1500
 MOST_STARTS = 30_000
+#: Instants that some starts have at least.
+FEWEST_INSTANTS = 30
 #: Parts of a piece that are counted, and bits of the largest cost.
 FINE = 64
 BITS = 30
@@ -59,32 +61,73 @@ def possible_starts(
     alone: Mapping[str, int],
     room: int,
 ) -> StartTable | None:
-    """The starts with which a job alone does not cost more than there is room for; None: too many.
+    """All starts with which a job alone does not cost more than there is room for, of those that a
+    best plan of the pools needs; None: too many.
 
     room: what all jobs together may cost more than alone, in units.
     """
-    own = [costs.jobs[demand.job.id] for demand in jobs]
-    first = [alone[demand.job.id] for demand in jobs]
-    last = [cost.latest(cost.at(time) + room) for cost, time in zip(own, first, strict=True)]
-    end = max((time for time in last if time is not None), default=0)
+    ranges = _ranges(jobs, costs, alone, room)
+    end = max((last for _, last in ranges), default=0)
     durations = np.unique([demand.duration or 0 for demand in jobs])
-    grid = _instants(np.unique([*problem.base.changes(), *first]), durations, end)
+    begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
+    grid = _instants(begin, durations, end)
     if grid is None:
         return None
-    found = [
-        grid[(grid >= begin) & (grid <= (until or 0))]
-        for begin, until in zip(first, last, strict=True)
-    ]
+    found = [grid[(grid >= first) & (grid <= last)] for first, last in ranges]
     if not all(map(len, found)) or not 0 < sum(map(len, found)) <= MOST_STARTS:
         return None
+    return _table(jobs, costs, found)
+
+
+def some_starts(
+    problem: PlanningProblem,
+    jobs: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    room: int,
+) -> StartTable:
+    """Some of these starts, about MOST_STARTS at most: what follows from them bounds nothing.
+
+    Where there are too many instants they are taken evenly from those that are there, and come
+    after one job.
+    """
+    ranges = _ranges(jobs, costs, alone, room)
+    end = max(last for _, last in ranges)
+    durations = np.unique([demand.duration or 0 for demand in jobs])
+    begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
+    grid = np.unique(np.concatenate((begin, np.add.outer(begin, durations).ravel())))
+    grid = grid[grid <= end]
+    count = min(len(grid), max(FEWEST_INSTANTS, MOST_STARTS // len(jobs)))
+    grid = grid[np.linspace(0, len(grid) - 1, count).astype(np.int64)]
+    found = [
+        np.append(first, grid[(grid > first) & (grid <= last)]).astype(np.int64)
+        for first, last in ranges
+    ]
+    return _table(jobs, costs, found)
+
+
+def _ranges(
+    jobs: Sequence[Demand], costs: Costs, alone: Mapping[str, int], room: int
+) -> list[tuple[int, int]]:
+    """The first and the last start of each job that there is room for."""
+    found = []
+    for demand in jobs:
+        cost, first = costs.jobs[demand.job.id], alone[demand.job.id]
+        last = cost.latest(cost.at(first) + room)
+        found.append((first, first - 1 if last is None else last))
+    return found
+
+
+def _table(jobs: Sequence[Demand], costs: Costs, times: Sequence[IntArray]) -> StartTable:
+    own = [costs.jobs[demand.job.id] for demand in jobs]
     extra = [
-        [cost.at(time) - cost.at(begin) for time in times.tolist()]
-        for cost, begin, times in zip(own, first, found, strict=True)
+        [cost.at(time) - cost.at(int(mine[0])) for time in mine.tolist()]
+        for cost, mine in zip(own, times, strict=True)
     ]
     bits = max(0, max(max(row) for row in extra).bit_length() - BITS)
     return StartTable(
-        np.repeat(np.arange(len(jobs)), [len(times) for times in found]),
-        np.concatenate(found),
+        np.repeat(np.arange(len(jobs)), [len(mine) for mine in times]),
+        np.concatenate(times),
         np.array([more >> bits for row in extra for more in row], dtype=np.int64),
         bits,
     )

@@ -25,12 +25,17 @@ from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .guided import guided_plan
 from .lexicographic import warm_starts
+from .likely_starts import likely_starts
 from .neighbourhood import improve
 from .order_search import Starts, search_orders
 from .parts import bound_of_parts
 from .pooled import solve_as_pool
 from .start_model import bound_of_starts
 
+#: Share of the time left for plans in the order of the pools' starts, and how often these are asked
+#: anew, beside a better plan.
+GUIDED_SHARE = 0.4
+GUIDED_ROUNDS = 3
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
 EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
@@ -145,16 +150,43 @@ def _search_and_prove(
 def _from_starts(
     problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
 ) -> _Found:
-    """With the bound of whole jobs in all pools, and a plan in the order of its starts."""
+    """With the bound of whole jobs in all pools, and plans in the order of the pools' starts."""
     if found.proved or budget.exhausted():
         return found
     placed = [demand for demand in problem.demands if demand.job.id in alone]
+    until = budget.elapsed() + GUIDED_SHARE * budget.left()
+
+    def stop() -> bool:
+        return budget.exhausted() or (budget.effort is None and budget.elapsed() > until)
+
     model = bound_of_starts(problem, placed, costs, alone, (found.low, found.total), budget)
-    if model is None:
-        return found
-    found = found.above(model.bound)
-    if model.starts and (plan := guided_plan(problem, costs, alone, model.starts, found.total)):
-        found = found.better(plan, _total(costs, plan))
+    if model is not None:
+        found = found.above(model.bound)
+        found = _guided(problem, costs, alone, found, [model.starts] if model.starts else [], stop)
+    for _ in range(GUIDED_ROUNDS):
+        before = found.total
+        if found.proved or stop():
+            break
+        guides = likely_starts(problem, placed, costs, alone, found.total, budget)
+        found = _guided(problem, costs, alone, found, guides, stop)
+        if found.total == before:
+            break
+    return found
+
+
+def _guided(
+    problem: PlanningProblem,
+    costs: Costs,
+    alone: Mapping[str, int],
+    found: _Found,
+    guides: Sequence[Mapping[str, int]],
+    stop: Callable[[], bool],
+) -> _Found:
+    """With the best of the plans in the orders of these starts."""
+    for guide in guides:
+        plan = guided_plan(problem, costs, alone, guide, found.total, stop)
+        if plan is not None:
+            found = found.better(plan, _total(costs, plan))
     return found
 
 
