@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..availability.demand import Demand
+from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS
 from ..problem import PlanningProblem
 from .costs import Costs
@@ -67,12 +68,17 @@ def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> l
 
 
 def _orders(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[list[Demand]]:
-    """By the guide, all alike or with blocks of so many slots and more before the others."""
+    """By the guide, all alike or with blocks of so many slots and more before the others.
+
+    Of those that start together the shorter come first.
+    """
     blocks = {
         demand.job.id: max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)
         for demand in demands
     }
-    by_start = sorted(demands, key=lambda demand: guide[demand.job.id])
+    by_start = sorted(
+        demands, key=lambda demand: (guide[demand.job.id], demand.duration or FOREVER)
+    )
     return [
         sorted(by_start, key=lambda demand: blocks[demand.job.id] < size)
         for size in sorted(set(blocks.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_guides_are_possible_starts_and_their_means(objective: str) -> None:
                 cost = case.costs.jobs[job]
                 assert time >= case.alone[job]
                 assert cost.at(time) - cost.at(case.alone[job]) <= most - case.least
-        for early, late in zip(found[1:], found[2:], strict=False):
+        for early, late in pairwise(found[1:]):
             assert all(early[job] <= late[job] for job in early)
         seen += bool(found)
     assert seen > 6
@@ -122,5 +123,6 @@ def test_plans_by_guides_are_plans(objective: str) -> None:
     instance = generate(hosts=20, running=80, pending=30, seed=7, load=1.0)
     found = plan(instance, objective=objective, effort=0.5)
     assert found.status in ("feasible", "optimal")
-    assert found.value is not None and found.bound is not None
+    assert found.value is not None
+    assert found.bound is not None
     assert found.bound <= found.value
