@@ -271,7 +271,7 @@ class Case:
             ways = []
             for place, term in enumerate(asked):
                 counts = [term.count] if term.count else range(job.slots, most + 1)
-                able = [host for host in self.hosts if self._able(job, term, host, alternative)]
+                able = [host for host in self.hosts if self.able(job, term, host, alternative)]
                 ways.append(
                     [
                         w
@@ -287,7 +287,7 @@ class Case:
                 ):
                     yield form
 
-    def _able(self, job: Job, term: Term, host: str, alternative: int) -> bool:
+    def able(self, job: Job, term: Term, host: str, alternative: int) -> bool:
         queue, item = self.instance.queue(job.queue), self.hosts[host]
         expand = self.instance.cluster.expand
         asked = {name for request in job.hosts for name in expand(request.name) or ()}
