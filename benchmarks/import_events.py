@@ -12,8 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.followed import cut
-from slotwise.model.lsf_state.log_records import BadRecords, read_events
+from slotwise.model.lsf_state.log_records import read_events
 
 SOURCE = Path(__file__).resolve().parents[1] / "tests" / "data" / "lsf" / "lsb.events"
 _JOB = re.compile(r'("JOB_\w+" "[\d.]+" )(\d+) (\d+) ')

@@ -148,7 +148,8 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         return found if texts else None
 
     calendar = PrintedTimes(reference)
-    jobs = read(lambda text: read_bjobs(text, calendar), printed.bjobs) or []
+    notes: list[str] = []
+    jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
     hosts = read(read_bhosts, printed.bhosts)
     queues = read(read_bqueues, printed.bqueues)
     partitions = read(read_bhpart, printed.bhpart)
@@ -162,6 +163,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         if queues is None
         else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
         partitions=partitions,
+        notes=notes,
     )
 
 

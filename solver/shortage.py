@@ -9,8 +9,8 @@ import numpy as np
 
 from .availability.demand import Availability, Demand, Room, TermDemand
 from .availability.resources import SLOTS
-from .availability.room import SLACK, UNBOUND
-from .availability.uses import Alternative, Per
+from .availability.room import SLACK, UNBOUND, met, stretches
+from .availability.uses import Alternative, Per, Use
 from .placement import fits
 from .placement.supply import busy_units
 from .problem import PlanningProblem
@@ -108,14 +108,33 @@ def _term_shortage(
         ):
             wanted = counted(term.slots, "slot")
             return Reason(f"needs {wanted} under {group.reason}, which leaves ", group.slots)
+    points = _points(demand, availability, instant)
     for use in alternative.pool_uses:
-        pool = problem.resolver.table.pools[use.index]
-        free = max(0.0, availability.free_in_pool(use.index, instant))
-        if free + SLACK < use.reservation.initial:
+        short = _short_of_pool(use, availability, points)
+        if short is not None:
+            held, free = short
+            pool = problem.resolver.table.pools[use.index]
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            needed = use.reservation.initial * slots
-            return Reason(f"{pool.reason}: needs {needed:.10g}, has ", free)
-    return _host_shortage(problem, term, availability, room, instant, number)
+            return Reason(f"{pool.reason}: needs {held * slots:.10g}, has ", free)
+    return _host_shortage(problem, term, availability, room, points, number)
+
+
+def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:
+    """An instant, and those in the job's window from it at which less may be free."""
+    length = demand.duration
+    starts = (start for start in availability.later_starts if start > instant)
+    return [instant, *(s for s in starts if length is None or s < instant + length)]
+
+
+def _short_of_pool(
+    use: Use, availability: Availability, points: Sequence[int]
+) -> tuple[float, float] | None:
+    """What a use takes, and the less that a pool has somewhere in the window; None if enough."""
+    for held, stretch in stretches(use, points):
+        free = max(0.0, availability.least_free_in_pool(use.index, stretch))
+        if free + SLACK < held:
+            return held, free
+    return None
 
 
 def _host_shortage(
@@ -123,20 +142,19 @@ def _host_shortage(
     term: TermDemand,
     availability: Availability,
     room: Room,
-    instant: int,
+    points: Sequence[int],
     number: int,
 ) -> Reason:
-    free = np.maximum(availability.free(SLOTS, instant), 0)
+    free = np.maximum(availability.least_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
-    lacking = _binding_beside_slots(problem, term, alternative, availability, instant)
+    lacking = _binding_beside_slots(problem, term, alternative, availability, points)
     also = " ".join(lacking)
     wanted = counted(term.slots, "free slot", also)
     if term.one_host:
         best = int(room.caps.max(initial=0))
+        if best >= term.slots and term.unit is not None:
+            return _unit_shortage(term, room)
         return Reason(f"needs one host with {wanted}, the best has ", best)
-    if alternative.host_uses[0].per is Per.WHOLE:
-        idle = int((room.caps > 0).sum())
-        return Reason("needs hosts without any other job, has ", idle)
     if term.ptile is not None and term.candidates.size:
         found = _tile_shortage(term, room, also)
         if found is not None:
@@ -190,19 +208,20 @@ def _binding_beside_slots(
     term: TermDemand,
     alternative: Alternative,
     availability: Availability,
-    instant: int,
+    points: Sequence[int],
 ) -> list[str]:
-    """What leaves fewer slots than are free on some candidate: amounts and limits on a host."""
-    wanted = np.minimum(availability.free(SLOTS, instant), term.slots)[term.candidates]
-    found: list[str] = []
+    """What leaves fewer slots than are free on some candidate: other jobs, amounts and limits."""
+    wanted = np.minimum(availability.least_free(SLOTS, points), term.slots)[term.candidates]
+    whole = alternative.host_uses[0].per is Per.WHOLE
+    found: list[str] = ["and no other job there"] if whole else []
     for use in alternative.host_uses[1:]:
-        held = use.reservation.initial
-        if held <= 0:
-            continue
-        times = (availability.free(use.index, instant)[term.candidates] + SLACK) / held
-        if use.per is not Per.SLOT:
-            times = np.where(times >= 1, np.inf, 0)
-        if (np.floor(times) < wanted).any():
+        binds = False
+        for held, free in met(availability, use, points):
+            times = (free[term.candidates] + SLACK) / held
+            if use.per is not Per.SLOT:
+                times = np.where(times >= 1, np.inf, 0)
+            binds = binds or bool((np.floor(times) < wanted).any())
+        if binds:
             resource = problem.resolver.table.host_resources[use.index]
             is_amount = resource.reason == f"{resource.name} available"
             found.append(f"{'and' if is_amount else 'under'} {resource.reason}")
@@ -244,13 +263,18 @@ def amounts_short(
 ) -> Reason | None:
     """Memory and the like that no candidate with a free slot has enough of, None if none."""
     found: list[Reason] = []
+    points = _points(demand, availability, instant)
+    slots = availability.least_free(SLOTS, points)
     for term in demand.terms:
-        open_hosts = term.candidates[availability.free(SLOTS, instant)[term.candidates] >= 1]
+        open_hosts = term.candidates[slots[term.candidates] >= 1]
         for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
             resource = problem.resolver.table.host_resources[use.index]
-            asked = use.reservation.initial
-            most = float(availability.free(use.index, instant)[open_hosts].max())
-            if resource.reason == f"{resource.name} available" and most + SLACK < asked:
-                text = f"of {resource.name} it asks for {asked:.10g}, no host has more than "
-                found.append(Reason(text, most))
+            if resource.reason != f"{resource.name} available":
+                continue
+            for held, free in met(availability, use, points):
+                most = max(0.0, float(free[open_hosts].max()))
+                if most + SLACK < held:
+                    text = f"of {resource.name} it asks for {held:.10g}, no host has more than "
+                    found.append(Reason(text, most))
+                    break
     return Reason.joined(dict.fromkeys(found)) if found else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -271,7 +272,7 @@ class Case:
             ways = []
             for place, term in enumerate(asked):
                 counts = [term.count] if term.count else range(job.slots, most + 1)
-                able = [host for host in self.hosts if self._able(job, term, host, alternative)]
+                able = [host for host in self.hosts if self.able(job, term, host, alternative)]
                 ways.append(
                     [
                         w
@@ -287,7 +288,7 @@ class Case:
                 ):
                     yield form
 
-    def _able(self, job: Job, term: Term, host: str, alternative: int) -> bool:
+    def able(self, job: Job, term: Term, host: str, alternative: int) -> bool:
         queue, item = self.instance.queue(job.queue), self.hosts[host]
         expand = self.instance.cluster.expand
         asked = {name for request in job.hosts for name in expand(request.name) or ()}
@@ -453,8 +454,17 @@ class Case:
             return max(ends) - now
         if objective == "weighted":
             return sum(self.jobs[job].weight * (s - now) for job, s in starts.items())
+        if objective == "slowdown":
+            each = [self.slowdown(job, start) for job, start in starts.items()]
+            return float(sum(each) / len(each)) if each else 0.0
         assert objective == "total-start"
         return sum(start - now for start in starts.values())
+
+    def slowdown(self, job: str, start: int) -> Fraction:
+        """From submission to end, in run times; never below 1, short ones count as 10 s."""
+        asked = self.jobs[job]
+        run = asked.run_limit or 0
+        return max(Fraction(1), Fraction(start - asked.submit + run, max(run, 10)))
 
     # --- a plan -------------------------------------------------------------------------------
 

@@ -20,6 +20,9 @@ from slotwise.solver.validate import validate
 MOST, MOST_STARTS = 3_000, 1_000
 #: Deterministic effort: of proofs, and of searches, which spend all of it.
 EFFORT, SEARCH = 40, 2
+OBJECTIVES = ("total-start", "makespan", "weighted", "slowdown")
+#: Weights that no whole numbers of 64 bits hold together.
+WEIGHTS = (0.0, 1e-6, 0.1, 1 / 3, 1.0, 7.0, 1e9, 1e15)
 #: What the judge says of a plan's claims and tie-breaks, not of its places.
 CLAIMS = {"value", "status", "bound", "proved", "cu-fewest"}
 
@@ -167,7 +170,7 @@ def all_right(seed: int) -> None:
     found = lexicographic_is_right(it, "optimal")
     judges_agree(it, found, Random(seed))
     if seed % 4 == 0:
-        objective_is_right(it, ("total-start", "makespan", "weighted")[seed // 4 % 3])
+        objective_is_right(it, OBJECTIVES[seed // 4 % 4])
     if seed % 4 == 1:
         lexicographic_is_right(it, "milp")
     if seed % 4 == 2:
@@ -182,6 +185,36 @@ def all_right(seed: int) -> None:
 def test_rules_that_seldom_meet_agree_with_the_enumerator(block: int) -> None:
     for seed in range(block * 15, block * 15 + 15):
         all_right(seed)
+
+
+def weighed(seed: int) -> Case | None:
+    """The case of a seed with weights far apart."""
+    it = drawn(seed)
+    if it is None:
+        return None
+    random = Random(seed)
+    pending = tuple(replace(job, weight=random.choice(WEIGHTS)) for job in it.instance.pending)
+    instance = replace(it.instance, pending=pending)
+    return Case(instance, it.asks, it.host_windows, it.dispatch, it.run)
+
+
+def values_are_right(seed: int) -> None:
+    it = weighed(seed)
+    if it is not None:
+        objective_is_right(it, "weighted" if seed % 3 else "slowdown")
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_weights_and_slowdown_are_exact(block: int) -> None:
+    for seed in range(400 + block * 10, 410 + block * 10):
+        values_are_right(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_weights_and_slowdown_are_exact_on_many(block: int) -> None:
+    for seed in range(6_000 + block * 50, 6_050 + block * 50):
+        values_are_right(seed)
 
 
 @pytest.mark.slow

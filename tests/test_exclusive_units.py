@@ -2,6 +2,8 @@
 
 import pytest
 from judging import job, problem, racks, running
+from slotwise.model.errors import InputError
+from slotwise.model.formats import loads
 from slotwise.model.queue import Queue
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
@@ -27,3 +29,21 @@ def test_free_slots_beside_a_running_exclusive_job_stay_free() -> None:
     plan = plan_of(instance, "time-based")
     assert plan["k"].start == 100
     assert validate(instance, plan, as_lsf=True) == []
+
+
+@pytest.mark.behaviour("PLC-11", "CFG-01")
+def test_exclusive_cu_alone_means_the_default_type() -> None:
+    text = """
+    format: slotwise/1
+    params: {COMPUTE_UNIT_TYPES: enclosure! rack}
+    hosts: [{name: a, slots: 2}]
+    compute_units:
+      - {name: e, type: enclosure, members: [a]}
+      - {name: r, type: rack, members: [e]}
+    queues: [{name: q, EXCLUSIVE: CU}]
+    pending: [{id: j, slots: 1, run_limit: 1h, res_req: "cu[excl]"}]
+    """
+    assert loads(text).queues[0].exclusive == "CU[enclosure]"
+    assert plan_of(loads(text), "time-based")["j"].start == 0
+    with pytest.raises(InputError, match="coarser than queue q allows"):
+        loads(text.replace("cu[excl]", "cu[excl:type=rack]"))

@@ -50,7 +50,8 @@ def build(
     clock, origin = _clock(document)
     hosts = HostBuilder(document, findings)
     cluster = hosts.cluster()
-    queues = tuple(_queue(entry) for entry in document.queues) or Instance(cluster).queues
+    unit = cluster.default_unit_type or ""
+    queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
     applications = tuple(_application(entry) for entry in document.applications)
     params = _params(document.params, queues)
     if document.dialect is not None:
@@ -131,7 +132,8 @@ def _params(entry: d.ParamsEntry, queues: Sequence[Queue]) -> Params:
     return Params(default_queue=default, **fields)
 
 
-def _queue(entry: d.QueueEntry) -> Queue:
+def _queue(entry: d.QueueEntry, unit_type: str) -> Queue:
+    """unit_type: the cluster's default, "" where it has none."""
     wanted, excluded = entry.hosts or ((), ())
     default, most = entry.run_limit or (None, None)
     preemptive, preemptable = entry.preemption or (None, None)
@@ -149,6 +151,8 @@ def _queue(entry: d.QueueEntry) -> Queue:
         preemptive=preemptive,
         preemptable=preemptable,
     )
+    if queue.exclusive == "CU[]":
+        queue = replace(queue, exclusive=f"CU[{unit_type}]")
     return queue if entry.thresholds is None else replace(queue, thresholds=entry.thresholds)
 
 

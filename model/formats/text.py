@@ -94,16 +94,16 @@ def reserve_time(value: object) -> int:
 
 
 def exclusive(value: object) -> str:
-    """EXCLUSIVE: ``Y``, ``N`` or ``CU[type]``."""
+    """EXCLUSIVE: ``Y``, ``N``, ``CU[type]``, or ``CU`` alone (``CU[]``: of the default type)."""
     if isinstance(value, bool):
         return "Y" if value else "N"
     text = str(value).strip()
     if text.upper() in ("Y", "N"):
         return text.upper()
-    match = re.fullmatch(r"CU\s*\[\s*([^\s\[\]]+)\s*\]", text, re.IGNORECASE)
+    match = re.fullmatch(r"CU\s*(?:\[\s*([^\s\[\]]*)\s*\])?", text, re.IGNORECASE)
     if match is None:
         raise ValueError(f"must be Y, N or CU[type], not {value!r}")
-    return f"CU[{match[1]}]"
+    return f"CU[{match[1] or ''}]"
 
 
 def user_shares(value: object) -> tuple[tuple[str, int], ...]:

@@ -6,13 +6,15 @@ What they print is newer and goes before it; a difference is a note.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
+from ..formats.domains import Domains
 from ..formats.names import host_requests
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
@@ -25,6 +27,8 @@ from .share_tables import SeenPartition
 
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 WAITING = frozenset({"PEND", "WAIT"})
+#: A name of a host in what -m lists.
+_NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
 
@@ -34,6 +38,7 @@ class Seen:
     """What the commands printed; None where one was not run.
 
     later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    notes: what the commands said besides, a sentence each.
     """
 
     jobs: list[SeenJob] = field(default_factory=list)
@@ -42,6 +47,7 @@ class Seen:
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -74,8 +80,9 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 
     Raises InputError with everything that makes no instance.
     """
-    notes: list[str] = []
+    notes = [*seen.notes]
     base, shift = _clocked(site, now)
+    seen = _with_one_name(seen, base.cluster, notes)
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
@@ -105,6 +112,54 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
 
 
 # --- hosts ----------------------------------------------------------------------------------------
+
+
+def _with_one_name(seen: Seen, cluster: Cluster, notes: list[str]) -> Seen:
+    """The same with each host under one name, where some have a domain and others have none."""
+    domains = Domains(host.name for host in cluster.hosts)
+    taken: dict[str, str] = {}
+
+    def known(name: str) -> str:
+        found = domains.known(name)
+        if found != name and cluster.expand(name) is None:
+            taken[name] = found
+            return found
+        return name
+
+    shown = {host.name for host in seen.hosts or ()}
+    hosts = [
+        host if known(host.name) in shown else replace(host, name=known(host.name))
+        for host in seen.hosts or ()
+    ]
+    domains = Domains([*(host.name for host in cluster.hosts), *(host.name for host in hosts)])
+    jobs, later = (
+        [
+            replace(
+                job,
+                allocation=_renamed(job.allocation, known),
+                hosts=_NAME.sub(lambda word: known(word[0]), job.hosts),
+            )
+            for job in items
+        ]
+        for items in (seen.jobs, seen.later)
+    )
+    if taken:
+        pairs = [f"{name} and {found}" for name, found in taken.items()]
+        more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        notes.append(
+            f"one host each, though only one name has a domain: {', '.join(pairs[:3])}{more}"
+        )
+    return replace(seen, jobs=jobs, later=later, hosts=None if seen.hosts is None else hosts)
+
+
+def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for name, slots in allocation.items():
+        found[known(name)] += slots
+    return dict(found)
+
+
+# --- what there is --------------------------------------------------------------------------------
 
 
 def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, ...]:
@@ -299,6 +354,9 @@ class _Jobs:
             application=seen.application if seen.application in self.names else "",
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
+            queued_as=None
+            if seen.queued_as is None
+            else (seen.queued_as[0] - self.zero, seen.queued_as[1]),
         )
 
     def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:

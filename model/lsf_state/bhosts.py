@@ -102,7 +102,9 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
         elif words and names:
             reading.at(f"host {words[0]}", number)
             row = table_row(names, words)
-            if row is None:
+            if words[0].startswith("*"):
+                reading.wrong("its name is cut short: give the output of bhosts -w or bhosts -l")
+            elif row is None:
                 reading.wrong(f"has {len(words)} of {len(names)} columns")
             else:
                 yield _host(words[0], row, reading)

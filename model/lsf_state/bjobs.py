@@ -42,7 +42,8 @@ class SeenJob:
     run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
     finish: when it is expected to end; from_limit: as its
     run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
-    condition is not satisfied. line: in the text, or None.
+    condition is not satisfied. queued_as: (second, place) in the queue after btop or bbot.
+    line: in the text, or None.
     """
 
     id: str
@@ -71,15 +72,22 @@ class SeenJob:
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
     dependent: bool = False
+    queued_as: tuple[int, int] | None = None
     line: int | None = None
 
 
-def read_bjobs(text: Text, calendar: PrintedTimes) -> list[SeenJob]:
-    """All jobs of a text; InputError with everything that is wrong with it."""
+def read_bjobs(text: Text, calendar: PrintedTimes, notes: list[str] | None = None) -> list[SeenJob]:
+    """All jobs of a text; InputError with everything that is wrong with it.
+
+    notes: gets what the command itself has said of jobs that it could not show.
+    """
     check_kind(text, "bjobs")
     reading = Reading(text)
+    notes = [] if notes is None else notes
     jobs = list(
-        _of_json(text, reading, calendar) if text.is_json else _of_text(text, reading, calendar)
+        _of_json(text, reading, calendar, notes)
+        if text.is_json
+        else _of_text(text, reading, calendar)
     )
     reading.once("job", ((job.id, job.line) for job in jobs))
     return jobs
@@ -93,11 +101,17 @@ def requirement(text: str) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _of_json(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
-    for number, record in json_records(text):
+def _of_json(
+    text: Text, reading: Reading, calendar: PrintedTimes, notes: list[str]
+) -> Iterator[SeenJob]:
+    records = list(json_records(text))
+    others = any("ERROR" not in record or "STAT" in record for _, record in records)
+    for number, record in records:
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
-            reading.wrong(f"holds no job: {record['ERROR']}")
+            if not others:
+                reading.wrong(f"holds no job: {record['ERROR']}")
+            notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
             continue
         id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX"))
         if not id:

@@ -97,6 +97,8 @@ class Follower:
                     _only(record.index),
                     lambda i: setattr(i.job, "queue", record.queue),
                 )
+            case r.Repositioned():
+                self._each(record.number, (record.index,), lambda item: self._move(item, record))
             case r.Modified():
                 self._each(record.number, record.elements, lambda item: _modify(item.job, record))
             case r.Migrated():
@@ -175,6 +177,22 @@ class Follower:
         item.job.allocation = record.hosts
         item.suspended, item.idle = None, 0
         self._use(item.job, 1)
+
+    def _move(self, item: Logged, record: r.Repositioned) -> None:
+        """To its place among those of its queue and priority that wait."""
+        job = item.job
+        alike = (job.queue, job.priority, job.status)
+        others = sorted(
+            _standing(other.job)
+            for other in self.jobs.values()
+            if other is not item
+            and (other.job.queue, other.job.priority, other.job.status) == alike
+        )
+        if job.status != "PEND" or not others:
+            return
+        at = min(record.position, len(others)) - 1
+        time, place = others[at] if record.top else others[-1 - at]
+        job.queued_as = (time, place - 1 if record.top else place + 1)
 
     def _resize(self, item: Logged, record: r.Resized) -> None:
         self._use(item.job, -1)
@@ -272,6 +290,10 @@ def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> 
     for record in records:
         follower.take(record)
     return follower.result()
+
+
+def _standing(job: SeenJob) -> tuple[int, int]:
+    return job.queued_as or (job.submit or 0, 0)
 
 
 def _only(index: int) -> tuple[int, ...]:

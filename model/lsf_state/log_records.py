@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Problem
 from ..formats.acct import HAS_POST_EXEC, Fields, of_lava, split
 from ..formats.log_lines import log_lines, malformed
 from ..formats.sniff import refuse_other
-from ..input_limits import limits
+from .bad_records import BadRecords
 
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
@@ -90,6 +89,17 @@ class Switched:
     number: int
     index: int
     queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repositioned:
+    """JOB_MOVE: btop, bbot; `position` from the top of its queue and priority, or the bottom."""
+
+    time: int
+    number: int
+    index: int
+    position: int
+    top: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +176,7 @@ Record = (
     | Started
     | Changed
     | Switched
+    | Repositioned
     | Modified
     | Migrated
     | Cleaned
@@ -174,29 +185,6 @@ Record = (
     | DaemonStarted
     | Other
 )
-
-
-class BadRecords:
-    """What is wrong with a log: the first records in full, the others counted."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-        self.count = 0
-
-    def add(self, problem: Problem) -> None:
-        """One more."""
-        self.count += 1
-        if self.count <= limits().errors:
-            self.problems.append(problem)
-
-    def report(self) -> list[Problem]:
-        """The first problems, and how many records were bad in all."""
-        more = self.count - len(self.problems)
-        if not more:
-            return self.problems
-        source = self.problems[-1].source
-        counted = Problem(f"and {more} more bad records ({self.count} in all)", source)
-        return [*self.problems, counted]
 
 
 def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
@@ -402,6 +390,17 @@ def _switch(name: str, fields: Fields) -> Record:
     return Switched(time, number, fields.whole("idx") if fields.more else 0, queue)
 
 
+def _move(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("userId")
+    number, position = fields.whole("jobId"), fields.whole("position")
+    base = fields.whole("base")  # TO_TOP 1, TO_BOTTOM 2
+    if position < 1 or base not in (1, 2):
+        raise ValueError(f"position {position} from base {base} is no place in a queue")
+    index = fields.whole("idx") if fields.more else 0
+    return Repositioned(time, number, index, position, base == 1)
+
+
 def _modify(name: str, fields: Fields) -> Record:
     time = _time(fields)
     which = fields.text("jobIdStr")
@@ -477,6 +476,7 @@ _READERS: dict[str, Callable[[str, Fields], Record]] = {
     "JOB_START": _start,
     "JOB_STATUS": _status,
     "JOB_SWITCH": _switch,
+    "JOB_MOVE": _move,
     "JOB_MODIFY2": _modify,
     "JOB_REQUEUE": _requeued,
     "JOB_CLEAN": _clean,

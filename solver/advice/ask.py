@@ -413,7 +413,8 @@ def _shown(instance: Instance, job: Job) -> dict[str, str]:
     if isinstance(requirement, Simple) and requirement.span is not None:
         span = requirement.span
         alone = "one host" if span.hosts == 1 else ""
-        shown["ptile"] = alone or ("!" if span.ptile_max else str(span.ptile or ""))
+        blocks = f"block={span.block}" if span.block else ""
+        shown["ptile"] = alone or ("!" if span.ptile_max else str(span.ptile or blocks))
     return shown
 
 

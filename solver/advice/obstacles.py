@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ..availability.calendar import WEEK
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..pending_reasons import BEGIN_TIME
@@ -18,6 +19,8 @@ from .what_if import PlanView
 BETWEEN_ENDS = Reason(
     "it fits, but time-based reservation starts jobs only now and when other jobs end"
 )
+#: Of a job that never starts, a week after the last change.
+EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason("a dispatch or run window is closed or closes too soon")
 #: Jobs that are named in one reason.
 MOST_NAMED = 3
@@ -57,6 +60,10 @@ def find_obstacles(
     candidates = view.profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
     looked_at = set(candidates)
     times = [time for time in _instants(view, demand) if start is None or time < start]
+    last = start
+    if start is None and demand.calendar is not None:
+        last = max(demand.earliest, *view.profile.changes(), *view.problem.base.changes()) + WEEK
+        times = [time for time in times if time < last]
     findings = [_finding(view, demand, time, time in looked_at) for time in times]
     who = _Reservations(view, demand)
     rows = [
@@ -64,10 +71,12 @@ def find_obstacles(
         for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
         for part, names in who.parts(list(alike))
     ]
-    ends = [*(part[0].time for part, _ in rows[1:]), start]
+    ends = [*(part[0].time for part, _ in rows[1:]), last]
     for (part, names), end in zip(rows, ends, strict=False):
         reason = over([item.reason for item in part])
         yield Obstacle(part[0].time, end, f"{reason}{names}", len(part))
+    if last is not None and start is None:
+        yield Obstacle(last, None, EVERY_WEEK, 1)
 
 
 def _instants(view: PlanView, demand: Demand) -> list[int]:
@@ -89,7 +98,14 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
     edges = {start - length + 1 for start in profile.later_starts for length in lengths}
     changes = {demand.earliest, *profile.changes(), *base.changes(), *edges}
     times = sorted(time for time in changes if demand.earliest <= time < FOREVER)
-    return profile.with_openings(demand, times)
+    return sorted({*profile.with_openings(demand, times), *_closings(demand, times)})
+
+
+def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
+    """From when on a window of the job is closed, or too short for it."""
+    if demand.calendar is not None:
+        for time in times:
+            yield from demand.calendar.closings(time, demand.duration)
 
 
 def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> _Finding:
@@ -134,7 +150,7 @@ class _Reservations:
             time = alike[end].time
             here = self._overlapping(time)
             kept = [job for job in named if job in here and (not alone or self._frees(job, time))]
-            if not kept:
+            if not kept or (not alone and any(self._frees(job, time) for job in here)):
                 break
             more = more or kept != named or len(here) > len(kept)
             named, end = kept, end + 1

@@ -259,26 +259,34 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         running = tuple(item for item in instance.running if item.job.id != gone)
         outlook = forecast.beside(replace(instance, running=running)).outlook(job)
         yield Idea("running", f"if {job_text(gone)} ended now", outlook)
-    before = sorted(
-        (other for other in view.planned if other.start.time < limit),
-        key=lambda other: -other.demand.slots,
-    )
-    for other in before[:MOST_OTHERS]:
+    for gone in _before_it(forecast.ahead(job), view, limit):
         trials.tried += 1
-        gone = other.demand.job.id
         pending = tuple(item for item in instance.pending if item.id != gone)
         outlook = forecast.beside(replace(instance, pending=pending)).outlook(job)
         yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", outlook)
 
 
+def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
+    """Pending jobs before it: those that start before it would, the largest first, then the others.
+
+    One that starts later, or has no start, may still keep slots that its window would reach into.
+    """
+    sooner = {other.demand.job.id for other in view.planned if other.start.time < limit}
+    ordered = sorted(ahead, key=lambda other: (other.id not in sooner, -other.slots))
+    return [other.id for other in ordered[:MOST_OTHERS]]
+
+
 def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) -> list[str]:
-    """Running jobs on hosts that the job may use: those that end at its start, then the largest."""
+    """Running jobs: those that end at its start, then on hosts that it may use, then the largest.
+
+    On other hosts one may hold what the job waits for too: a licence, a limit, a whole unit.
+    """
     hosts = instance.cluster.hosts
     usable = {hosts[int(host)].name for term in demand.terms for host in term.candidates}
-    found: list[tuple[bool, int, str]] = []
+    found: list[tuple[bool, bool, int, str]] = []
     for running in instance.running:
         slots = sum(count for host, count in running.allocation.items() if host in usable)
         finish = expected_finish(instance, running)
-        if slots and finish != instance.now:
-            found.append((finish != limit, -slots, running.job.id))
+        if finish != instance.now:
+            found.append((finish != limit, not slots, -slots, running.job.id))
     return [job for *_, job in sorted(found)[:MOST_OTHERS]]

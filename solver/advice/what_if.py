@@ -26,6 +26,7 @@ from ..budget import NOT_LOOKED_AT, Budget, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle
+from ..optimal.compound import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
@@ -245,8 +246,12 @@ class Asker:
         )
 
     def demand(self, view: PlanView, job: Job) -> Demand:
-        """The demand of a job in a view."""
-        return view.problem.resolver.demand(job)
+        """The demand of a job in a view; the exact method places its terms together."""
+        demand = view.problem.resolver.demand(job)
+        if self.method == "time-based" or len(demand.terms) == 1:
+            return demand
+        budget = Budget(self.time_limit, effort=self.effort, cancel=self.cancel)
+        return replace(demand, together=TermsTogether(budget))
 
     def _plan(self, pending: tuple[Job, ...]) -> Plan:
         return plan(

@@ -30,6 +30,10 @@ class Windows:
         """The first instant of each open period from `time` on, over a week."""
         return [first for first, _ in open_periods(self.text, self.origin, time, time + WEEK)]
 
+    def closings(self, time: int) -> list[int]:
+        """The end of each open period from `time` on, over a week."""
+        return [last for _, last in open_periods(self.text, self.origin, time, time + WEEK)]
+
     def open_until(self, time: int) -> int | None:
         """When the window that is open at `time` closes; None if it never does."""
         first, last = open_periods(self.text, self.origin, time, time + WEEK)[0]
@@ -91,6 +95,19 @@ class Calendar:
         all_windows += [windows for _, windows in self.hosts]
         found = {opening for windows in all_windows for opening in windows.openings(time)}
         return found | {until for _, until in self.closed_until if until >= time}
+
+    def closings(self, time: int, duration: int | None) -> set[int]:
+        """From when on a window that opens by a week from `time` is shut to a start of the job.
+
+        duration: seconds that the job runs, which have to end before a run window does.
+        """
+        plain = [windows for _, windows in self.hosts]
+        found = {end for windows in plain for end in windows.closings(time)}
+        if self.dispatch is not None:
+            found |= set(self.dispatch.closings(time))
+        if self.run is not None and duration is not None:
+            found |= {max(time, end - duration + 1) for end in self.run.closings(time)}
+        return found
 
 
 def _windows(text: str, instance: Instance) -> Windows:

@@ -33,7 +33,7 @@ def find_room(
     caps: FloatArray | None = None
     first: BoolArray | None = None
     for use in alternative.host_uses:
-        for held, free in _met(availability, use, points):
+        for held, free in met(availability, use, points):
             found = _host_cap(use, held, free, table.host_resources[use.index].capacity)
             if use.per is Per.JOB:
                 first = found > 0 if first is None else first & (found > 0)
@@ -68,7 +68,7 @@ def held_for_life(use: Use) -> float | None:
     return phases[0].amount if constant else None
 
 
-def _met(
+def met(
     availability: Availability, use: Use, points: Sequence[int]
 ) -> Iterator[tuple[float, FloatArray]]:
     """What a use holds over a window and the least that is free meanwhile, [H]."""
@@ -77,11 +77,11 @@ def _met(
         if constant > 0:
             yield constant, availability.least_free(use.index, points)
         return
-    for held, stretch in _stretches(use, points):
+    for held, stretch in stretches(use, points):
         yield held, availability.least_free(use.index, stretch)
 
 
-def _stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
+def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
     """What a use holds, and the points of the window that it holds it over."""
     pairs = [(use.reservation.planned_at(point - points[0]), point) for point in points]
     for held, same in itertools.groupby(pairs, key=lambda pair: pair[0]):
@@ -109,7 +109,7 @@ def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> 
             return UNBOUND
         return (availability.least_free_in_pool(use.index, points) + SLACK) // constant
     times = float(UNBOUND)
-    for held, stretch in _stretches(use, points):
+    for held, stretch in stretches(use, points):
         free = availability.least_free_in_pool(use.index, stretch)
         times = min(times, (free + SLACK) // held)
     return times

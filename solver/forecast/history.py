@@ -14,9 +14,10 @@ from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.swf import SwfLog, read_swf
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.lsf_state.bad_records import BadRecords
 from ...model.lsf_state.bjobs import SeenJob
 from ...model.lsf_state.followed import cut
-from ...model.lsf_state.log_records import BadRecords, read_events
+from ...model.lsf_state.log_records import read_events
 from .draws import keys_of
 from .jobs import NO_LIMIT, PastJobs, ints
 

@@ -129,7 +129,8 @@ class RuleBook:
         for name in sorted(names):
             floor = self._floor(demand.queue, name)
             if floor is not None:
-                floors.append(floor)
+                if not np.isneginf(floor.least).all():
+                    floors.append(floor)
                 continue
             beyond = self.eligibility.beyond_one(demand.queue.thresholds, name)
             if (beyond & (self.situation.reserved_load(name) != 0)).any():
@@ -162,8 +163,11 @@ class RuleBook:
                 least = np.array(
                     [max(host.thresholds.sched.get(name, -np.inf), of_queue) for host in hosts]
                 )
-                # A host that says nothing of it is not past its threshold.
-                return Floor(index, np.where(resource.capacity < 0, -np.inf, least))
+                # A host that says nothing of it is not past its threshold, and none goes below 0
+                # where what runs has not taken more than there is.
+                free = self.situation.free_now.host(index)
+                never = (resource.capacity < 0) | ((least <= 0) & (free >= 0))
+                return Floor(index, np.where(never, -np.inf, least))
         return None
 
     def _accepting(self, demand: Demand) -> Demand:

@@ -54,7 +54,7 @@ def test_texts(read: Callable[[object], Any], given: object, expected: object) -
         (text.processor_limit, "4 2", "must rise"),
         (text.processor_limit, "1 2 3 4", "must be 'maximum'"),
         (text.reserve_time, "MAX_RESERVE_TIME[0]", "1 or more cycles"),
-        (text.exclusive, "CU", r"must be Y, N or CU\[type\]"),
+        (text.exclusive, "CU rack", r"must be Y, N or CU\[type\]"),
         (text.user_shares, "[[u,0]]", "1 or more"),
         (text.user_shares, "u 10", r"pairs such as \[user,3\]"),
         (text.user_shares, [["u"]], "mapping of names to shares"),

@@ -19,8 +19,9 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
 from slotwise.model.formats.acct import read_acct
 from slotwise.model.formats.trace import from_acct
+from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.lifetimes import host_lives
-from slotwise.model.lsf_state.log_records import BadRecords, parse_events, read_events
+from slotwise.model.lsf_state.log_records import parse_events, read_events
 from slotwise.model.resreq.hostless import hostless
 from slotwise.solver.loop.cycle_fit import fit_cycle
 from slotwise.solver.loop.recorded import compare_waits

@@ -11,11 +11,12 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats.acct import parse_acct
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
+from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenQueue, read_bqueues
 from slotwise.model.lsf_state.followed import Moment, cut
-from slotwise.model.lsf_state.log_records import BadRecords, parse_events
+from slotwise.model.lsf_state.log_records import parse_events
 from slotwise.model.lsf_state.records import Text
 from slotwise.model.lsf_state.tables import limit_row
 from slotwise.model.lsf_state.values import PrintedTimes

@@ -443,6 +443,23 @@ def test_a_host_that_states_no_memory_is_past_no_threshold_of_memory(
     assert simulate(instance, cycle=0)["old"].suspensions == 0
 
 
+@pytest.mark.behaviour("RSV-11")
+def test_a_threshold_of_memory_that_never_binds_leaves_a_plan_proved() -> None:
+    """mem of 0 MB free is always there, unless what runs has taken more than there is."""
+    queue = Queue("default", thresholds=Thresholds({"mem": 0.0}))
+    hosts = (host("A", amounts={"mem": 100.0}), host("B", amounts={"mem": 100.0}))
+    old = running("old", {"A": 1}, "rusage[mem=60]")
+    jobs = (job("j", 1, "rusage[mem=70]"), job("k", 1, "rusage[mem=50]"))
+    instance = problem(*jobs, hosts=hosts, queues=(queue,), running=(old,))
+    found = answer(instance, "optimal", "lexicographic")
+    assert found.status == "optimal"
+    assert [item.proved for item in found] == [True, True]
+    over = replace(old, job=replace(old.job, res_req=("rusage[mem=160]",)))
+    assert (
+        answer(replace(instance, running=(over,)), "optimal", "lexicographic").status != "optimal"
+    )
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.behaviour("TBR-10")
 @every_exact_method

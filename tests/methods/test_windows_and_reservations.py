@@ -197,7 +197,8 @@ def test_exclusive_job_waits_for_empty_hosts_and_keeps_them_to_itself() -> None:
         found = plan(instance, method, effort=10)
         assert (found["alone"].start, found["alone"].allocation) == (50, {"A": 1})
         assert found["alone"].waits_for == (
-            "needs hosts without any other job, has 0; waits for the end of r1"
+            "needs 1 free slot and no other job there, has 0 (free slots: 6); "
+            "waits for the end of r1"
         )
         assert found["beside"].start == 150
 
