@@ -20,7 +20,7 @@ from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs
 from .start_program import solved_program
-from .start_table import FINE, Row, StartTable, possible_starts, rows_of
+from .start_table import FINE, StartsRow, StartTable, possible_starts, rows_of
 
 #: Prices to the unit of cost.
 SCALE = 1 << 20
@@ -113,7 +113,7 @@ def _within(
 
 
 def _priced(
-    starts: StartTable, rows: Sequence[Row], count: int, budget: Budget
+    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> tuple[int, IntArray] | None:
     """By prices of the rows: what all jobs cost at least, and with each start what they then do.
 
@@ -138,7 +138,7 @@ def _priced(
 
 
 def _prices(
-    starts: StartTable, rows: Sequence[Row], count: int, budget: Budget
+    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> list[int] | None:
     """The price of an amount of each row, from the linear program; None where it is not solved."""
     program = solved_program(starts, rows, count, budget)
@@ -152,7 +152,7 @@ def _prices(
 
 
 def _solved(
-    starts: StartTable, rows: Sequence[Row], kept: IntArray, count: int, budget: Budget
+    starts: StartTable, rows: Sequence[StartsRow], kept: IntArray, count: int, budget: Budget
 ) -> tuple[int | None, list[int]]:
     """The least cost with these starts alone, or a bound of it, and the positions that have it.
 

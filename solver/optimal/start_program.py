@@ -8,11 +8,11 @@ from typing import Any
 from ..budget import Budget
 from .linear_program import new_program, solve
 from .several_pools import GLIMPSE, WORK
-from .start_table import FINE, Row, StartTable
+from .start_table import FINE, StartsRow, StartTable
 
 
 def solved_program(
-    starts: StartTable, rows: Sequence[Row], count: int, budget: Budget
+    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> Any | None:
     """The program, solved, of so many jobs; None where that takes too long.
 

@@ -30,7 +30,7 @@ BITS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StartsRow:
     """What the starts at these positions take of a pool at an instant, and what there is."""
 
     starts: IntArray
@@ -147,7 +147,7 @@ def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None
 
 def rows_of(
     problem: PlanningProblem, jobs: Sequence[Demand], starts: StartTable, budget: Budget
-) -> list[Row]:
+) -> list[StartsRow]:
     """What runs at an instant takes no more than there is: wherever that could be broken."""
     changes = np.array(problem.base.changes())
     grid = np.unique(starts.times)
@@ -166,5 +166,5 @@ def rows_of(
         users = np.flatnonzero(taken[starts.jobs])
         for at in np.flatnonzero(may_run @ taken > there).tolist():
             running = users[(starts.times[users] <= grid[at]) & (grid[at] < ends[users])]
-            rows.append(Row(running, taken[starts.jobs[running]], int(there[at])))
+            rows.append(StartsRow(running, taken[starts.jobs[running]], int(there[at])))
     return rows
