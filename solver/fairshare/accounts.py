@@ -13,7 +13,7 @@ from typing import Any
 
 from ...model.shares import Path, ShareLookup, ShareNode
 from .adjustment import FairshareAdjustment
-from .priority import Consumption, Factors, Meter, dynamic_priority
+from .priority import Consumption, Factors, Meter, dynamic_priority, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,10 @@ class ShareTree:
         usage = self.usage(account, now)
         adjustment = self.adjustment(usage) if self.adjustment else 0.0
         return dynamic_priority(account.shares, usage, self.factors, adjustment)
+
+    def key(self, account: Account, now: float) -> float:
+        """By what the accounts of a level are sorted: the highest priority comes first (FSH-06)."""
+        return -significant(self.priority(account, now))
 
     def to_state(self) -> dict[str, Any]:
         """The counters of every account as plain data, by path."""

@@ -180,7 +180,7 @@ class TreeTraversal:
         for at in account.chain():
             place = self._places.get(at)
             if place is not None and place.parent is not None:
-                place.key = self._key(at)
+                place.key = self._tree.key(at, self._now)
                 self._refresh(place)
         self._refresh(self._root)
 
@@ -190,12 +190,9 @@ class TreeTraversal:
             assert account.parent is not None, "the root has a place from the start"
             parent = self._places.get(account.parent) or self._place(account.parent)
             place = self._places[account] = _Place(account, parent)
-            place.key = self._key(account)
+            place.key = self._tree.key(account, self._now)
             parent.places[account.index] = place
         return place
-
-    def _key(self, account: Account) -> float:
-        return -significant(self._tree.priority(account, self._now))
 
     def _climb(self, place: _Place | None) -> None:
         while place is not None:

@@ -311,12 +311,13 @@ class Cycle:
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
-        return {**self.state.to_state(), "last": self._last}
+        return {**self.state.to_state(), "last": self._last, "booked": self.record.booked}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self.state.load_state(saved)
         self._last = _tuples(saved["last"])
+        self.record.booked = saved["booked"]
 
 
 def _tuples(nested: Any) -> Any:

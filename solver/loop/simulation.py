@@ -40,7 +40,7 @@ from ...model.progress import OnProgress, Progress
 from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
-from ..fairshare.standing_order import moves_with_time
+from ..fairshare.standing_order import next_reordering
 from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
@@ -332,6 +332,7 @@ class Session:
             found.append(self.instance.now)
         elif world.pending or world.suspended:
             found += [self.grid(time) for time in self._wake_times()]
+            found += self._reordered(min(found, default=None))
         time = min(found, default=None)
         if time is None or (not world.events and self._stalled(time)):
             return None
@@ -340,10 +341,9 @@ class Session:
     def _wake_times(self) -> list[int]:
         """Instants after the last cycle at which another may change something."""
         world, now, step = self.world, self.world.now, self.settings.cycle
-        again = now + step
         found: list[int] = []
-        if step and (world.changed or not self.settings.skip_idle or self._reordered()):
-            found.append(again)
+        if step and (world.changed or not self.settings.skip_idle):
+            found.append(now + step)
         elif not step and self.cycle.record.started:
             found.append(now)
         fall = world.next_fall()
@@ -355,22 +355,33 @@ class Session:
                 found.append(change)
         return [max(time, now) for time in found]
 
-    def _reordered(self) -> bool:
-        """Whether jobs may have their turns in another order in the next cycle, and it matters.
+    def _reordered(self, before: int | None) -> list[int]:
+        """When jobs next have their turns in another order, and it matters: at most one time.
 
-        Where none could start at all it makes no difference until something happens.
+        before: when there is a cycle anyway, None for never. Where none could start at all the
+        order makes no difference until something happens.
         """
-        order = self.world.order
-        if isinstance(order, FirstCome) or self.cycle.passed:
-            return False
-        return bool(self.world.growing) or moves_with_time(order)
+        order, step, now = self.world.order, self.settings.cycle, self.world.now
+        if isinstance(order, FirstCome) or self.cycle.passed or not step:
+            return []
+        if before is None:
+            before = self.last_progress + self._patience + 1
+        if self.world.growing or self.cycle.record.booked:
+            return [now + step]
+        time = next_reordering(order, now, step, before)
+        return [] if time is None else [time]
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
         if self.world.falling:
             return False
+        return time - self.last_progress > self._patience
+
+    @property
+    def _patience(self) -> int:
+        """Seconds after which whatever could happen by itself has happened."""
         patience = max(self.eligibility.stall, self.cycle.patience)
-        return time - self.last_progress > patience + 2 * max(1, self.settings.cycle)
+        return patience + 2 * max(1, self.settings.cycle)
 
     # --- the result -----------------------------------------------------------------------------
 

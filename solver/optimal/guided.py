@@ -7,12 +7,13 @@ are tried on hosts that are idle late or never, which nobody waits for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..availability.demand import Demand
+from ..availability.profile import FOREVER
 from ..availability.resources import SLOTS
 from ..problem import PlanningProblem
 from .costs import Costs
@@ -26,16 +27,19 @@ def guided_plan(
     alone: Mapping[str, int],
     guide: Mapping[str, int],
     most: int,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
     """The best plan of the jobs of `alone` in orders by `guide` (seconds, by job).
 
     A job that the guide lacks counts with its start alone. None where no plan is better than
-    `most`, in units.
+    `most`, in units. stop: asked before each of them is made.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
     best: Starts | None = None
     for demands in (movable, sparing_idle_hosts(problem, movable)):
         for order in _orders(demands, {**alone, **guide}):
+            if stop():
+                return best
             found = decode_within(problem, costs, order, alone, most - 1)
             if found is not None:
                 best, most = found, costs.total({job: item.time for job, item in found.items()})
@@ -64,12 +68,17 @@ def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> l
 
 
 def _orders(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[list[Demand]]:
-    """By the guide, all alike or with blocks of so many slots and more before the others."""
+    """By the guide, all alike or with blocks of so many slots and more before the others.
+
+    Of those that start together the shorter come first.
+    """
     blocks = {
         demand.job.id: max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)
         for demand in demands
     }
-    by_start = sorted(demands, key=lambda demand: guide[demand.job.id])
+    by_start = sorted(
+        demands, key=lambda demand: (guide[demand.job.id], demand.duration or FOREVER)
+    )
     return [
         sorted(by_start, key=lambda demand: blocks[demand.job.id] < size)
         for size in sorted(set(blocks.values()))

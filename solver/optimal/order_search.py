@@ -59,6 +59,29 @@ def decode_within(
     return placed
 
 
+def search_by_rules(
+    problem: PlanningProblem,
+    costs: Costs,
+    budget: Budget,
+    alone: dict[str, int],
+    *,
+    first: Starts,
+    enough: int,
+) -> tuple[Starts, int]:
+    """The best of a known plan, the first, and of those in the orders of several priority rules.
+
+    enough: a total that ends the search; totals are in the units of the costs.
+    """
+    movable = [demand for demand in problem.demands if demand.job.id in first]
+    best, value = first, _total(costs, first)
+    for rule in _rules(alone):
+        if value <= enough or budget.cancel.is_set() or budget.left() <= 0:
+            break
+        order = sorted(movable, key=rule)
+        best, value, _ = _try(problem, costs, order, alone, best, value, order)
+    return best, value
+
+
 def search_orders(
     problem: PlanningProblem,
     costs: Costs,
@@ -70,33 +93,23 @@ def search_orders(
     seconds: float,
     moves: int,
     seed: int = 0,
-    rules: bool = True,
     on_better: Callable[[int], None] | None = None,
 ) -> tuple[Starts, int]:
-    """The best plan found from several priority rules and then by moving jobs in the order.
+    """The best plan found by moving jobs in the order of a known one, the first.
 
-    first: a known plan, the incumbent to beat. rules: try the priority rules too. enough: a total
-    that ends the search; totals are in the units of the costs. seconds and moves bound the moves;
-    with an effort in the budget only `moves` does, so that the result does not depend on the
-    machine.
+    enough: a total that ends the search; totals are in the units of the costs. seconds and moves
+    bound the moves; with an effort in the budget only `moves` does, so that the result does not
+    depend on the machine.
     """
     movable = [demand for demand in problem.demands if demand.job.id in first]
     best, value = first, _total(costs, first)
     order = sorted(movable, key=lambda demand: first[demand.job.id].time)
     deadline = budget.elapsed() + seconds
-
-    def stop() -> bool:
-        return value <= enough or budget.cancel.is_set() or budget.left() <= 0
-
-    for rule in _rules(alone) if rules else ():
-        if stop():
-            return best, value
-        best, value, order = _try(
-            problem, costs, sorted(movable, key=rule), alone, best, value, order
-        )
     random = np.random.default_rng(seed)
     for _ in range(moves if len(order) > 1 else 0):
-        if stop() or (budget.effort is None and budget.elapsed() > deadline):
+        if value <= enough or budget.cancel.is_set() or budget.left() <= 0:
+            break
+        if budget.effort is None and budget.elapsed() > deadline:
             break
         source, target = random.integers(len(order)), random.integers(len(order))
         changed = list(order)

@@ -19,14 +19,10 @@ from ..availability.demand import Demand
 from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .costs import Costs
-from .several_pools import pools_of
+from .start_program import solved_program
+from .start_table import FINE, StartsRow, StartTable, possible_starts, rows_of
 
-#: Instants and possible starts that a model may have.
-MOST_INSTANTS = 1500
-MOST_STARTS = 30_000
-#: Parts of a piece that are counted, bits of the largest cost, and prices to the unit of cost.
-FINE = 64
-BITS = 30
+#: Prices to the unit of cost.
 SCALE = 1 << 20
 #: Seconds and deterministic effort of the exact model, at most, and its share of the time left.
 SECONDS = 6.0
@@ -47,31 +43,6 @@ class BoundedStarts:
 
     bound: int
     starts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """What the starts at these positions take of a pool at an instant, and what there is."""
-
-    starts: IntArray
-    amounts: IntArray
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class _StartTable:
-    """Possible starts: whose, when, and what each costs more than the job's first, shifted right
-    by `bits`.
-    """
-
-    jobs: IntArray
-    times: IntArray
-    costs: IntArray
-    bits: int
-
-    def of(self, count: int) -> list[IntArray]:
-        """The positions of each job's starts."""
-        return [np.flatnonzero(self.jobs == number) for number in range(count)]
 
 
 def bound_of_starts(
@@ -118,14 +89,14 @@ def _within(
 
     The bound is no more than the room; there are no starts where none of these plans can exist.
     """
-    starts = _possible(problem, jobs, costs, alone, room)
+    starts = possible_starts(problem, jobs, costs, alone, room)
     if starts is None:
         return None
     try:
-        rows = _rows(problem, jobs, starts, budget)
+        rows = rows_of(problem, jobs, starts, budget)
     except OutOfTime:
         return None
-    priced = _priced(starts, rows, len(jobs)) if rows else None
+    priced = _priced(starts, rows, len(jobs), budget) if rows else None
     if priced is None:
         return None
     shifted = room >> starts.bits
@@ -138,93 +109,17 @@ def _within(
     )
 
 
-# --- starts and rows ------------------------------------------------------------------------------
-
-
-def _possible(
-    problem: PlanningProblem,
-    jobs: Sequence[Demand],
-    costs: Costs,
-    alone: Mapping[str, int],
-    room: int,
-) -> _StartTable | None:
-    """The starts with which a job alone does not cost more than there is room for; None: too many.
-
-    room: what all jobs together may cost more than alone, in units.
-    """
-    own = [costs.jobs[demand.job.id] for demand in jobs]
-    first = [alone[demand.job.id] for demand in jobs]
-    last = [cost.latest(cost.at(time) + room) for cost, time in zip(own, first, strict=True)]
-    end = max((time for time in last if time is not None), default=0)
-    durations = np.unique([demand.duration or 0 for demand in jobs])
-    grid = _instants(np.unique([*problem.base.changes(), *first]), durations, end)
-    if grid is None:
-        return None
-    found = [
-        grid[(grid >= begin) & (grid <= (until or 0))]
-        for begin, until in zip(first, last, strict=True)
-    ]
-    if not all(map(len, found)) or not 0 < sum(map(len, found)) <= MOST_STARTS:
-        return None
-    extra = [
-        [cost.at(time) - cost.at(begin) for time in times.tolist()]
-        for cost, begin, times in zip(own, first, found, strict=True)
-    ]
-    bits = max(0, max(max(row) for row in extra).bit_length() - BITS)
-    return _StartTable(
-        np.repeat(np.arange(len(jobs)), [len(times) for times in found]),
-        np.concatenate(found),
-        np.array([more >> bits for row in extra for more in row], dtype=np.int64),
-        bits,
-    )
-
-
-def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None:
-    """These up to `end`, and those that come so long after another; None if they are too many."""
-    found = new = begin[begin <= end]
-    while new.size:
-        if found.size > MOST_INSTANTS:
-            return None
-        later = np.unique(np.add.outer(new, durations))
-        new = np.setdiff1d(later[later <= end], found)
-        found = np.union1d(found, new)
-    return found
-
-
-def _rows(
-    problem: PlanningProblem, jobs: Sequence[Demand], starts: _StartTable, budget: Budget
-) -> list[_Row]:
-    """What runs at an instant takes no more than there is: wherever that could be broken."""
-    changes = np.array(problem.base.changes())
-    grid = np.unique(starts.times)
-    step = np.searchsorted(changes, grid, side="right") - 1
-    lengths = np.array([demand.duration or 0 for demand in jobs])
-    ends = starts.times + lengths[starts.jobs]
-    own = starts.of(len(jobs))
-    first, last = (np.array([call(starts.times[at]) for at in own]) for call in (np.min, np.max))
-    may_run = (first <= grid[:, np.newaxis]) & (grid[:, np.newaxis] < last + lengths)
-    rows = []
-    for pool in pools_of(problem.base, jobs, budget):
-        taken = np.zeros(len(jobs), dtype=np.int64)
-        for number, amount in pool.taken.items():
-            taken[number] = int(FINE * amount)
-        there = np.ceil(FINE * pool.there).astype(np.int64)[step]
-        users = np.flatnonzero(taken[starts.jobs])
-        for at in np.flatnonzero(may_run @ taken > there).tolist():
-            running = users[(starts.times[users] <= grid[at]) & (grid[at] < ends[users])]
-            rows.append(_Row(running, taken[starts.jobs[running]], int(there[at])))
-    return rows
-
-
 # --- prices ---------------------------------------------------------------------------------------
 
 
-def _priced(starts: _StartTable, rows: Sequence[_Row], count: int) -> tuple[int, IntArray] | None:
+def _priced(
+    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
+) -> tuple[int, IntArray] | None:
     """By prices of the rows: what all jobs cost at least, and with each start what they then do.
 
     Both in SCALE to the unit of the shifted costs; None where the numbers are too large.
     """
-    prices = _prices(starts, rows, count)
+    prices = _prices(starts, rows, count, budget)
     if prices is None:
         return None
     paid = SCALE * starts.costs
@@ -242,28 +137,14 @@ def _priced(starts: _StartTable, rows: Sequence[_Row], count: int) -> tuple[int,
     return low, low + paid - cheapest[starts.jobs]
 
 
-def _prices(starts: _StartTable, rows: Sequence[_Row], count: int) -> list[int] | None:
+def _prices(
+    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
+) -> list[int] | None:
     """The price of an amount of each row, from the linear program; None where it is not solved."""
-    from ortools.linear_solver import linear_solver_pb2, pywraplp
-
-    model = linear_solver_pb2.MPModelProto()
-    for cost in starts.costs.tolist():
-        model.variable.add(lower_bound=0.0, objective_coefficient=float(cost))
-    for at in starts.of(count):
-        model.constraint.add(
-            lower_bound=1.0, upper_bound=1.0, var_index=at.tolist(), coefficient=[1.0] * len(at)
-        )
-    for row in rows:
-        model.constraint.add(
-            upper_bound=row.limit / FINE,
-            var_index=row.starts.tolist(),
-            coefficient=(row.amounts / FINE).tolist(),
-        )
-    solver = pywraplp.Solver.CreateSolver("GLOP")
-    solver.LoadModelFromProto(model)
-    if solver.Solve() != solver.OPTIMAL:
+    program = solved_program(starts, rows, count, budget)
+    if program is None:
         return None
-    duals = (max(0.0, -row.dual_value()) for row in solver.constraints()[count:])
+    duals = (max(0.0, -row.dual_value()) for row in program.constraints()[count:])
     return [int(min(dual * SCALE / FINE, HUGE)) for dual in duals]
 
 
@@ -271,7 +152,7 @@ def _prices(starts: _StartTable, rows: Sequence[_Row], count: int) -> list[int] 
 
 
 def _solved(
-    starts: _StartTable, rows: Sequence[_Row], kept: IntArray, count: int, budget: Budget
+    starts: StartTable, rows: Sequence[StartsRow], kept: IntArray, count: int, budget: Budget
 ) -> tuple[int | None, list[int]]:
     """The least cost with these starts alone, or a bound of it, and the positions that have it.
 

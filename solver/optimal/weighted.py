@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from ...model.objective import Objective
@@ -25,12 +24,17 @@ from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .guided import guided_plan
 from .lexicographic import warm_starts
+from .likely_starts import likely_starts
 from .neighbourhood import improve
-from .order_search import Starts, search_orders
+from .order_search import Starts, search_by_rules, search_orders
 from .parts import bound_of_parts
 from .pooled import solve_as_pool
 from .start_model import bound_of_starts
 
+#: Share of the time left for plans in the order of the pools' starts, and how often these are asked
+#: anew, beside a better plan.
+GUIDED_SHARE = 0.25
+GUIDED_ROUNDS = 2
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
 EXACT_SHARE = 0.35
 MOVES_BEFORE_EXACT = 400
@@ -114,7 +118,7 @@ def _search_and_prove(
     found: _Found,
     tell: Tell,
 ) -> _Found:
-    """The pool of all slots, then searches, then the exact model, then searches again."""
+    """The pool of all slots, then rules and pools of parts, searches, the exact model, searches."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     least = {job: alone[job] for job in found.starts}
     within = costs.within(least, found.total)
@@ -126,7 +130,11 @@ def _search_and_prove(
         found = replace(found, settled=pooled.settled, coarse=pooled.finished)
         if found.proved or not pooled.finished:
             return found
-    else:
+    best, total = search_by_rules(
+        problem, costs, budget, alone, first=found.starts, enough=found.low
+    )
+    found = found.better(best, total)
+    if not pooled.starts:
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
@@ -145,16 +153,43 @@ def _search_and_prove(
 def _from_starts(
     problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
 ) -> _Found:
-    """With the bound of whole jobs in all pools, and a plan in the order of its starts."""
+    """With the bound of whole jobs in all pools, and plans in the order of the pools' starts."""
     if found.proved or budget.exhausted():
         return found
     placed = [demand for demand in problem.demands if demand.job.id in alone]
     model = bound_of_starts(problem, placed, costs, alone, (found.low, found.total), budget)
-    if model is None:
-        return found
-    found = found.above(model.bound)
-    if model.starts and (plan := guided_plan(problem, costs, alone, model.starts, found.total)):
-        found = found.better(plan, _total(costs, plan))
+    if model is not None:
+        guides = [model.starts] if model.starts else []
+        found = _guided(problem, costs, budget, alone, found.above(model.bound), guides)
+    for _ in range(GUIDED_ROUNDS):
+        before = found.total
+        if found.proved or budget.exhausted():
+            break
+        guides = likely_starts(problem, placed, costs, alone, found.total, budget)
+        found = _guided(problem, costs, budget, alone, found, guides)
+        if found.total == before:
+            break
+    return found
+
+
+def _guided(
+    problem: PlanningProblem,
+    costs: Costs,
+    budget: Budget,
+    alone: Mapping[str, int],
+    found: _Found,
+    guides: Sequence[Mapping[str, int]],
+) -> _Found:
+    """With the best of the plans in the orders of these starts that there is time for."""
+    until = budget.elapsed() + GUIDED_SHARE * budget.left()
+
+    def stop() -> bool:
+        return budget.exhausted() or (budget.effort is None and budget.elapsed() > until)
+
+    for guide in guides:
+        plan = guided_plan(problem, costs, alone, guide, found.total, stop)
+        if plan is not None:
+            found = found.better(plan, _total(costs, plan))
     return found
 
 
@@ -178,13 +213,12 @@ def _search(
     seconds = min(budget.left(), 3600.0) * (EXACT_SHARE if exact else 1.0)
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
     moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
-    again = partial(search_orders, rules=False)
     low = found.low
     # Orders find little once they have been searched; neighbourhoods go on for long.
     turns: Sequence[tuple[Callable[..., tuple[Starts, int]], int]] = (
         (search_orders, 1),
         (improve, 5),
-        (again, 1),
+        (search_orders, 1),
         (improve, 5),
     )
     for number, (search, parts) in enumerate(turns):

@@ -13,6 +13,7 @@ class CycleRecord:
 
     started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
     why: where fairshare or slot pools are at work, why it was the turn of each job that started.
+    booked: whether what pending jobs hold, and count for their accounts with, became another.
     """
 
     time: int
@@ -24,3 +25,4 @@ class CycleRecord:
     reservations: list[Held] = field(default_factory=list)
     why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
+    booked: bool = False

@@ -41,18 +41,17 @@ from .world import World
 class CycleState:
     """Reservations, views and reasons of the cycle at the world's time.
 
-    timed: jobs that hold something, whose time to do so may run out. moving: whether the next
-    cycle would give other reservations although nothing happens. shifted: whether it may, because
-    hosts held now differ from those held before. recount: whether the free slots
-    have to be counted again before the rest of the queue is given up. withheld: why jobs, by
-    number, were offered but not to be started. placeless: jobs without a place in the future.
-    looked_at: jobs that had their turn; nothing_left: the others need none, for no slot is free.
-    stood: places of the cycle before at the same instant, by number, for when the budget ends.
-    curtailed: whether the budget kept jobs from having a place in the future looked for;
-    shortened: those of them that have none now. nothing_to_hold: kinds of jobs for which a greedy
-    reservation finds nothing any more, while more and more is held. filling: jobs, by
-    number, that started on slots lent until the very second of their end. repetition: of the cycle
-    before at the same instant.
+    timed: jobs that hold something, whose time to do so may run out. moving: whether the next cycle
+    would give other reservations although nothing happens. shifted: whether it may, because hosts
+    held now differ from those held before. recount: whether the free slots have to be counted again
+    before the rest of the queue is given up. withheld: why jobs, by number, were offered but not to
+    be started. placeless: jobs without a place in the future. looked_at: jobs that had their turn;
+    nothing_left: the others need none, for no slot is free. stood: places of the cycle before at
+    the same instant, by number, for when the budget ends. curtailed: whether the budget kept jobs
+    from having a place in the future looked for; shortened: those of them that have none now.
+    nothing_to_hold: kinds of jobs for which a greedy reservation finds nothing any more, while more
+    and more is held. filling: jobs, by number, that started on slots lent until the very second of
+    their end. repetition: of the cycle before at the same instant.
     """
 
     def __init__(
@@ -463,6 +462,7 @@ class CycleState:
             return
         if not isinstance(self.world.order, FirstCome):
             self.world.order.reserved(state.job, self.world.named(slots), self.world.now)
+            self.record.booked = True
         self._slots_held[state.job.id] = slots
         if not slots:
             del self._slots_held[state.job.id]

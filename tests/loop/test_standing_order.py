@@ -1,4 +1,4 @@
-"""Under fairshare, cycles are left out where time alone cannot change the order of the jobs."""
+"""Under fairshare, cycles are left out as long as time alone leaves the jobs in their order."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise.model.job import Job, RunningJob
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.user import UserGroup
-from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.standing_order import moves_with_time
+from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
+from slotwise.solver.fairshare.standing_order import next_reordering
 from slotwise.solver.loop.simulation import simulate
 
 MINUTE = 60
@@ -49,6 +49,22 @@ def shared(seed: int, users: int, shares: tuple[tuple[str, int], ...] = EACH) ->
     return Instance(Cluster(hosts), queues, future=tuple(future), params=params, groups=GROUPS)
 
 
+def weighed(params: Params, seed: int) -> Params:
+    """Other weights of what was used, and other decay, but for the first seeds."""
+    draw = random.Random(seed)
+    if seed < 3:
+        return params
+    return replace(
+        params,
+        hist_hours=draw.choice((0, 0.1, 1, 5)),
+        enable_hist_run_time=draw.random() < 0.5,
+        run_time_decay=draw.random() < 0.3,
+        run_job_factor=draw.choice((0.0, 0.01, 3.0)),
+        run_time_factor=draw.choice((0.0, 0.7, 5.0)),
+        committed_run_time_factor=draw.choice((0.0, 0.5)),
+    )
+
+
 @pytest.mark.behaviour("LOP-01")
 @pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
 @pytest.mark.parametrize("users", [1, 2, 3])
@@ -56,6 +72,7 @@ def shared(seed: int, users: int, shares: tuple[tuple[str, int], ...] = EACH) ->
 def test_cycles_left_out_change_nothing(seed: int, users: int, method: str) -> None:
     shares = (("red", 3), ("blue", 1)) if seed % 2 else EACH
     instance = shared(seed, users, shares)
+    instance = replace(instance, params=weighed(instance.params, seed))
     lean = simulate(instance, reservation=method, keep_log=True)
     whole = simulate(instance, reservation=method, keep_log=True, skip_idle=False, until=lean.time)
     assert list(lean.jobs) == list(whole.jobs)
@@ -82,36 +99,69 @@ def test_cycles_of_one_user_are_left_out() -> None:
     assert lean.cycles < whole.cycles
 
 
+def waiting(users: tuple[str, ...], shares: tuple[tuple[str, int], ...]) -> DispatchOrder:
+    """The order of one job of each user in a queue with shares; 1 slot of u1 runs since 0."""
+    hosts = (Host("h", 8),)
+    queue = Queue("normal", 30, user_shares=shares)
+    running = (RunningJob(Job("r", 1, user="u1", queue="normal"), 0, {"h": 1}),)
+    order = order_policy(Instance(Cluster(hosts), (queue,), running, groups=GROUPS))
+    for number, user in enumerate(users):
+        order.submitted(Job(f"j{number}", 1, user=user, queue="normal"), number, number)
+    return order
+
+
+#: u1 has 11 shares and a job that runs: 11 / 6 before 5 / 3 of the others, until its run time and
+#: CPU time weigh .6 more. They weigh 1.4 an hour, less what decays.
+UNEQUAL = (("u1", 11), ("u2", 5), ("u3", 5))
+
+
+@pytest.mark.behaviour("FSH-02", "LOP-01")
 @pytest.mark.parametrize(
     ("users", "shares", "moves"),
     [
         (("u1", "u1"), EACH, False),
-        (("u1", "u2"), EACH, True),
+        (("u1", "u2"), EACH, False),  # u2 has nothing in use and stays before u1
+        (("u2", "u3"), UNEQUAL, False),  # level with each other for ever
+        (("u1", "u2"), UNEQUAL, True),
         (("u1", "u1"), (("red", 3), ("blue", 1)), False),
-        (("u0", "u0"), (("red", 3), ("blue", 1)), True),  # a member of both
     ],
 )
-def test_only_one_account_stands_still(
+def test_the_order_moves_where_priorities_cross(
     users: tuple[str, ...], shares: tuple[tuple[str, int], ...], moves: bool
 ) -> None:
-    order = order_policy(shared(0, 1, shares))
-    for number, user in enumerate(users):
-        order.submitted(Job(f"j{number}", 1, user=user, queue="normal"), number, number)
-    assert moves_with_time(order) is moves
+    order = waiting(users, shares)
+    found = next_reordering(order, 0, MINUTE, 24 * 60 * MINUTE)
+    tree = order.trees["normal"]
+    first, second = (tree.accounts(user)[0] for user in users)
+
+    def is_first(time: int) -> int:
+        difference = tree.priority(first, time) - tree.priority(second, time)
+        return 0 if abs(difference) < 1e-9 else 1 if difference > 0 else -1
+
+    times = range(0, 24 * 60 * MINUTE, MINUTE)
+    other = [time for time in times if is_first(time) != is_first(0)]
+    assert found == (other[0] if other else None)
+    assert (found is not None) is moves
+
+
+def test_a_reordering_is_only_looked_for_before_the_next_cycle() -> None:
+    order = waiting(("u1", "u2"), UNEQUAL)
+    found = next_reordering(order, 0, MINUTE, 24 * 60 * MINUTE)
+    assert found is not None
+    assert next_reordering(order, 0, MINUTE, found) is None
+    assert next_reordering(order, 0, MINUTE, found + 1) == found
+    assert next_reordering(order, found, MINUTE, 24 * 60 * MINUTE) is None
 
 
 def test_who_waits_no_more_does_not_count() -> None:
-    order = order_policy(shared(0, 1))
-    jobs = [Job(f"j{number}", 1, user=f"u{number}", queue="normal") for number in range(2)]
-    for number, job in enumerate(jobs):
-        order.submitted(job, number, number)
-    order.withdrawn(jobs[1])
-    assert not moves_with_time(order)
+    order = waiting(("u1", "u2"), UNEQUAL)
+    order.withdrawn(Job("j1", 1, user="u2", queue="normal"))
+    assert next_reordering(order, 0, MINUTE, 24 * 60 * MINUTE) is None
 
 
 def test_pools_move() -> None:
-    base = shared(0, 1)
     queues = (Queue("a", 30, slot_pool="P", slot_share=100),)
-    order = order_policy(replace(base, queues=queues, future=()))
+    order = order_policy(Instance(Cluster((Host("h", 8),)), queues))
     order.submitted(Job("j", 1, user="u1", queue="a"), 0, 0)
-    assert moves_with_time(order)
+    assert next_reordering(order, 0, MINUTE, 61) == MINUTE
+    assert next_reordering(order, 0, MINUTE, 60) is None

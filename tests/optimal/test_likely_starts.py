@@ -1,0 +1,128 @@
+"""Guides for plans: starts that a linear program of the pools mixes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.solver.budget import Budget
+from slotwise.solver.optimal import start_table
+from slotwise.solver.optimal.first_fit import plan_first_fit
+from slotwise.solver.optimal.guided import guided_plan
+from slotwise.solver.optimal.likely_starts import SHARES, likely_starts
+from slotwise.solver.optimal.start_table import possible_starts, some_starts
+from slotwise.solver.planning import plan
+
+from .test_start_model import LENGTH, Case, crowd, one_host
+
+
+def guides(case: Case, most: int) -> list[dict[str, int]]:
+    budget = Budget(effort=20)
+    found = likely_starts(case.problem, case.jobs, case.costs, case.alone, most, budget)
+    return [dict(guide) for guide in found]
+
+
+def test_the_shorter_of_two_jobs_goes_first() -> None:
+    jobs = [
+        Job("long", slots=2, run_limit=10 * LENGTH),
+        Job("short", slots=2, run_limit=LENGTH),
+    ]
+    found = guides(Case(crowd(3, 1, jobs)), 30 * LENGTH)
+    assert len(found) == 1 + len(SHARES)
+    # Half of the long one has room beside the short one: 3 slots for jobs of 2.
+    assert [guide["short"] for guide in found] == [0, 0, 0, 0]
+    assert [guide["long"] for guide in found] == [LENGTH // 2, 0, 0, LENGTH]
+
+
+@pytest.mark.parametrize("objective", ["total-start", "tardiness"])
+def test_guides_are_possible_starts_and_their_means(objective: str) -> None:
+    seen = 0
+    for seed in range(12):
+        case = Case(one_host(Random(seed)), objective)
+        most = case.least + 60 * LENGTH
+        found = guides(case, most)
+        for guide in found:
+            for job, time in guide.items():
+                cost = case.costs.jobs[job]
+                assert time >= case.alone[job]
+                assert cost.at(time) - cost.at(case.alone[job]) <= most - case.least
+        for early, late in pairwise(found[1:]):
+            assert all(early[job] <= late[job] for job in early)
+        seen += bool(found)
+    assert seen > 6
+
+
+def test_nothing_is_said_where_nothing_is_in_the_way_or_nothing_is_better() -> None:
+    assert guides(Case(crowd(3, 1, [Job("p", slots=2, run_limit=LENGTH)])), LENGTH) == []
+    jobs = [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(2)]
+    case = Case(crowd(3, 1, jobs))
+    assert guides(case, case.least) == []
+    assert guides(case, case.least + LENGTH) != []
+    assert guides(Case(crowd(3, 1, [Job("a", slots=2), Job("b", slots=2)])), LENGTH) == []
+
+
+def table_of(case: Case, room: int, *, some: bool = True) -> start_table.StartTable:
+    make = some_starts if some else possible_starts
+    found = make(case.problem, case.jobs, case.costs, case.alone, room)
+    assert found is not None
+    return found
+
+
+def test_some_starts_are_few_and_begin_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance: Instance = generate(hosts=20, running=60, pending=25, seed=4, load=1.0)
+    case = Case(instance)
+    for most, fewest in ((2000, 3), (300, 3), (30, 5)):
+        monkeypatch.setattr(start_table, "MOST_STARTS", most)
+        monkeypatch.setattr(start_table, "FEWEST_INSTANTS", fewest)
+        found = table_of(case, 200_000)
+        count = len(case.jobs)
+        assert len(found.jobs) <= max(most, fewest * count) + count
+        for demand, mine in zip(case.jobs, found.of(count), strict=True):
+            times = found.times[mine]
+            assert times[0] == case.alone[demand.job.id]
+            assert (np.diff(times) > 0).all()
+            assert ((found.costs[mine] << found.bits) <= times - times[0]).all()
+
+
+def test_all_of_few_starts_are_there() -> None:
+    """Where they are few enough, one job after another is all that can be told apart."""
+    jobs = [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(2)]
+    case = Case(crowd(3, 1, jobs))
+    assert table_of(case, LENGTH).times.tolist() == [0, LENGTH, 0, LENGTH]
+    assert table_of(case, LENGTH, some=False).times.tolist() == [0, LENGTH, 0, LENGTH]
+
+
+def test_many_jobs_have_good_plans_before_any_search() -> None:
+    """80 jobs are too many for whole jobs in a model; orders by a rule are far worse."""
+    case = Case(generate(hosts=60, running=200, pending=80, seed=3, load=1.0))
+    first = {item.job: item.start for item in plan_first_fit(case.problem) if item.start}
+    most = case.costs.total({**case.alone, **first})
+    plans = [
+        guided_plan(case.problem, case.costs, case.alone, guide, most)
+        for guide in guides(case, most)
+    ]
+    totals = [
+        case.costs.total({job: start.time for job, start in found.items()})
+        for found in plans
+        if found is not None
+    ]
+    assert len(totals) == len(plans) == 1 + len(SHARES)
+    assert max(totals) < 0.7 * most
+    stopped = guided_plan(case.problem, case.costs, case.alone, {}, most, lambda: True)
+    assert stopped is None
+
+
+@pytest.mark.parametrize("objective", ["total-start", "weighted", "makespan"])
+def test_plans_by_guides_are_plans(objective: str) -> None:
+    """Planned and judged, with next to no time for a search."""
+    instance = generate(hosts=20, running=80, pending=30, seed=7, load=1.0)
+    found = plan(instance, objective=objective, effort=0.5)
+    assert found.status in ("feasible", "optimal")
+    assert found.value is not None
+    assert found.bound is not None
+    assert found.bound <= found.value
