@@ -547,8 +547,12 @@ def test_a_job_that_runs_at_the_moment_has_used_its_part_of_the_cpu_time() -> No
 def test_why_no_job_of_an_swf_log_can_be_replayed(tmp_path: Path, line: str, says: str) -> None:
     path = tmp_path / "log.swf"
     path.write_text(f"; MaxProcs: 4\n{line}\n")
-    code, _, told = _run("import", "swf", path, "--policy", "easy", "--at", "10")
-    assert (code, says in told) == (2, True)
+    for command in (
+        ("import", "swf", path, "--policy", "easy", "--at", "10"),
+        ("simulate", path, "--hosts", "1"),
+    ):
+        code, _, told = _run(*command)
+        assert (code, says in told) == (2, True)
 
 
 def test_bad_records_are_told_where_no_good_one_is_left(tmp_path: Path) -> None:
