@@ -178,7 +178,8 @@ def swf(
     size = machine_size(found.workload, procs)
     log = canonical(found.workload, size)
     if not len(log):
-        raise InputError(f"{file}: no job of this log fits {size} processors")
+        why = ", ".join(f"{count} × {reason}" for reason, count in log.left_out.items())
+        raise InputError(f"{file}: no job of this log can be replayed ({why or 'it has none'})")
     tell_some([f"left out {count} × {reason}" for reason, count in log.left_out.items()])
     if policy == "recorded":
         starts = {
@@ -306,10 +307,12 @@ def _acct_time(at: str, files: list[Path]) -> int:
     if re.fullmatch(r"-?\d+|.*T.*", at):
         return _seconds(at, 0)
     first, last = None, 0
-    for job in _finished(files, BadRecords()):
+    bad = BadRecords()
+    for job in _finished(files, bad):
         first = job.submit if first is None else min(first, job.submit)
         last = max(last, job.end)
     if first is None:
+        _refuse(bad, keep_going=False)
         raise InputError("the log has no finished job: there is no moment to cut out")
     return last if at == "end" else _seconds(at, first)
 

@@ -124,6 +124,10 @@ def machine_size(workload: Workload, procs: int | None) -> int:
     Raises InputError if neither is a positive number.
     """
     size = workload.max_procs if procs is None else procs
+    if size is None and not len(workload) and not workload.left_out:
+        raise InputError(
+            [Problem("the log holds no job, and no size (MaxProcs, --procs)", workload.source)]
+        )
     if size is None:
         message = "the log does not state MaxProcs; give the machine's size with --procs"
         raise InputError([Problem(message, workload.source)])

@@ -75,7 +75,7 @@ def case(random: Random) -> Case:
     cluster = _cluster(random, names, host_windows)
     asks: dict[str, tuple[Term, ...]] = {}
     running = _running(random, cluster, asks)
-    pending = [_pending(random, names, n, asks) for n in range(random.choice([2, 2, 3]))]
+    pending = [pending_job(random, names, n, asks) for n in range(random.choice([2, 2, 3]))]
     instance = Instance(
         cluster,
         queues=tuple(_queue(random, names, name, dispatch, run) for name in "ab"),
@@ -220,7 +220,7 @@ def _running(
     return found
 
 
-def _pending(
+def pending_job(
     random: Random, names: list[str], number: int, asks: dict[str, tuple[Term, ...]]
 ) -> Job:
     slots = random.choice([1, 1, 2, 2, 2, 3, 4])

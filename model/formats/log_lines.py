@@ -12,6 +12,8 @@ from typing import IO, cast
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
+#: How files begin that are packed in other ways than gzip's.
+_PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 #: Characters of a complaint about one line.
 _LONGEST = 300
 
@@ -23,7 +25,12 @@ def log_lines(path: Path) -> Iterator[str]:
     """
     try:
         with path.open("rb") as file:
-            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            head = file.peek(5)[:5]
+            for begin, name in _PACKED.items():
+                if head.startswith(begin):
+                    message = f"is packed with {name}: unpack it first, or pack it with gzip"
+                    raise InputError([Problem(message, str(path))])
+            packed = head[:2] == b"\x1f\x8b"
             content = gzip.GzipFile(fileobj=file) if packed else file
             yield from _decoded(cast("IO[bytes]", content), str(path), packed=packed)
     except (OSError, EOFError, ValueError, zlib.error) as error:

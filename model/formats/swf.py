@@ -34,6 +34,8 @@ _READ = {  # the columns that are read, by position, and what they are called in
 }
 _NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue", "wait")
 _LIMIT = 2**53  # larger seconds or processors are not numbers that anyone measured
+#: A number of the header, perhaps with a mark or a blank between its thousands.
+_SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 
 
@@ -147,7 +149,15 @@ def _record(words: list[str]) -> tuple[int, ...]:
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
             raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
+    if record[3] < 1:  # of these jobs the log says only what they got
+        record = (*record[:3], max(record[3], _allocated(words[4])), *record[4:])
     return (*record, _wait(words[2]))
+
+
+def _allocated(word: str) -> int:
+    """Processors that a job had, or -1 for unknown."""
+    number = _number(word, "column 5")
+    return int(number) if number.is_integer() and 0 < number <= _LIMIT else -1
 
 
 def _wait(word: str) -> int:
@@ -184,6 +194,7 @@ def _number(word: str, name: str) -> float:
 def _max_procs(header: dict[str, str]) -> int | None:
     """The machine's size as the header states it: MaxProcs, or MaxNodes where that is missing."""
     for name in ("MaxProcs", "MaxNodes"):
-        if (found := re.match(r"\d+", header.get(name, ""))) and int(found[0]) > 0:
-            return int(found[0])
+        found = _SIZE.match(header.get(name, ""))
+        if found and (size := int(re.sub(r"\D", "", found[0]))) > 0:
+            return size
     return None

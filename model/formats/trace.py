@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..cluster import Cluster, Host
-from ..errors import InputError, report
+from ..errors import InputError, Problem, report
 from ..instance import Instance
 from ..params import Params
 from ..queue import Queue
@@ -53,6 +53,9 @@ class SwfLogFile:
         log = read_swf(path, keep_going=options.keep_going)
         base = _base_of_swf(log.workload, options.hosts, options.cluster)
         jobs = canonical(log.workload, _slots(base))
+        if not len(jobs):
+            why = "; ".join(_left_out(jobs.left_out)) or "it holds none"
+            raise InputError([Problem(f"no job of this log can be replayed: {why}", str(path))])
         remarks = [f"warning: {line}" for line in report(log.problems)]
         remarks += _left_out(jobs.left_out)
         known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)

@@ -1,6 +1,7 @@
 """SWF logs: what is read, what is malformed, and that nothing is dropped without a word."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,3 +197,28 @@ def test_lines_and_archives_have_exactly_their_limits(tmp_path):
             list(log_lines(path))
     with limited(InputLimits(unpacked=5)):
         assert list(log_lines(plain)) == ["123456789\n"]  # of what is packed alone
+
+
+@pytest.mark.parametrize("text", ["1024", "1,024", "1024 (of 2,048)", "1'024 processors"])
+def test_a_size_with_marks_between_its_thousands(text: str) -> None:
+    assert parse_swf([f"; MaxProcs: {text}"]).workload.max_procs == 1024
+
+
+def test_a_log_that_says_only_what_jobs_got() -> None:
+    """Requested processors unknown: the allocated ones; unknown too: none."""
+    line = "{} 0 0 60 {} -1 -1 {} 90 -1 1 1 1 1 1 -1 -1 -1"
+    lines = [line.format(1, 8, -1), line.format(2, 8, 4), line.format(3, -1, -1)]
+    assert parse_swf(lines).workload.procs.tolist() == [8, 4, -1]
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [(b"BZh91AY&SY", "bzip2"), (b"\xfd7zXZ\x00\x00", "xz"), (b"PK\x03\x04", "zip")],
+)
+def test_a_log_that_is_packed_in_another_way_says_so(
+    tmp_path: Path, head: bytes, name: str
+) -> None:
+    path = tmp_path / "log.swf"
+    path.write_bytes(head + bytes(range(40)))
+    with pytest.raises(InputError, match=f"packed with {name}: unpack it first"):
+        read_swf(path)

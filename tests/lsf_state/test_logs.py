@@ -535,3 +535,28 @@ def test_a_job_that_runs_at_the_moment_has_used_its_part_of_the_cpu_time() -> No
         return job.cpu_time / (at - job.start)
 
     assert used(1643911763) == pytest.approx(used(1643911800))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("1 0 0 60 2 -1 -1 2 -1 -1 1 1 1 1 1 -1 -1 -1", "1 × requested time not positive"),
+        ("1 0 0 60 9 -1 -1 9 90 -1 1 1 1 1 1 -1 -1 -1", "more than the machine's 4 processors"),
+    ],
+)
+def test_why_no_job_of_an_swf_log_can_be_replayed(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text(f"; MaxProcs: 4\n{line}\n")
+    for command in (
+        ("import", "swf", path, "--policy", "easy", "--at", "10"),
+        ("simulate", path, "--hosts", "1"),
+    ):
+        code, _, told = _run(*command)
+        assert (code, says in told) == (2, True)
+
+
+def test_bad_records_are_told_where_no_good_one_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "lsb.acct"
+    path.write_text('"JOB_FINISH" "10.1" 1600000000 101 0 33816658 1\n')
+    code, _, told = _run("import", "acct", path, "--at", "1h")
+    assert (code, "the record ends before" in told) == (2, True)
