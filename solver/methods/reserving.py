@@ -82,7 +82,12 @@ def expiries(cycle: CycleState) -> list[int]:
             found.append(state.rest_until)
         elif state.held_since is not None:
             found.append(state.held_since + cycles * sleep)
-    for item in cycle.instance.advance_reservations:
+    if cycle.instance.advance_reservations:
         spans = {cycle.span(held.state) for held in cycle.reservations}
-        found += [item.start - span + 1 for span in spans if span is not None]
+        found += [
+            item.start - span + 1
+            for item in cycle.instance.advance_reservations
+            for span in spans
+            if span is not None
+        ]
     return [time for time in found if time > cycle.world.now]

@@ -25,24 +25,40 @@ def guided_plan(
     problem: PlanningProblem,
     costs: Costs,
     alone: Mapping[str, int],
-    guide: Mapping[str, int],
+    guides: Sequence[Mapping[str, int]],
     most: int,
     stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
-    """The best plan of the jobs of `alone` in orders by `guide` (seconds, by job).
+    """The best plan of the jobs of `alone` in orders by the guides (seconds, by job).
 
-    A job that the guide lacks counts with its start alone. None where no plan is better than
-    `most`, in units. stop: asked before each of them is made.
+    A job that a guide lacks counts with its start alone. Large blocks go before the others by the
+    best of the guides only. None where no plan is better than `most`, in units. stop: asked before
+    each of them is made.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
+    variants = (movable, sparing_idle_hosts(problem, movable))
     best: Starts | None = None
-    for demands in (movable, sparing_idle_hosts(problem, movable)):
-        for order in _orders(demands, {**alone, **guide}):
-            if stop():
-                return best
+
+    def better(demands: Sequence[Demand], order: Sequence[Demand]) -> bool:
+        nonlocal best, most
+        before = most
+        while not stop():
             found = decode_within(problem, costs, order, alone, most - 1)
-            if found is not None:
-                best, most = found, costs.total({job: item.time for job, item in found.items()})
+            if found is None:
+                break
+            best, most = found, costs.total({job: item.time for job, item in found.items()})
+            # In the order of its own starts a plan often gets better still.
+            order = sorted(demands, key=lambda demand: found[demand.job.id].time)
+        return most < before
+
+    chosen = {**alone, **guides[0]} if guides else {}
+    for guide in guides:
+        known = {**alone, **guide}
+        tries = [better(demands, _by_start(demands, known)) for demands in variants]
+        chosen = known if any(tries) else chosen
+    for size in _block_sizes(movable)[1:] if guides else ():
+        for demands in variants:
+            better(demands, _large_first(_by_start(demands, chosen), size))
     return best
 
 
@@ -67,19 +83,20 @@ def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> l
     ]
 
 
-def _orders(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[list[Demand]]:
-    """By the guide, all alike or with blocks of so many slots and more before the others.
+def _by_start(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[Demand]:
+    """In the order of the guide; of those that start together the shorter come first."""
+    return sorted(demands, key=lambda job: (guide[job.job.id], job.duration or FOREVER))
 
-    Of those that start together the shorter come first.
-    """
-    blocks = {
-        demand.job.id: max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)
-        for demand in demands
-    }
-    by_start = sorted(
-        demands, key=lambda demand: (guide[demand.job.id], demand.duration or FOREVER)
-    )
-    return [
-        sorted(by_start, key=lambda demand: blocks[demand.job.id] < size)
-        for size in sorted(set(blocks.values()))
-    ]
+
+def _large_first(demands: Sequence[Demand], size: int) -> list[Demand]:
+    """Blocks of so many slots and more before the others."""
+    return sorted(demands, key=lambda demand: _block(demand) < size)
+
+
+def _block_sizes(demands: Sequence[Demand]) -> list[int]:
+    return sorted({_block(demand) for demand in demands})
+
+
+def _block(demand: Demand) -> int:
+    """Slots of a host that a job needs in one piece, at most."""
+    return max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)

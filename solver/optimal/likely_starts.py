@@ -18,6 +18,8 @@ from .costs import Costs
 from .start_program import solved_program
 from .start_table import rows_of, some_starts
 
+#: Deterministic time of the program, about seconds: most take one or two.
+GUIDE_WORK = 12.0
 #: The shares of a job by whose starts it is placed.
 SHARES = (0.1, 0.5, 0.9)
 
@@ -45,7 +47,7 @@ def likely_starts(
         rows = rows_of(problem, jobs, starts, budget)
     except OutOfTime:
         return []
-    program = solved_program(starts, rows, len(jobs), budget) if rows else None
+    program = solved_program(starts, rows, len(jobs), budget, GUIDE_WORK) if rows else None
     if program is None:
         return []
     shares = np.array([variable.solution_value() for variable in program.variables()]).clip(0)

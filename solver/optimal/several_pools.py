@@ -30,6 +30,8 @@ MOST_PIECES = 6
 SCALE = 1 << 30
 #: Deterministic time of the program, about seconds.
 WORK = 20.0
+#: Costs beyond it are no numbers for a linear program.
+MOST_COST = 1 << 900
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
 #: Tables of what is free of one resource, by instant and host, that are there at once.
@@ -369,6 +371,8 @@ class _Program:
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
         program = new_program()
+        if self._dearest() > MOST_COST:
+            return None
         model, unit = self._model()
         program.LoadModelFromProto(model)
         seconds = None if self.budget.time_limit is None else max(GLIMPSE, self.budget.left())
@@ -379,6 +383,13 @@ class _Program:
         lengths = np.diff(self.grid)
         table = duals.reshape(len(self.pools), -1) / lengths * (unit * SCALE)
         return [np.minimum(np.rint(row), float(1 << 50)).astype(np.int64) for row in table]
+
+    def _dearest(self) -> int:
+        """What a start costs more than the first of its job, at most."""
+        return max(
+            cost.at(int(self.starts[number].max())) - cost.at(first)
+            for number, (cost, first, _) in enumerate(self.jobs)
+        )
 
     def _model(self) -> tuple[object, float]:
         """The program, with its costs in so many units that the largest is a million."""

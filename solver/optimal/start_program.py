@@ -12,11 +12,16 @@ from .start_table import FINE, StartsRow, StartTable
 
 
 def solved_program(
-    starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
+    starts: StartTable,
+    rows: Sequence[StartsRow],
+    count: int,
+    budget: Budget,
+    work: float = WORK,
 ) -> Any | None:
     """The program, solved, of so many jobs; None where that takes too long.
 
     Its variables are the starts in order, its first constraints the jobs, the others the rows.
+    work: deterministic time, about seconds; nobody is heard meanwhile.
     """
     from ortools.linear_solver import linear_solver_pb2
 
@@ -36,4 +41,4 @@ def solved_program(
     program = new_program()
     program.LoadModelFromProto(model)
     seconds = None if budget.time_limit is None else max(GLIMPSE, budget.left())
-    return program if solve(program, work=WORK, seconds=seconds) else None
+    return program if solve(program, work=work, seconds=seconds) else None

@@ -22,7 +22,8 @@ from .several_pools import pools_of
 #: Instants and possible starts that a model may have.
 MOST_INSTANTS = 1500
 MOST_STARTS = 30_000
-#: Instants that some starts have at least.
+#: Starts where only some are taken, and instants of each job then, at least.
+SOME_STARTS = 30_000
 FEWEST_INSTANTS = 30
 #: Parts of a piece that are counted, and bits of the largest cost.
 FINE = 64
@@ -86,7 +87,7 @@ def some_starts(
     alone: Mapping[str, int],
     room: int,
 ) -> StartTable:
-    """Some of these starts, about MOST_STARTS at most: what follows from them bounds nothing.
+    """Some of these starts, about SOME_STARTS at most: what follows from them bounds nothing.
 
     Where there are too many instants they are taken evenly from those that are there, and come
     after one job.
@@ -97,7 +98,7 @@ def some_starts(
     begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
     grid = np.unique(np.concatenate((begin, np.add.outer(begin, durations).ravel())))
     grid = grid[grid <= end]
-    count = min(len(grid), max(FEWEST_INSTANTS, MOST_STARTS // len(jobs)))
+    count = min(len(grid), max(FEWEST_INSTANTS, SOME_STARTS // len(jobs)))
     grid = grid[np.linspace(0, len(grid) - 1, count).astype(np.int64)]
     found = [
         np.append(first, grid[(grid > first) & (grid <= last)]).astype(np.int64)

@@ -33,7 +33,7 @@ from .start_model import bound_of_starts
 
 #: Share of the time left for plans in the order of the pools' starts, and how often these are asked
 #: anew, beside a better plan.
-GUIDED_SHARE = 0.25
+GUIDED_SHARE = 0.5
 GUIDED_ROUNDS = 2
 #: Share of the time left that the searches may take where the exact model follows, and their moves.
 EXACT_SHARE = 0.35
@@ -138,7 +138,8 @@ def _search_and_prove(
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
-        found = _from_starts(problem, costs, budget, least, found)
+        found = _by_whole_jobs(problem, costs, budget, least, found)
+        found = _by_likely_starts(problem, costs, budget, least, found)
     exact = _exact_model_fits(placed, budget)
     found = _search(problem, costs, budget, alone, found, exact, tell)
     tell(found.total, found.low)
@@ -150,17 +151,11 @@ def _search_and_prove(
     return found
 
 
-def _from_starts(
+def _by_likely_starts(
     problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
 ) -> _Found:
-    """With the bound of whole jobs in all pools, and plans in the order of the pools' starts."""
-    if found.proved or budget.exhausted():
-        return found
+    """With plans in the order of starts that a linear program of the pools mixes."""
     placed = [demand for demand in problem.demands if demand.job.id in alone]
-    model = bound_of_starts(problem, placed, costs, alone, (found.low, found.total), budget)
-    if model is not None:
-        guides = [model.starts] if model.starts else []
-        found = _guided(problem, costs, budget, alone, found.above(model.bound), guides)
     for _ in range(GUIDED_ROUNDS):
         before = found.total
         if found.proved or budget.exhausted():
@@ -170,6 +165,20 @@ def _from_starts(
         if found.total == before:
             break
     return found
+
+
+def _by_whole_jobs(
+    problem: PlanningProblem, costs: Costs, budget: Budget, alone: Mapping[str, int], found: _Found
+) -> _Found:
+    """With the bound of whole jobs in all pools, and a plan in the order of its starts."""
+    if found.proved or budget.exhausted():
+        return found
+    placed = [demand for demand in problem.demands if demand.job.id in alone]
+    model = bound_of_starts(problem, placed, costs, alone, (found.low, found.total), budget)
+    if model is None:
+        return found
+    guides = [model.starts] if model.starts else []
+    return _guided(problem, costs, budget, alone, found.above(model.bound), guides)
 
 
 def _guided(
@@ -186,11 +195,8 @@ def _guided(
     def stop() -> bool:
         return budget.exhausted() or (budget.effort is None and budget.elapsed() > until)
 
-    for guide in guides:
-        plan = guided_plan(problem, costs, alone, guide, found.total, stop)
-        if plan is not None:
-            found = found.better(plan, _total(costs, plan))
-    return found
+    plan = guided_plan(problem, costs, alone, guides, found.total, stop)
+    return found if plan is None else found.better(plan, _total(costs, plan))
 
 
 def _total(costs: Costs, starts: Starts) -> int:

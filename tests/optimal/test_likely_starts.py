@@ -77,7 +77,7 @@ def test_some_starts_are_few_and_begin_with_the_first(monkeypatch: pytest.Monkey
     instance: Instance = generate(hosts=20, running=60, pending=25, seed=4, load=1.0)
     case = Case(instance)
     for most, fewest in ((2000, 3), (300, 3), (30, 5)):
-        monkeypatch.setattr(start_table, "MOST_STARTS", most)
+        monkeypatch.setattr(start_table, "SOME_STARTS", most)
         monkeypatch.setattr(start_table, "FEWEST_INSTANTS", fewest)
         found = table_of(case, 200_000)
         count = len(case.jobs)
@@ -103,7 +103,7 @@ def test_many_jobs_have_good_plans_before_any_search() -> None:
     first = {item.job: item.start for item in plan_first_fit(case.problem) if item.start}
     most = case.costs.total({**case.alone, **first})
     plans = [
-        guided_plan(case.problem, case.costs, case.alone, guide, most)
+        guided_plan(case.problem, case.costs, case.alone, [guide], most)
         for guide in guides(case, most)
     ]
     totals = [
@@ -113,7 +113,7 @@ def test_many_jobs_have_good_plans_before_any_search() -> None:
     ]
     assert len(totals) == len(plans) == 1 + len(SHARES)
     assert max(totals) < 0.7 * most
-    stopped = guided_plan(case.problem, case.costs, case.alone, {}, most, lambda: True)
+    stopped = guided_plan(case.problem, case.costs, case.alone, [{}], most, lambda: True)
     assert stopped is None
 
 

@@ -147,6 +147,19 @@ def test_weights_of_any_size_leave_a_bound() -> None:
     assert 0.999 * best < found.bound <= best
 
 
+def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
+    jobs = [
+        Job(f"p{n}", slots=2, run_limit=LENGTH, weight=10.0 ** (280 * n - 280)) for n in range(3)
+    ]
+    case = Case(crowd(3, 1, jobs), "weighted")
+    instants = range(0, 10_000, LENGTH)
+    found = bound_of_pools(case.problem, case.jobs, case.costs, case.alone, instants, Budget())
+    assert found is None
+    best = case.costs.total({"p2": 0, "p1": LENGTH, "p0": 2 * LENGTH})
+    whole = case.bound(2 * best)
+    assert whole is None or whole.bound <= best
+
+
 def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(4)]))
     assert case.bound(100 * LENGTH) is not None
@@ -189,11 +202,11 @@ def test_small_jobs_leave_hosts_alone_that_are_idle_soon() -> None:
 
 def test_a_plan_by_the_starts_of_a_guide_or_none() -> None:
     case = half_busy()
-    best = guided_plan(case.problem, case.costs, case.alone, {}, 10_000)
+    best = guided_plan(case.problem, case.costs, case.alone, [{}], 10_000)
     assert best is not None
     assert {job: start.time for job, start in best.items()} == {"small": 0, "whole": 600}
-    assert guided_plan(case.problem, case.costs, case.alone, {}, 600) is None
-    late = guided_plan(case.problem, case.costs, case.alone, {"small": 700}, 601)
+    assert guided_plan(case.problem, case.costs, case.alone, [{}], 600) is None
+    late = guided_plan(case.problem, case.costs, case.alone, [{"small": 700}], 601)
     assert late is not None
     assert late["whole"].time == 600
 
@@ -204,6 +217,6 @@ def test_blocks_of_a_host_go_before_smaller_ones() -> None:
     jobs += [Job(f"w{n}", slots=4, res_req=("span[hosts=1]",), run_limit=60) for n in range(2)]
     case = Case(crowd(4, 2, jobs))
     guide = {f"s{n}": n for n in range(3)} | {f"w{n}": 10 for n in range(2)}
-    found = guided_plan(case.problem, case.costs, case.alone, guide, 100_000)
+    found = guided_plan(case.problem, case.costs, case.alone, [guide], 100_000)
     assert found is not None
     assert sorted(start.time for start in found.values()) == [0, 0, 60, 60, 60]
