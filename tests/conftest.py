@@ -1,9 +1,10 @@
-"""Option --behaviours: which rows of docs/behaviours.yaml the collected tests carry as marks."""
+"""Which rows of docs/behaviours.yaml the collected tests carry as marks; option --behaviours."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,6 +12,12 @@ import pytest
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
+# Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Number of test functions that carry each behaviour mark, where all tests were collected.
+BEHAVIOURS = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,14 +28,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    output = session.config.getoption("--behaviours")
-    if output is None:
-        return
+@pytest.hookimpl(tryfirst=True)  # before any are taken out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     marked: dict[str, set[str]] = defaultdict(set)
-    for item in session.items:
+    for item in items:
         for mark in item.iter_markers("behaviour"):
             for name in mark.args:
                 marked[name].add(item.nodeid.partition("[")[0])
     counts = {name: len(tests) for name, tests in sorted(marked.items())}
-    Path(output).write_text(json.dumps(counts, indent=1), encoding="utf-8")
+    everything = set(Path(__file__).parent.rglob("test_*.py"))
+    if {item.path for item in items} == everything and not any("::" in a for a in config.args):
+        config.stash[BEHAVIOURS] = counts
+    output = config.getoption("--behaviours")
+    if output is not None:
+        Path(output).write_text(json.dumps(counts, indent=1), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def behaviours(request: pytest.FixtureRequest) -> dict[str, int] | None:
+    """Number of test functions with each mark, or None where only some tests were collected."""
+    return request.config.stash.get(BEHAVIOURS, None)

@@ -12,11 +12,12 @@ import pytest
 
 _DROP = 24  # PR_CAPBSET_DROP of prctl
 _OVERRIDES = (1, 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH: to write and to read whatever the mode
+_VERSION = 0x20080522  # of the structures of capget and capset
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def with_the_rights_of_modes() -> None:
-    """For `preexec_fn`: what root runs next has only the rights that modes give to their owner.
+    """For a child: from here on, and in what it runs, root has only the rights of an owner.
 
     It stays root, so that it can read the interpreter wherever that is installed.
     """
@@ -25,6 +26,14 @@ def with_the_rights_of_modes() -> None:
     for right in _OVERRIDES:
         if _LIBC.prctl(_DROP, right, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "root may not give up its rights here")
+    header, words = (ctypes.c_uint32 * 2)(_VERSION, 0), (ctypes.c_uint32 * 6)()
+    kept = ~sum(1 << right for right in _OVERRIDES)
+    if _LIBC.capget(header, words) == 0:
+        words[0] &= kept  # in effect
+        words[1] &= kept  # permitted
+        if _LIBC.capset(header, words) == 0:
+            return
+    raise OSError(ctypes.get_errno(), "root may not give up its rights here")
 
 
 def probe(folder: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 import slotwise as sw
 import typer
 from all_commands import all_commands
+from forked import slotwise
 from slotwise.cli import start
 from slotwise.cli.atomic import whole_file
 from slotwise.model.errors import InputError
@@ -55,6 +56,8 @@ def writer(request: pytest.FixtureRequest, log: str) -> tuple[list[str], bytes]:
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    if not options:
+        return slotwise(*arguments)
     return subprocess.run(
         [*RUN, *arguments], capture_output=True, text=True, timeout=60, check=False, **options
     )

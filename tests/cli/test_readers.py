@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from all_commands import all_commands
+from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
@@ -192,14 +191,8 @@ def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> No
         closed.write_bytes(Path(HEADLINE).read_bytes())
     probe(read_only(tmp_path))
     closed.chmod(0o000)
-    done = subprocess.run(
-        [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
-        + [str(closed) if word == "IN" else word for word in words],
-        preexec_fn=with_the_rights_of_modes,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = slotwise(
+        *(closed if word == "IN" else word for word in words), before=with_the_rights_of_modes
     )
     closed.chmod(0o700)
     said = [line for line in done.stderr.splitlines() if " note: " not in line]

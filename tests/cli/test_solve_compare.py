@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 import slotwise as sw
 from slotwise.cli.render import comparison_output, plan_output
@@ -34,7 +35,13 @@ pending: [{id: small, slots: 1, run_limit: 1h}, {id: huge, slots: 9, run_limit: 
 """
 
 
+def _wide() -> None:
+    os.environ.update(COLUMNS="200", NO_COLOR="1")
+
+
 def slotwise(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    if text is None:
+        return forked.slotwise(*arguments, before=_wide)
     return subprocess.run(
         [SLOTWISE, *arguments],
         input=text,

@@ -6,8 +6,6 @@ import os
 import re
 import resource
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from all_commands import all_commands
+from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
@@ -234,14 +233,7 @@ def test_what_is_read_only(words: Words, name: str, tmp_path: Path) -> None:
     old.write_bytes(b"before")
     old.chmod(0o444)
     for path in (readable / name, closed / name, old):
-        done = subprocess.run(
-            [sys.executable, "-c", "from slotwise.cli.start import main; main()", *words(path)],
-            preexec_fn=with_the_rights_of_modes,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = slotwise(*words(path), before=with_the_rights_of_modes)
         assert done.stderr == f"slotwise: {path}: cannot be written: Permission denied\n"
         assert (done.returncode, done.stdout) == (2, "")
     assert old.read_bytes() == b"before"

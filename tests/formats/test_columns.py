@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ KEYS = (*d.RunningEntry.model_fields, "unknown")
 
 def mutated(rng: random.Random) -> dict[str, Any]:
     """A document of which some values of jobs are others, gone, or new."""
-    kinds = (yaml.safe_load(_COMPLETE.read_text("utf-8")), _generated())
-    document = copy.deepcopy(rng.choice(kinds))
+    document = copy.deepcopy(rng.choice(_kinds()))
     for _ in range(rng.randint(1, 3)):
         jobs = document.get(rng.choice(("running", "pending")), [])
         job = rng.choice(jobs) if jobs else {}
@@ -44,8 +44,11 @@ def mutated(rng: random.Random) -> dict[str, Any]:
     return document
 
 
-def _generated() -> dict[str, Any]:
-    return to_document(generate(hosts=8, running=6, pending=6, seed=3))
+@cache
+def _kinds() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A document with every key and a generated one."""
+    made = to_document(generate(hosts=8, running=6, pending=6, seed=3))
+    return yaml.safe_load(_COMPLETE.read_text("utf-8")), made
 
 
 def answer(document: dict[str, Any]) -> object:

@@ -120,7 +120,7 @@ def test_many_jobs_have_good_plans_before_any_search() -> None:
 @pytest.mark.parametrize("objective", ["total-start", "weighted", "makespan"])
 def test_plans_by_guides_are_plans(objective: str) -> None:
     """Planned and judged, with next to no time for a search."""
-    instance = generate(hosts=20, running=80, pending=30, seed=7, load=1.0)
+    instance = generate(hosts=12, running=40, pending=16, seed=7, load=1.0)
     found = plan(instance, objective=objective, effort=0.5)
     assert found.status in ("feasible", "optimal")
     assert found.value is not None

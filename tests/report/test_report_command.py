@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 import slotwise as sw
+from forked import slotwise
 from report.lab import Elements, data_of
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.cluster import Cluster, Host
@@ -29,6 +30,10 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    if not options:
+        done = slotwise(*arguments)
+        said = done.stdout.encode(), done.stderr.encode()
+        return subprocess.CompletedProcess(done.args, done.returncode, *said)
     return subprocess.run(
         [*RUN, *arguments], capture_output=True, timeout=120, check=False, **options
     )

@@ -16,20 +16,10 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from forked import slotwise as run
 from study_lab import site_file, weeks_of_jobs
 
 SLOTWISE = Path(sys.executable).with_name("slotwise")
-
-
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SLOTWISE, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd=cwd,
-    )
 
 
 @pytest.fixture(scope="module")
