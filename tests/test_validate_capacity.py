@@ -313,6 +313,5 @@ def test_equal_running_jobs_of_several_terms_hold_what_each_term_asks() -> None:
         for name in "AB":
             assert faults(instance, {"j": (100, {name: 1})}) == []
             assert faults(instance, {"j": (0, {name: 1})}) == [
-                f"mem: job j: {most} mem in use on host {name} at 0 s, it has 1000"
-                for most in said
+                f"mem: job j: {most} mem in use on host {name} at 0 s, it has 1000" for most in said
             ]
