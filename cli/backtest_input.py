@@ -54,6 +54,7 @@ def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload,
 
 def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[], bool]) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
+    from ..solver.budget import OutOfTime
     from ..solver.forecast.simulated import SimulatedLog
     from .simulate_loop import LoopOptions, cycle_of, new_session, workload
 
@@ -62,10 +63,9 @@ def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[
     session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)
     with progress_bar("simulating", total, lambda: (session.started, session.world.now)) as show:
-        while session.advance():
-            show()
-            if stop():
-                raise KeyboardInterrupt  # before anything was asked
-    simulated = SimulatedLog.of(session.result(), session.given, str(log))
+        try:
+            simulated = SimulatedLog.run(session, str(log), stop=stop, watch=show)
+        except OutOfTime:
+            raise KeyboardInterrupt from None  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
     return simulated, {"log": str(log), "cluster": str(cluster), "hosts": hosts}

@@ -88,6 +88,11 @@ def wait_table(waits: Iterable[WaitComparison]) -> str:
 
 def fit_text(fit: CycleFit) -> str:
     """What was chosen, and by how much it is better."""
+    if not fit.close[fit.cycle]:
+        return (
+            f"no cycle length fits the log: none of {fit.jobs} jobs starts within 5 s of the "
+            f"recorded start; {fit.cycle} s is nearest on average, --cycle says otherwise"
+        )
     tried = ", ".join(f"{length} s: {close}" for length, close in fit.close.items())
     return (
         f"cycles every {fit.cycle} s fit the log best: {fit.close[fit.cycle]} of {fit.jobs} jobs "

@@ -179,7 +179,8 @@ def _options(copy: Path) -> list[str]:
 def _record(copy: Path, tests: str, modules: Sequence[str], output: Path) -> None:
     from coverage import Coverage
 
-    begun = Coverage(data_file=None, include=[str(copy / "solver" / "*")])
+    rooms = [str(copy / name / "*") for name in ("model", "solver")]
+    begun = Coverage(data_file=None, include=rooms)
     begun.start()
     _enter(copy)
     recorder = _Recorder(begun)

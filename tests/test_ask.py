@@ -10,6 +10,8 @@ from slotwise.model.formats import loads
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.solver.advice.suggestions import Trials
+from slotwise.solver.advice.what_if import Asker
 
 HOUR = 3600
 LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]' ./a.out"
@@ -217,3 +219,38 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     assert behind.start is not None
     assert (record["start"], record["missing"]) == (None, "?")
     assert instance.now < record["at_the_earliest"] <= behind.start
+
+
+def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
+    answer = sw.ask(example("kth-sp2-queue-10"), "-n 60 -W 2:00", explore=True)
+    tried = {item.shown["slots"] for item in answer.alternatives}
+    assert tried <= {"60", "30", "15"}
+    assert tried & {"30", "15"}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_runs(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quick look may say that nothing is gained; what it lets through is the start itself."""
+    monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
+    instance = generate(hosts=6, running=20, pending=8, load=1.0, seed=seed)
+    asker = Asker(instance)
+    for slots in (1, 4):
+        job = replace(instance.pending[0], id="mine", slots=slots, res_req=())
+        start = asker.outlook(job).start
+        assert start is not None
+        assert asker.sooner(job, start + 1).start == start
+        late = asker.sooner(job, start).start
+        assert late is None or late >= start
+
+
+def test_a_change_that_would_be_refused_has_no_start() -> None:
+    instance = loads(TEXT)
+    job = replace(instance.pending[0], id="mine", user="eve", slots=1, run_limit=60, res_req=())
+    asker = Asker(instance)
+    view = asker.view(job)
+    trials = Trials(asker, view, asker.demand(view, job), limit=10**9)
+    assert trials.outlook(job).start is not None
+    assert trials.outlook(replace(job, queue="short", slots=3)).start is None
+    assert trials.tried == 2

@@ -302,3 +302,16 @@ def test_a_violation_says_where() -> None:
     (found,) = validate(instance, plan(instance, {"j": (7, {"A": 5})}))
     text = "job j: 5 slots in use on host A at 7 s, it has 4"
     assert found == Violation("slots", text, "j", "A", 7)
+
+
+def test_equal_running_jobs_of_several_terms_hold_what_each_term_asks() -> None:
+    """r has 600 MB on A and s on B, each none on the other host: 400 are left on both."""
+    asked = "1*{rusage[mem=600]} + 1*{rusage[mem=0]}"
+    old = (running("r", {"A": 1, "B": 1}, asked), running("s", {"B": 1, "A": 1}, asked))
+    for size, said in ((400, []), (401, [1001])):
+        instance = problem(job("j", 1, f"rusage[mem={size}]"), hosts=MEMORY, running=old)
+        for name in "AB":
+            assert faults(instance, {"j": (100, {name: 1})}) == []
+            assert faults(instance, {"j": (0, {name: 1})}) == [
+                f"mem: job j: {most} mem in use on host {name} at 0 s, it has 1000" for most in said
+            ]

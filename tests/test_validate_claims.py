@@ -229,6 +229,19 @@ def test_windows_count_from_the_origin() -> None:
     assert len(faults(instance, {"j": (HOUR - 1, {"A": 1})})) == 1
 
 
+@pytest.mark.behaviour("TBR-19")
+def test_windows_come_back_every_week() -> None:
+    """Mondays from 8 to 9; second 0 is a Thursday, and the job starts three weeks later."""
+    queue = Queue("default", dispatch_window="1:8:00-1:9:00")
+    instance = problem(job("j", 1), queues=(queue,), origin="2026-01-01T00:00:00+00:00")
+    for week in range(4):
+        opens = (4 + 7 * week) * 24 * HOUR + 8 * HOUR
+        assert faults(instance, {"j": (opens, {"A": 1})}) == []
+        assert faults(instance, {"j": (opens + HOUR - 1, {"A": 1})}) == []
+        assert len(faults(instance, {"j": (opens - 1, {"A": 1})})) == 1
+        assert len(faults(instance, {"j": (opens + HOUR, {"A": 1})})) == 1
+
+
 def test_a_job_that_stands_twice() -> None:
     double = replace(plan(ONE, {"j": (0, {"A": 1})}), unplaced=(Unplaced("j", "no place"),))
     assert [str(fault) for fault in validate(ONE, double)] == [

@@ -142,23 +142,30 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
     refuse_other(path, *_READERS)
     kind = kind_of(path)
-    ended, epoch, problems = _READERS.get(kind, _swf)(path)
+    ended, epoch, problems, others = _READERS.get(kind, _swf)(path)
     if problems and not ended and not kind:
         wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
         raise InputError(problems)
-    return ended, epoch, tuple(f"warning: {line}" for line in report(problems))
+    remarks = [f"warning: {line}" for line in report(problems)]
+    if others and ended:
+        of_all = f"{others} of {others + len(ended)} jobs"
+        remarks.append(f"{path}: {of_all} have no run that ended, and are not counted")
+    return ended, epoch, tuple(remarks)
 
 
-_Read = tuple[list[Ended], int | None, Sequence[Problem]]
+#: Ended jobs, the log's second 0, what is wrong with it, and how many jobs have no run in it.
+_Read = tuple[list[Ended], int | None, Sequence[Problem], int]
 
 
 def _swf(path: Path) -> _Read:
     """Records with a run time. One without a recorded wait is taken to have started at once."""
     log = read_swf(path, keep_going=True)
     begin = re.match(r"\d+", log.workload.header.get("UnixStartTime", ""))
-    return ended_of_swf(log), int(begin[0]) or None if begin else None, log.problems
+    ended = ended_of_swf(log)
+    epoch = int(begin[0]) or None if begin else None
+    return ended, epoch, log.problems, len(log.workload.job) - len(ended)
 
 
 def ended_of_swf(log: SwfLog) -> list[Ended]:
@@ -210,7 +217,7 @@ def _acct(path: Path) -> _Read:
         for job in log.jobs
         if job.start and job.hosts
     ]
-    return ended, 0, log.problems
+    return ended, 0, log.problems, len(log.jobs) - len(ended)
 
 
 def _events(path: Path) -> _Read:
@@ -222,7 +229,7 @@ def _events(path: Path) -> _Read:
         for seen in moment.later
         if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
     ]
-    return ended, 0, bad.report() if bad.count else ()
+    return ended, 0, bad.report() if bad.count else (), len(moment.later) - len(ended)
 
 
 def _job(seen: SeenJob) -> Job:

@@ -97,7 +97,4 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
     site = replace(site, future=tuple(jobs))
     session = Session(site, settings_for(site))
     session.begin()
-    while session.advance():
-        if stop():
-            raise OutOfTime
-    return SimulatedLog.of(session.result(), session.given, "the history")
+    return SimulatedLog.run(session, "the history", stop=stop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,13 +11,17 @@ from ...model.duration import expected_duration
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.workload import Ints, Workload
+from ..budget import OutOfTime
 from ..fairshare.queue_order import has_policy
 from ..loop.records import JobRecord, Simulation
+from ..loop.simulation import Session
 from ..world.settings import Settings
 from .backtest import UNSTARTED
+from .forward import never
 from .history import Ended, History, history_of
 from .hosts import HostsWorld, hosts_world
 from .jobs import NO_LIMIT, PastJobs, ints
+from .past_memory import PastMemory
 from .past_shares import PastShares
 from .recorded import JobNaming, numbered
 from .runtimes import Ratios
@@ -29,7 +33,8 @@ class SimulatedLog:
 
     site: the instance without its jobs. settings: of the loop. jobs: by submission, without what
     only the simulation knew of them. records: what became of each. log: the same as columns.
-    shares: what had been used when, None where nobody's usage counts.
+    shares: what had been used when, None where nobody's usage counts. memory: what the loop held
+    for pending jobs and had lent when, None where nobody went along.
     """
 
     site: Instance
@@ -40,6 +45,7 @@ class SimulatedLog:
     names: JobNaming
     start: Ints
     shares: PastShares | None = None
+    memory: PastMemory | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)
     ratios: Ratios = field(init=False)
@@ -57,7 +63,34 @@ class SimulatedLog:
         object.__setattr__(self, "ratios", Ratios(self.past))
 
     @classmethod
-    def of(cls, result: Simulation, given: Sequence[Job], source: str = "") -> SimulatedLog:
+    def run(
+        cls,
+        session: Session,
+        source: str = "",
+        *,
+        stop: Callable[[], bool] = never,
+        watch: Callable[[], object] = lambda: None,
+    ) -> SimulatedLog:
+        """Of a simulation that has begun and is run to its end. watch: called after each cycle.
+
+        Raises OutOfTime once stop says yes.
+        """
+        memory = PastMemory()
+        while session.advance():
+            memory.note(session)
+            watch()
+            if stop():
+                raise OutOfTime
+        return cls.of(session.result(), session.given, source, memory)
+
+    @classmethod
+    def of(
+        cls,
+        result: Simulation,
+        given: Sequence[Job],
+        source: str = "",
+        memory: PastMemory | None = None,
+    ) -> SimulatedLog:
         """Of a simulation that has run to its end. given: its jobs in the order of the records."""
         records = tuple(result.jobs)
         order = sorted(range(len(records)), key=lambda place: given[place].submit)
@@ -76,7 +109,7 @@ class SimulatedLog:
             begun = replace(result.instance, pending=(), future=())
             shares = PastShares(begun, [given[place] for place in order], records)
         site = replace(result.instance, running=(), pending=(), future=(), held=(), borrowed=())
-        return cls(site, result.settings, jobs, records, log, names, ints(starts), shares)
+        return cls(site, result.settings, jobs, records, log, names, ints(starts), shares, memory)
 
     @property
     def past(self) -> PastJobs:
@@ -101,6 +134,14 @@ class SimulatedLog:
         if self.shares is not None:
             share_usage, pool_usage = self.shares.at(now)
             site = replace(site, share_usage=share_usage, pool_usage=pool_usage)
+        if self.memory is not None:
+            held, borrowed = self.memory.at(now)
+            waits, runs = {job.id for job in pending}, {item.job.id for item in running}
+            site = replace(
+                site,
+                held=tuple(item for item in held if item.job in waits),
+                borrowed=tuple(item for item in borrowed if item.job in runs),
+            )
         return replace(site, running=tuple(running), pending=tuple(pending), now=now)
 
     def world(self, row: int) -> HostsWorld:

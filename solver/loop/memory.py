@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+
 from ...model.instance import BorrowedSlots, HeldHosts, Instance
 from ..world.cycle_state import CycleState
 from ..world.job_state import JobState
 from ..world.world import World
 
 
-def held_hosts(world: World) -> tuple[HeldHosts, ...]:
-    """Of the pending jobs that hold something, have begun to, or must rest."""
+def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
+    """Of those that hold something, have begun to, or must rest. names: of hosts, by number."""
     return tuple(
         HeldHosts(
             state.job.id,
-            tuple(world.names[host] for host in state.held),
+            tuple(names[host] for host in state.held),
             state.held_since,
             state.rest_until,
         )
-        for state in world.pending.values()
-        if state.held or state.held_since is not None or state.rest_until is not None
+        for state in states
+        if _remembers(state)
     )
+
+
+def may_remember(cycle: CycleState) -> Iterator[JobState]:
+    """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
+    pending = cycle.world.pending
+    return (pending[number] for number in sorted(cycle.timed) if number in pending)
+
+
+def _remembers(state: JobState) -> bool:
+    return bool(state.held) or state.held_since is not None or state.rest_until is not None
 
 
 def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
@@ -40,7 +52,7 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
             state = world.states.of(item.job)
             state.held = tuple(hosts[host] for host in item.hosts)
             state.held_since, state.rest_until = item.since, item.rest_until
-            if state.held or state.held_since is not None or state.rest_until is not None:
+            if _remembers(state):
                 cycle.timed[state.number] = state
     borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
     for loan in instance.borrowed:

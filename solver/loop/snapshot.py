@@ -219,7 +219,7 @@ def _instance_of(session: Session) -> Instance:
         running=tuple(running),
         pending=tuple(here),
         future=tuple(future),
-        held=held_hosts(world),
+        held=held_hosts(world.pending.values(), world.names),
         borrowed=borrowed_slots(world),
         now=world.now,
     )

@@ -56,8 +56,8 @@ def writer(request: pytest.FixtureRequest, log: str) -> tuple[list[str], bytes]:
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    if not options:
-        return slotwise(*arguments)
+    if options.keys() <= {"cwd"}:
+        return slotwise(*arguments, **options)
     return subprocess.run(
         [*RUN, *arguments], capture_output=True, text=True, timeout=60, check=False, **options
     )

@@ -16,6 +16,7 @@ from slotwise.model.limits import Limit, Scope
 from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.slot_pools import entitlements, host_slots, surplus
+from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 
 MANY = 1000
 
@@ -427,3 +428,25 @@ def test_accumulated_use_decays():
     before = use.accumulated["a"].at(3600, use.decay)
     assert before == pytest.approx(4 * 3600, rel=0.25)
     assert use.accumulated["a"].at(3600 + 5 * 3600, use.decay) == pytest.approx(before / 10)
+
+
+@pytest.mark.behaviour("QBF-07")
+@pytest.mark.parametrize(("behind", "first"), [(0.05, "a"), (0.2, "b")])
+def test_after_long_use_a_queue_is_excused_a_tenth_of_a_slot(behind, first):
+    """b is behind by that many slots on average, over all the use that is remembered."""
+    use = order_policy(Instance(cluster(10), pool_queues(a=50, b=50))).pools["P"]
+    whole = 2 * 3600 * use.total
+    use.accumulated["a"].change(0, add=whole * (0.5 + behind / use.total))
+    use.accumulated["b"].change(0, add=whole * (0.5 - behind / use.total))
+    assert use.order(0, {"a": 5, "b": 5})[0] == first
+    assert use.rebalancing == (first == "b")
+
+
+def test_a_queue_waits_for_as_many_slots_as_its_jobs_could_take():
+    waiting = WaitingJobs({"a": 50, "b": 40})
+    assert waiting.slots == {"a": 0, "b": 0}
+    waiting.enter(Job("j", 3, queue="a"), 0)
+    waiting.enter(Job("k", 2, max_slots=5, queue="a"), 1)
+    assert waiting.slots == {"a": 8, "b": 0}
+    waiting.leave("k")
+    assert waiting.slots == {"a": 3, "b": 0}

@@ -98,3 +98,7 @@ def test_the_share_of_past_forecasts_that_would_have_held(truths, bound):
     believed = (len(truths) + DOUBT) / len(truths)
     assert (scores <= found.late**believed * (1 + 1e-9)).mean() >= 0.9
     assert (scores < found.early**believed * (1 - 1e-9)).mean() <= 0.1
+
+
+def test_without_past_forecasts_nothing_is_known() -> None:
+    assert (UNCALIBRATED.early, UNCALIBRATED.late, UNCALIBRATED.forecasts) == (1.0, 1.0, 0)

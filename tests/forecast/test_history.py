@@ -57,6 +57,13 @@ def test_only_what_had_ended_by_the_instances_now(tmp_path):
     assert len(read_history(_swf(tmp_path), _instance(now=64)).jobs) == 1
 
 
+def test_jobs_that_did_not_run_are_counted_and_said(tmp_path):
+    path = _swf(tmp_path, (*RECORDS, (4, 30, 5, 0, 3, 90, 7), (5, 30, 5, -1, 3, 90, 7)))
+    found = read_history(path, _instance())
+    assert len(found.jobs) == 3
+    assert found.remarks == (f"{path}: 2 of 5 jobs have no run that ended, and are not counted",)
+
+
 def test_a_log_that_begins_later_on_an_unknown_clock_is_moved_by_whole_weeks(tmp_path):
     found = read_history(_swf(tmp_path), _instance(now=0))
     assert (found.jobs.end % WEEK).tolist() == [40, 65, 150]

@@ -14,7 +14,8 @@ from slotwise.model.queue import Queue
 from slotwise.solver.forecast.accuracy import accuracies
 from slotwise.solver.forecast.backtest import answer, backtest
 from slotwise.solver.forecast.simulated import SimulatedLog
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.loop.simulation import Session
+from slotwise.solver.methods.registry import settings_for
 
 
 def site(jobs: list[Job]) -> Instance:
@@ -45,7 +46,9 @@ def log(count: int, seed: int) -> list[Job]:
 
 def simulated(jobs: list[Job]) -> SimulatedLog:
     instance = site(jobs)
-    return SimulatedLog.of(simulate(instance), instance.future, "log")
+    session = Session(instance, settings_for(instance))
+    session.begin()
+    return SimulatedLog.run(session, "log")
 
 
 @pytest.mark.parametrize("row", [25, 32, 39])

@@ -13,7 +13,7 @@ import pytest
 import slotwise as sw
 from loop_lab import MINUTE, host, instance, job, running
 from slotwise.cli.main import app
-from slotwise.cli.simulate_output import WAITS, wait_table
+from slotwise.cli.simulate_output import WAITS, fit_text, wait_table
 from slotwise.model.changes import HostStatus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
@@ -103,6 +103,14 @@ def test_the_cycle_of_a_log_is_found_again(cycle: int) -> None:
 
 def test_nothing_recorded_fits_nothing() -> None:
     assert fit_cycle(instance(host("A", 1), future=(job("a", 1),)), {}) is None
+
+
+def test_where_no_length_fits_none_is_said_to() -> None:
+    problem = instance(host("A", 1), future=(job("a", 1, submit=0), job("b", 1, submit=10)))
+    fit = fit_cycle(problem, {"a": 10_000_003, "b": 20_000_003})
+    assert fit is not None
+    assert set(fit.close.values()) == {0}
+    assert fit_text(fit).startswith("no cycle length fits the log: none of 2 jobs starts within")
 
 
 @pytest.mark.behaviour("LOP-07", "CFG-04")

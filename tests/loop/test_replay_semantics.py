@@ -7,6 +7,7 @@ from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
 from slotwise.solver.replay.metrics import bounded_slowdown
 from slotwise.solver.replay.processor_profile import ProcessorProfile
+from slotwise.solver.replay.synthetic import synthetic
 from slotwise.solver.world.events import EventKind, EventQueue
 
 
@@ -213,3 +214,23 @@ def test_profile_finds_the_earliest_window():
     assert profile.earlier(4, 2, 0, 12) == 12
     profile.forget_before(6)
     assert profile.times == [5, 8, 12]
+
+
+def test_a_reservation_of_a_replay_that_is_stopped_is_no_start():
+    """At second 2 the head, which needs all, has a place at 10; who has not come has none."""
+    log = Workload.of(*zip(*QUEUE, strict=True), max_procs=4)
+    session = Replay(log, policy="conservative", procs=4)
+    while session.now < 2:
+        session.advance(1)
+    assert session.result().start.tolist() in ([0, -1, -1, -1], [0, -1, 2, -1])
+    assert not session.result().complete
+
+
+def test_a_synthetic_log_asks_for_no_less_than_it_runs():
+    log = synthetic(2000, 64, seed=5)
+    assert (log.req_time % 60 == 0).all()
+    ratio = log.req_time / log.run_time
+    assert ratio.min() >= 1
+    assert ratio.max() <= 5 + 60 / log.run_time.min()
+    assert 2.5 < ratio.mean() < 3.5
+    assert (log.procs <= 32).all()

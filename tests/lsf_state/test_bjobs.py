@@ -220,3 +220,14 @@ def test_one_clear_message(content: str, says: str) -> None:
 def test_nothing_to_list_is_no_error() -> None:
     assert read_bjobs(Text("No unfinished job found\n", "x"), CALENDAR) == []
     assert read_bjobs(Text("", "x"), CALENDAR) == []
+
+
+def test_a_past_time_without_a_year_is_of_the_last_one_though_the_next_is_nearer() -> None:
+    december = PrintedTimes(datetime(2026, 12, 1, tzinfo=UTC))
+    assert december.past("Jan 10 08:00:00") == _epoch(2026, 1, 10, 8)
+    assert december.coming("Jan 10 08:00:00") == _epoch(2027, 1, 10, 8)
+
+
+def test_run_limits_of_less_than_a_minute() -> None:
+    (job,) = _jobs({"JOBID": "1", "STAT": "PEND", "RUNTIMELIMIT": "0.5"})
+    assert job.run_limit == 30

@@ -72,6 +72,8 @@ def test_bhosts_as_json_and_as_a_table() -> None:
     table = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\na ok - 8 3 3 0 0 0\n"
     (host,) = read_bhosts(Text(table, "x"))
     assert (host.name, host.slots, host.user_slots, host.used) == ("a", 8, None, 3)
+    again = read_bhosts(Text(f"Cluster of the second floor\n\n{table}\n\n", "x"))
+    assert again == [host]
 
 
 def test_hosts_that_cannot_be_read_are_told_with_their_lines() -> None:

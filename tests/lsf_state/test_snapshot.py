@@ -129,6 +129,7 @@ def test_jobs_from_before_their_queue_was_changed(tmp_path: Path) -> None:
             {"JOBID": "3", "NREQ_SLOT": "2", "RUNTIMELIMIT": "60.0"},
             {"JOBID": "4", "NREQ_SLOT": "8", "RUNTIMELIMIT": "90.0"},
             {"JOBID": "5", "NREQ_SLOT": "1", "USER": "other"},
+            {"JOBID": "6", "NREQ_SLOT": "2", "USER": "other"},
         ),
     )  # fmt: skip
     code, text, said = _run(
@@ -140,7 +141,7 @@ def test_jobs_from_before_their_queue_was_changed(tmp_path: Path) -> None:
     assert [(job.id, job.run_limit) for job in instance.pending] == [("2", 3600), ("3", 3600)]
     assert "took the queue's maximum as the run limit of 1 pending job: queue long" in said
     assert "left out 1 pending job: queue long takes jobs of 1 to 4 slots (PROCLIMIT)" in said
-    assert "left out 1 pending job: user other may not use queue long" in said
+    assert "left out 2 pending jobs: user other may not use queue long" in said
 
 
 def test_the_documents_table_prints_again(tmp_path: Path) -> None:

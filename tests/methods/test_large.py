@@ -10,9 +10,13 @@ import enumerated_instances
 import numpy as np
 import pytest
 from slotwise import library
+from slotwise.model.cluster import Cluster, Host, SharedResource
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.params import Params
 from slotwise.model.plan import PlannedJob
+from slotwise.model.queue import Queue
 from slotwise.solver.availability import usage
 from slotwise.solver.availability.resources import SLOTS, flat
 from slotwise.solver.availability.rows import Block
@@ -29,6 +33,40 @@ from slotwise.solver.world.requests import Requests
 def crowded(seed: int) -> Instance:
     return generate(
         hosts=24 + 8 * (seed % 3), per_enclosure=4, running=90, pending=40, load=0.97, seed=seed
+    )
+
+
+def licensed(seed: int) -> Instance:
+    """Six full hosts; jobs also need licences, which all share, scratch and memory."""
+    rng = Random(seed)
+    names = [f"h{number}" for number in range(6)]
+    amounts = {"scratch": 100.0, "mem": 1000.0}
+
+    def job(name: str, slots: int) -> Job:
+        asked = {
+            "lic": rng.choice([1, 2, 4, 6]) if rng.random() < 0.6 else 0,
+            "scratch": rng.choice([10, 30, 60]) if rng.random() < 0.2 else 0,
+            "mem": rng.choice([100, 300]) if rng.random() < 0.3 else 0,
+        }
+        needs = ":".join(f"{what}={amount}" for what, amount in asked.items() if amount)
+        res_req = (f"rusage[{needs}]",) if needs else ()
+        return Job(name, slots, res_req=res_req, run_limit=rng.randint(1, 8) * 100)
+
+    free, running = dict.fromkeys(names, 4), []
+    for number in range(14):
+        host = rng.choice(names)
+        if count := min(free[host], rng.randint(1, 3)):
+            free[host] -= count
+            running.append(RunningJob(job(f"r{number}", count), 0, {host: count}))
+    return Instance(
+        Cluster(
+            tuple(Host(name, 4, amounts=amounts) for name in names),
+            shared=(SharedResource("lic", float(rng.choice([12, 16, 20]))),),
+        ),
+        queues=(Queue("default", backfill=True, resource_reserve=50),),
+        running=tuple(running),
+        pending=tuple(job(f"p{n}", rng.choice([1, 1, 2, 4, 6, 9, 12])) for n in range(24)),
+        params=Params(time_reserve_numjobs=6),
     )
 
 
@@ -71,6 +109,18 @@ def test_whole_places_held_as_constants_are_what_is_free_of_them_from_instant_to
     reckoned = plan_next_cycle(instance, "time-based")
     assert [of_plan(item) for item in steady] == [of_plan(item) for item in reckoned]
     assert steady.unplaced == reckoned.unplaced
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_holds_only_while_licences_are_left_does_not_hold_without(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reservation holds slots only as long as what else it needs is there (MEM-08)."""
+    instance = licensed(seed)
+    steady = plan_next_cycle(instance, "time-based")
+    decided_by_limits(monkeypatch)
+    reckoned = plan_next_cycle(instance, "time-based")
+    assert [of_plan(item) for item in steady] == [of_plan(item) for item in reckoned]
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -12,6 +12,7 @@ from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
+from slotwise.model.user import HostPartition
 from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import OBJECTIVES
 from slotwise.solver.planning import plan as solve
@@ -487,3 +488,34 @@ def test_a_job_that_ends_now_is_gone_from_selections_by_what_is_free(
     old = running("old", {"A": 4}, "rusage[mem=60]", run_limit=20)
     instance = problem(job("j", 4, asked), hosts=hosts, running=(old,), now=20)
     assert answer(instance, method, objective)["j"].start == 20
+
+
+@pytest.mark.behaviour("RSV-11")
+@every_exact_method
+def test_a_threshold_of_one_megabyte_waits_for_the_last_of_it(method: str, objective: str) -> None:
+    """All 100 MB are taken until second 300: until then less than loadSched is there."""
+    queue = Queue("default", thresholds=Thresholds({"mem": 1.0}))
+    old = running("old", {"A": 1}, "rusage[mem=100]", run_limit=300)
+    instance = problem(
+        job("j"), hosts=(host("A", amounts={"mem": 100.0}),), queues=(queue,), running=(old,)
+    )
+    assert answer(instance, method, objective)["j"].start == 300
+    assert loop_start(instance, "j") == 300
+
+
+@every_method
+def test_slots_of_two_partitions_are_not_taken_together(method: str, objective: str) -> None:
+    """Four are free in each; eight in one of them, the first, at second 100."""
+    parts = (
+        HostPartition("first", ("A", "B"), (("default", 1),)),
+        HostPartition("second", ("C", "D"), (("default", 1),)),
+    )
+    instance = problem(
+        job("j", 8),
+        hosts=tuple(host(name) for name in "ABCD"),
+        running=(running("r", {"A": 4}, run_limit=100), running("s", {"C": 4}, run_limit=200)),
+        partitions=parts,
+    )
+    found = answer(instance, method, objective)["j"]
+    assert (found.start, dict(found.allocation)) == (100, {"A": 4, "B": 4})
+    assert loop_start(instance, "j") == 100

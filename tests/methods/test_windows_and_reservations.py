@@ -119,6 +119,9 @@ def test_an_advance_reservation_keeps_its_slots_and_jobs_that_end_before_it_run(
     assert plan(small, effort=10)["l"].allocation == {"C": 2}
     large = plan(replace(instance, advance_reservations=(earlier,)), effort=10)["j"]
     assert large.waits_for.endswith("waits for the end of advance reservation maintenance")
+    past = AdvanceReservation("past", 0, 1 * HOUR, {"A": 4, "B": 4, "C": 2})
+    both = replace(instance, advance_reservations=(past, earlier))
+    assert plan(both, effort=10)["j"].waits_for == large.waits_for
 
 
 @pytest.mark.behaviour("TBR-19", "PLC-13", "PLC-11")

@@ -1,0 +1,114 @@
+"""What the loop had held and lent at the moments of a log that it has run."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.params import Params
+from slotwise.model.queue import Queue
+from slotwise.solver.forecast.arrivals import NOBODY
+from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.simulated import SimulatedLog
+from slotwise.solver.loop.memory import borrowed_slots, held_hosts
+from slotwise.solver.loop.simulation import Session
+from slotwise.solver.methods.registry import settings_for
+
+CYCLE = 10
+KINDS = {"time-based": None, "greedy": 40, "short": 6}
+
+
+def site(kind: str, seed: int, count: int = 60) -> Instance:
+    """Two hosts, jobs of 1 to 8 slots, and queues that reserve, for some cycles or on, and fill."""
+    draw = np.random.default_rng(seed)
+    submit = np.sort(draw.integers(0, 9 * count, count) * CYCLE).tolist()
+    jobs = tuple(
+        Job(
+            f"j{n}",
+            int(draw.choice([1, 1, 2, 3, 5, 8])),
+            queue="normal",
+            run_limit=int(draw.integers(2, 12)) * 100,
+            run_time=int(draw.integers(50, 1100)),
+            submit=time,
+        )
+        for n, time in enumerate(submit)
+    )
+    cycles = KINDS[kind]
+    queue = Queue("normal", 20, backfill=True)
+    if cycles is None:
+        queue = replace(queue, resource_reserve=90)
+    else:
+        queue = replace(queue, slot_reserve=cycles)
+    return Instance(
+        Cluster((Host("a", 4), Host("b", 4))),
+        queues=(queue,),
+        future=jobs,
+        params=Params(mbd_sleep_time=CYCLE, default_queue="normal"),
+    )
+
+
+def begun(instance: Instance, until: int | None = None) -> Session:
+    session = Session(instance, settings_for(instance), until=until)
+    session.begin()
+    return session
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_moments_say_what_a_loop_that_is_stopped_then_remembers(kind: str) -> None:
+    held = borrowed = rests = 0
+    for seed in range(3):
+        instance = site(kind, seed)
+        found = SimulatedLog.run(begun(instance), "log")
+        for row in range(5, 60, 6):
+            now = int(found.log.submit[row])
+            stopped = begun(instance, until=now - 1)
+            while stopped.advance():
+                pass
+            world, moment = stopped.world, found.instance(row)
+            expected = held_hosts(world.pending.values(), world.names)
+            assert sorted(moment.held, key=repr) == sorted(expected, key=repr)
+            assert set(map(repr, moment.borrowed)) == set(map(repr, borrowed_slots(world)))
+            held += any(item.hosts for item in moment.held)
+            rests += any(item.rest_until is not None for item in moment.held)
+            borrowed += bool(moment.borrowed)
+    assert held > 5
+    assert borrowed > 1
+    assert bool(rests) == (kind == "short")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_all_known_the_loop_goes_on_as_it_went(kind: str) -> None:
+    """Asked at the last submission with the true run times: every start to the second."""
+    forgotten = asked = 0
+    for seed in range(10):
+        found = SimulatedLog.run(begun(site(kind, seed)), "log")
+        row = len(found.log) - 1
+        truth = {job.id: int(start) for job, start in zip(found.jobs, found.start, strict=True)}
+        run_times = {item.job: item.run_time or 0 for item in found.records}
+        for memory in (found.memory, None):
+            world = replace(found, memory=memory).world(row)
+            waiting = np.flatnonzero(world.jobs.elapsed < 0)
+            world = replace(world, asked=waiting, every_cycle=True)
+            times = np.array([run_times[name] for name in world.names], dtype=np.int64)
+            starts = world.starts(times, NOBODY).tolist()
+            assert NEVER not in starts
+            expected = [truth[world.names[place]] for place in waiting.tolist()]
+            if memory is None:
+                forgotten += starts != expected
+            else:
+                asked += len(starts)
+                assert starts == expected, seed
+    assert asked > 200
+    assert (forgotten > 2) == (kind != "short")
+
+
+def test_another_process_has_the_same_memory() -> None:
+    found = SimulatedLog.run(begun(site("time-based", 1)), "log")
+    copy = pickle.loads(pickle.dumps(found))
+    assert [copy.instance(row) for row in (20, 40)] == [found.instance(row) for row in (20, 40)]
+    assert any(found.instance(row).held for row in range(60))
