@@ -473,7 +473,7 @@ def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPat
 def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) -> None:
     """None of them alone frees the place; who is in the way all along is named."""
 
-    class Known(obstacles._Reservations):
+    class Known(obstacles.Reservations):
         def _overlapping(self, time: int) -> list[str]:
             return list(overlapping[time])
 
@@ -484,6 +484,6 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     job = instance.pending[0]
     asker = Asker(instance)
     view = asker.view(job)
-    found = [obstacles._Finding(time, True, Reason("x")) for time in range(3)]
+    found = [obstacles.Finding(time, True, Reason("x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]

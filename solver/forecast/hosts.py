@@ -37,9 +37,9 @@ class HostsWorld:
 
     jobs: of the instance. names: their ids, row by row. asked: rows of the pending ones. settings:
     of the loop. newcomers: what coming jobs ask for besides slots and time. every_cycle: run cycles
-    too in which nobody can start, where reservations are renewed: what greedy ones hold then decides
-    who starts later. The running jobs are entered once, when they are needed first; each sample is
-    a copy.
+    too in which nobody can start, where reservations are renewed: what greedy ones hold from then
+    on decides who starts later. The running jobs are entered once, when they are needed first; each
+    sample is a copy.
     """
 
     instance: Instance
