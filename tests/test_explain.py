@@ -10,6 +10,7 @@ import pytest
 import slotwise as sw
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
+from slotwise.solver.advice import obstacles
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
 from slotwise.solver.advice.smallest import fewer
@@ -458,3 +459,31 @@ def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPat
             assert planned(changed(instance, job, item.change), job) == item.start, item.change
             shown += 1
     assert shown > 20
+
+
+@pytest.mark.parametrize(
+    ("overlapping", "said"),
+    [
+        (["ab", "ab", "ab"], " (reserved for a, b together)"),
+        (["ab", "abc", "ab"], " (reserved for a, b and others together)"),
+        (["abc", "ab", "abd"], " (reserved for a, b and others together)"),
+        (["a", "a", "a"], " (reserved for a)"),
+    ],
+)
+def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) -> None:
+    """None of them alone frees the place; who is in the way all along is named."""
+
+    class Known(obstacles.Reservations):
+        def _overlapping(self, time: int) -> list[str]:
+            return list(overlapping[time])
+
+        def _frees(self, job: str, time: int) -> bool:
+            return False
+
+    instance = example("headline")
+    job = instance.pending[0]
+    asker = Asker(instance)
+    view = asker.view(job)
+    found = [obstacles.Finding(time, True, Reason("x")) for time in range(3)]
+    parts = list(Known(view, asker.demand(view, job)).parts(found))
+    assert [(len(alike), words) for alike, words in parts] == [(3, said)]

@@ -41,7 +41,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class Finding:
     """The reason at one instant; planned: only planned jobs are in the way then."""
 
     time: int
@@ -65,7 +65,7 @@ def find_obstacles(
         last = max(demand.earliest, *view.profile.changes(), *view.problem.base.changes()) + WEEK
         times = [time for time in times if time < last]
     findings = [_finding(view, demand, time, time in looked_at) for time in times]
-    who = _Reservations(view, demand)
+    who = Reservations(view, demand)
     rows = [
         (part, names)
         for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
@@ -108,29 +108,29 @@ def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
             yield from demand.calendar.closings(time, demand.duration)
 
 
-def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> _Finding:
+def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Finding:
     base = view.problem.base
     if not base.open_for(demand, time):
-        return _Finding(time, False, CLOSED)
+        return Finding(time, False, CLOSED)
     planned = can_start(base, demand, time)
     if planned and not looked_at and can_start(view.profile, demand, time):
-        return _Finding(time, False, BETWEEN_ENDS)
+        return Finding(time, False, BETWEEN_ENDS)
     profile = view.profile if planned else base
     found = [find_shortage(view.problem, demand, profile, time)]
     amounts = amounts_short(view.problem, demand, profile, time)
     joined = Reason.joined(found if amounts is None else [*found, amounts])
-    return _Finding(time, planned, joined)
+    return Finding(time, planned, joined)
 
 
 @dataclass(slots=True)
-class _Reservations:
+class Reservations:
     """Whose reservations are in the way."""
 
     view: PlanView
     demand: Demand
     _without: dict[str, Profile] = field(default_factory=dict)
 
-    def parts(self, alike: list[_Finding]) -> Iterator[tuple[list[_Finding], str]]:
+    def parts(self, alike: list[Finding]) -> Iterator[tuple[list[Finding], str]]:
         """Findings of one kind in stretches in which the same jobs are in the way, as words."""
         if not alike[0].planned:
             yield alike, ""
@@ -141,7 +141,7 @@ class _Reservations:
             yield alike[at:end], names
             at = end
 
-    def _stretch(self, alike: list[_Finding], at: int) -> tuple[int, str]:
+    def _stretch(self, alike: list[Finding], at: int) -> tuple[int, str]:
         """Where the stretch from `at` ends, and the jobs that are in the way all along."""
         overlapping = self._overlapping(alike[at].time)
         alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MOST_NAMED]

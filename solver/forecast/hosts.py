@@ -15,6 +15,7 @@ from ...model.workload import Ints
 from ..budget import OutOfTime
 from ..loop.copies import Entered
 from ..loop.simulation import Session
+from ..methods.greedy import Greedy
 from ..methods.registry import settings_for
 from ..world.settings import Settings
 from ..world.world import World
@@ -36,8 +37,9 @@ class HostsWorld:
 
     jobs: of the instance. names: their ids, row by row. asked: rows of the pending ones. settings:
     of the loop. newcomers: what coming jobs ask for besides slots and time. every_cycle: run cycles
-    too in which nobody can start, where reservations are renewed. The running jobs are entered
-    once, when they are needed first; each sample is a copy.
+    too in which nobody can start, where reservations are renewed: what greedy ones hold from then
+    on decides who starts later. The running jobs are entered once, when they are needed first; each
+    sample is a copy.
     """
 
     instance: Instance
@@ -143,11 +145,14 @@ def hosts_world(
     instance = replace(instance, future=())
     here = jobs_here(instance)
     jobs = asked_jobs(instance, history, here)
+    settings = settings or settings_for(instance)
+    reserves = settings.every_queue or any(q.reserve_cycles is not None for q in instance.queues)
     return HostsWorld(
         instance,
         jobs,
         tuple(job.id for job in here),
         np.flatnonzero(jobs.elapsed < 0),
-        settings or settings_for(instance),
+        settings,
         Newcomers.of(instance, history, here),
+        every_cycle=reserves and settings.reservation == Greedy.name,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from .fcfs import Fcfs
@@ -48,7 +49,7 @@ class Easy(Fcfs):
                     continue
                 extra -= need
             self.occupy(job, now)
-            waiting.remove(job)
+            del waiting[bisect_left(waiting, job)]  # numbers are in order of arrival
         self.extra = extra
 
     def _candidates(self, room: int, extra: int, window: int) -> list[int]:

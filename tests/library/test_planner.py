@@ -523,3 +523,22 @@ def test_a_question_behind_all_others_takes_one_search(monkeypatch: pytest.Monke
     monkeypatch.setattr(TimeBased, "reserve", counted)
     assert planner.ask(job("asked", 2, 60, "low")).start == 660
     assert searches == ["asked"]
+
+
+@pytest.mark.behaviour("RSV-01")
+def test_what_hosts_report_to_be_gone_stays_gone() -> None:
+    """40 of 100 MB are reported on h0, so 50 of them are not there beside nothing that runs."""
+    machines = tuple(
+        replace(item, amounts={"mem": 100.0}, load=load)
+        for item, load in zip(hosts(2, 2), ({"mem": 40.0}, {"mem": 90.0}), strict=True)
+    )
+    wanted = [job(name, 1, 60, res_req=("rusage[mem=50]",)) for name in "ab"]
+    instance = sw.instance(machines, pending=wanted, queues=QUEUES)
+    planner = sw.Planner(instance)
+    assert {item.job: dict(item.allocation) for item in planner.plan()} == {
+        "a": {"h1": 1}, "b": {"h1": 1}
+    }  # fmt: skip
+    assert starts(planner) == {"a": 0, "b": 60}
+    assert told(planner.plan()) == told(sw.plan(instance, "time-based"))
+    planner.submit(job("c", 1, 60, res_req=("rusage[mem=41]",)))
+    assert starts(planner)["c"] == 120
