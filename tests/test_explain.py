@@ -484,6 +484,6 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     job = instance.pending[0]
     asker = Asker(instance)
     view = asker.view(job)
-    found = [obstacles.Finding(time, True, Reason("x")) for time in range(3)]
+    found = [obstacles.Hindrance(time, True, Reason("x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]

@@ -41,7 +41,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Hindrance:
     """The reason at one instant; planned: only planned jobs are in the way then."""
 
     time: int
@@ -108,18 +108,18 @@ def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
             yield from demand.calendar.closings(time, demand.duration)
 
 
-def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Finding:
+def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hindrance:
     base = view.problem.base
     if not base.open_for(demand, time):
-        return Finding(time, False, CLOSED)
+        return Hindrance(time, False, CLOSED)
     planned = can_start(base, demand, time)
     if planned and not looked_at and can_start(view.profile, demand, time):
-        return Finding(time, False, BETWEEN_ENDS)
+        return Hindrance(time, False, BETWEEN_ENDS)
     profile = view.profile if planned else base
     found = [find_shortage(view.problem, demand, profile, time)]
     amounts = amounts_short(view.problem, demand, profile, time)
     joined = Reason.joined(found if amounts is None else [*found, amounts])
-    return Finding(time, planned, joined)
+    return Hindrance(time, planned, joined)
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class Reservations:
     demand: Demand
     _without: dict[str, Profile] = field(default_factory=dict)
 
-    def parts(self, alike: list[Finding]) -> Iterator[tuple[list[Finding], str]]:
+    def parts(self, alike: list[Hindrance]) -> Iterator[tuple[list[Hindrance], str]]:
         """Findings of one kind in stretches in which the same jobs are in the way, as words."""
         if not alike[0].planned:
             yield alike, ""
@@ -141,7 +141,7 @@ class Reservations:
             yield alike[at:end], names
             at = end
 
-    def _stretch(self, alike: list[Finding], at: int) -> tuple[int, str]:
+    def _stretch(self, alike: list[Hindrance], at: int) -> tuple[int, str]:
         """Where the stretch from `at` ends, and the jobs that are in the way all along."""
         overlapping = self._overlapping(alike[at].time)
         alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MOST_NAMED]
