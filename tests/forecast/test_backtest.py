@@ -24,6 +24,7 @@ from slotwise.solver.forecast.backtest import (
     past_waits,
     sampled_rows,
 )
+from slotwise.solver.forecast.calibration import DOUBT, LATE
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.synthetic import synthetic
 
@@ -206,3 +207,15 @@ def test_with_run_times_as_asked_for_the_plan_is_the_truth():
     assert questions.by_limits.tolist() == questions.wait.tolist()
     assert questions.raw(0.5).tolist() == questions.wait.tolist()
     assert questions.early.tolist() == questions.late.tolist() == questions.wait.tolist()
+
+
+def test_what_calibrates_is_the_wait_from_the_moment_of_asking():
+    """All waited twice as long as their P90 said, whenever that was."""
+    count = 120
+    log = Workload.of(np.arange(count) * 20_000, [1] * count, [1] * count, [1] * count)
+    answers = np.tile(np.r_[0, 0, 0, 0, 0, np.array(LEVELS) * 5000], (count, 1))
+    late = answers[0, 5 + LEVELS.index(LATE)]
+    start = log.submit + int(2 * late)
+    found = calibrated(Replayed(log, start, PROCS, "easy"), np.arange(count), answers)
+    trust = (count - 1) / (count - 1 + DOUBT)
+    assert found.factors[-1, 1] == pytest.approx(2**trust)
