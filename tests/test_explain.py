@@ -14,6 +14,7 @@ from slotwise.solver.advice import obstacles
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
 from slotwise.solver.advice.smallest import fewer
+from slotwise.solver.advice.suggestions import tiles
 from slotwise.solver.advice.what_if import Asker
 from slotwise.solver.placement.earliest import can_start
 from slotwise.solver.shortage import Reason, find_shortage
@@ -514,3 +515,10 @@ def test_of_changes_of_a_unit_requirement_the_smallest_is_shown(asked: str, help
     changes = [change for change in helps(found) if "cu[" in change]
     assert changes == [helpful]
     assert helps(found)[helpful] == 0
+
+
+def test_tiles_are_the_divisors_that_fit_on_a_host() -> None:
+    instance = sw.instance([sw.Host("a", 4), sw.Host("b", 2)])
+    assert tiles(instance, sw.Job("j", 6)) == [3, 2, 1]
+    assert tiles(instance, sw.Job("j", 4)) == [4, 2, 1]
+    assert tiles(instance, sw.Job("j", 7)) == [1]

@@ -219,3 +219,14 @@ def test_what_calibrates_is_the_wait_from_the_moment_of_asking():
     found = calibrated(Replayed(log, start, PROCS, "easy"), np.arange(count), answers)
     trust = (count - 1) / (count - 1 + DOUBT)
     assert found.factors[-1, 1] == pytest.approx(2**trust)
+
+
+def test_past_waits_are_three_columns_of_the_answers():
+    count = 5
+    log = Workload.of(np.arange(count) * 100, [1] * count, [1] * count, [1] * count)
+    answers = np.arange(count * (5 + len(LEVELS)), dtype=float).reshape(count, -1)
+    found = calibrated(Replayed(log, log.submit + 70, PROCS, "easy"), np.arange(count), answers)
+    assert found.by_limits.tolist() == answers[:, 0].tolist()
+    assert found.last_two.tolist() == answers[:, 1].tolist()
+    assert found.past_waits.tolist() == answers[:, 2:5].tolist()
+    assert found.quantiles.tolist() == answers[:, 5:].tolist()

@@ -12,6 +12,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Seen, assemble
 from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
+from slotwise.model.lsf_state.bjobs import SeenJob
 from slotwise.model.lsf_state.bqueues import read_bqueues
 from slotwise.model.lsf_state.records import Text, read_text
 from slotwise.model.lsf_state.share_tables import read_bhpart
@@ -280,3 +281,25 @@ def test_what_bqueues_says_otherwise_than_the_site_is_told() -> None:
     made = assemble(Seen(queues=queues), datetime(2026, 4, 12, tzinfo=UTC), base)
     told = [note for note in made.notes if note.startswith("queue night")]
     assert told == ["queue night: bqueues says PRIO 40, the site 30: left as it is"]
+
+
+def test_records_and_lines_that_are_wrong_are_named() -> None:
+    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [{"HOST_NAME": "a"}, 5]})
+    with pytest.raises(InputError) as caught:
+        read_bhosts(Text(content, "x.json"))
+    assert "RECORDS[1]: must be an object" in str(caught.value)
+    lines = ["QUEUE: night", "  -- at night", "", "PARAMETERS/STATISTICS",
+             "PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV",
+             " 40"]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        read_bqueues(Text("\n".join(lines), "q.txt"))
+    assert "q.txt:6: queue night: the line under PRIO has too few columns" in str(caught.value)
+
+
+def test_slots_of_jobs_follow_their_hosts_or_are_one() -> None:
+    running = SeenJob("1", "RUN", slots=2, start=1_700_000_000, allocation={"A": 4})
+    waiting = SeenJob("2", "PEND")
+    seen = Seen([running, waiting], hosts=[SeenHost("A", slots=8)])
+    made = assemble(seen, datetime(2026, 4, 12, tzinfo=UTC)).instance
+    assert [(item.job.slots, item.allocation) for item in made.running] == [(4, {"A": 4})]
+    assert [job.slots for job in made.pending] == [1]
