@@ -14,6 +14,7 @@ from slotwise.solver.advice import obstacles
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
 from slotwise.solver.advice.smallest import fewer
+from slotwise.solver.advice.suggestions import tiles
 from slotwise.solver.advice.what_if import Asker
 from slotwise.solver.placement.earliest import can_start
 from slotwise.solver.shortage import Reason, find_shortage
@@ -310,7 +311,7 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
         edited = replace(asked, slots=int(found[1]), max_slots=None)
     elif found := re.fullmatch(r"with -W (\d+):(\d\d) or less \(backfill\)", change):
         edited = replace(asked, run_limit=60 * (60 * int(found[1]) + int(found[2])))
-    elif found := re.fullmatch(r"with (span|rusage)\[(.*)\]", change):
+    elif found := re.fullmatch(r"with (span|rusage|cu)\[(.*)\]", change):
         edited = with_section(asked, found[1], found[2])
     elif found := re.fullmatch(r"without (\w+)\[\]", change):
         edited = with_section(asked, found[1], None)
@@ -487,3 +488,37 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     found = [obstacles.Hindrance(time, True, Reason("x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "helpful"),
+    [
+        ("pref=config:maxcus=1", "with cu[pref=config:maxcus=2]"),
+        ("maxcus=3:usablecuslots=4", "with cu[maxcus=3]"),
+        ("maxcus=1", "with cu[maxcus=2]"),
+        ("usablecuslots=4", "without cu[]"),
+    ],
+)
+def test_of_changes_of_a_unit_requirement_the_smallest_is_shown(asked: str, helpful: str) -> None:
+    """Half of each rack is free."""
+    text = f"""
+    format: slotwise/1
+    hosts: [{{name: a, slots: 4}}, {{name: b, slots: 4}}]
+    params: {{COMPUTE_UNIT_TYPES: rack!}}
+    compute_units: [{{name: r1, type: rack, members: a}}, {{name: r2, type: rack, members: b}}]
+    running: [{{id: r, start: 0, run_limit: 1h, allocation: 2*a}},
+              {{id: s, start: 0, run_limit: 2h, allocation: 2*b}}]
+    pending: [{{id: p, slots: 4, run_limit: 1h, res_req: "cu[{asked}]"}}]
+    """
+    found = sw.explain(loads(text), "p")
+    assert found.outlook.start == HOUR
+    changes = [change for change in helps(found) if "cu[" in change]
+    assert changes == [helpful]
+    assert helps(found)[helpful] == 0
+
+
+def test_tiles_are_the_divisors_that_fit_on_a_host() -> None:
+    instance = sw.instance([sw.Host("a", 4), sw.Host("b", 2)])
+    assert tiles(instance, sw.Job("j", 6)) == [3, 2, 1]
+    assert tiles(instance, sw.Job("j", 4)) == [4, 2, 1]
+    assert tiles(instance, sw.Job("j", 7)) == [1]

@@ -227,18 +227,26 @@ def _other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
             free = with_section(job, "span", "hosts=-1")
         yield "span", "without span[]", free
-    for name in ("cu", "same", "select"):
+    yield from _other_units(job, requirement)
+    for name in ("same", "select"):
         if section(job, name) is not None:
             yield name, f"without {name}[]", with_section(job, name, None)
+
+
+def _other_units(job: Job, requirement: Simple) -> Iterator[tuple[str, str, Job]]:
+    """Less of cu[], the smallest change first: of those with one start it is the one shown."""
     cu = section(job, "cu")
-    if cu is not None and ":" in cu:
-        for word in cu.split(":"):
-            rest = ":".join(other for other in cu.split(":") if other != word)
-            yield "cu", f"with cu[{rest}]", with_section(job, "cu", rest)
-    if requirement.cu is not None and requirement.cu.maxcus is not None and cu is not None:
+    if cu is None:
+        return
+    if requirement.cu is not None and requirement.cu.maxcus is not None:
         for most in range(requirement.cu.maxcus + 1, requirement.cu.maxcus + 3):
             text = re.sub(r"maxcus\s*=\s*\d+", f"maxcus={most}", cu)
             yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
+    if ":" in cu:
+        for word in cu.split(":"):
+            rest = ":".join(other for other in cu.split(":") if other != word)
+            yield "cu", f"with cu[{rest}]", with_section(job, "cu", rest)
+    yield "cu", "without cu[]", with_section(job, "cu", None)
 
 
 def tiles(instance: Instance, job: Job) -> list[int]:

@@ -6,7 +6,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ...model.int_table import IntTable
 from ..world.job_state import FUTURE
 from .records import JobRecord, Simulation
-from .slot_use import slot_use
+from .slot_use import SlotSpans
 
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
 SHORT = 10
@@ -94,10 +93,15 @@ class LoopMetrics:
 
 def measure(result: Simulation) -> LoopMetrics:
     """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
-    use = slot_use(result)
+    spans = SlotSpans.before(result)
     found = _Columns(tolerance_of(result), result.instance.now)
-    for record in submitted(result):
-        found.add(record)
+    running = len(result.instance.running)
+    # Once over the records: they are made as they are asked for.
+    for place, record in enumerate(result.jobs):
+        spans.add(record)
+        if _counts(place, record, running):
+            found.add(record)
+    use = spans.use()
     slowdown = np.array(found.slowdowns)
     s50, s95 = _percentiles(slowdown, (50, 95))
     told = sum(map(len, found.errors.values()))
@@ -184,9 +188,14 @@ class _Columns:
 
 def submitted(result: Simulation) -> Iterator[JobRecord]:
     """The jobs that count: those that were submitted in the simulation, or waited when it began."""
-    for record in islice(result.jobs, len(result.instance.running), None):
-        if record.status != FUTURE:
+    running = len(result.instance.running)
+    for place, record in enumerate(result.jobs):
+        if _counts(place, record, running):
             yield record
+
+
+def _counts(place: int, record: JobRecord, running: int) -> bool:
+    return place >= running and record.status != FUTURE
 
 
 def tolerance_of(result: Simulation) -> int:

@@ -33,21 +33,7 @@ class SlotUse:
 
 def slot_use(result: Simulation) -> SlotUse:
     """Of all jobs that came."""
-    first, end = None, result.time
-    for record in result.jobs:
-        first = record.submit if first is None else min(first, record.submit)
-        end = max(end, record.end or end)
-    begin = max(first or 0, result.instance.now)
-    spans = _spans(result, begin, end)
-    capacity = [host.slots for host in result.instance.cluster.hosts]
-    waiting = _Union(spans.waits.column(0), spans.waits.column(1))
-    busy = spans.slot_seconds(lambda times: times)
-    free = sum(capacity) * (end - begin) - busy
-    busy_then = spans.slot_seconds(waiting.before)
-    idle_then = sum(capacity) * waiting.length - busy_then
-    partly = spans.capacity_seconds(capacity) - busy
-    whole = max(1, sum(capacity) * max(1, end - begin))
-    return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
+    return SlotSpans.of(result).use()
 
 
 def slot_seconds(
@@ -59,74 +45,108 @@ def slot_seconds(
     """
     count = max(1, -(-(end - begin) // block))
     edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
-    spans = _spans(result, begin, end)
+    spans = SlotSpans.of(result)
     used = [
-        float(spans.slot_seconds(partial(np.clip, a_min=low, a_max=high)))
+        float(spans.slot_seconds(begin, end, partial(np.clip, a_min=low, a_max=high)))
         for low, high in pairwise(edges)
     ]
     total = sum(host.slots for host in result.instance.cluster.hosts)
     return used, [float(total * (high - low)) for low, high in pairwise(edges)]
 
 
-def _spans(result: Simulation, begin: int, end: int) -> _Spans:
-    """Of all jobs that came."""
-    spans = _Spans(begin, end)
-    hosts = {host.name: number for number, host in enumerate(result.instance.cluster.hosts)}
-    for record in result.jobs:
-        if record.status != FUTURE:
-            spans.add(record, hosts)
-    return spans
-
-
 @dataclass(slots=True)
-class _Spans:
-    """From when to when jobs waited, and held slots; what is still open ends at `end`.
+class SlotSpans:
+    """From when to when jobs waited, and held slots, job by job; None: to the end.
 
-    Nothing before `begin` counts. waits: since, until. held: since, until, slots, first row in
-    `hosts` and how many. hosts: number.
+    capacity: slots by host. end: so far. first: submission. waits: since, until. held: since,
+    until, slots, first row in `hosts` and how many. hosts: number.
     """
 
-    begin: int
+    capacity: dict[str, int]
+    now: int
     end: int
+    first: int | None = None
     waits: IntTable = field(default_factory=IntTable)
     held: IntTable = field(default_factory=IntTable)
     hosts: IntTable = field(default_factory=IntTable)
+    _number: dict[str, int] = field(init=False)
 
-    def add(self, record: JobRecord, hosts: dict[str, int]) -> None:
-        """A job that came; hosts: numbers by name."""
+    def __post_init__(self) -> None:
+        self._number = {name: number for number, name in enumerate(self.capacity)}
+
+    @classmethod
+    def before(cls, result: Simulation) -> SlotSpans:
+        """Of no job of the simulation yet."""
+        hosts = result.instance.cluster.hosts
+        return cls({host.name: host.slots for host in hosts}, result.instance.now, result.time)
+
+    @classmethod
+    def of(cls, result: Simulation) -> SlotSpans:
+        """Of all its jobs."""
+        spans = cls.before(result)
+        for record in result.jobs:
+            spans.add(record)
+        return spans
+
+    def add(self, record: JobRecord) -> None:
+        """Another job."""
+        self.first = record.submit if self.first is None else min(self.first, record.submit)
+        self.end = max(self.end, record.end or self.end)
+        if record.status == FUTURE:
+            return
         # One that is killed before it starts waits until then.
         waits_until = record.end if record.start is None else record.start
         if waits_until is None or record.submit < waits_until:
-            self.waits.append(max(self.begin, record.submit), self._until(waits_until))
+            self.waits.append(record.submit, waits_until)
         for since, until, where in record.held:
-            span = max(self.begin, since), self._until(until)
-            self.held.append(*span, sum(where.values()), len(self.hosts), len(where))
+            self.held.append(since, until, sum(where.values()), len(self.hosts), len(where))
             for name in where:
-                self.hosts.append(hosts[name])
+                self.hosts.append(self._number[name])
 
-    def _until(self, until: int | None) -> int:
-        return max(self.begin, self.end if until is None else until)
+    def use(self) -> SlotUse:
+        """How the slots were used from the first submission on, but not before the instance."""
+        begin, end = max(self.first or 0, self.now), self.end
+        since, until = self.waits.column(0), self.waits.column(1, end)
+        waiting = _Union(np.maximum(since, begin), np.maximum(until, begin))
+        slots = sum(self.capacity.values())
+        busy = self.slot_seconds(begin, end, lambda times: times)
+        free = slots * (end - begin) - busy
+        idle_then = slots * waiting.length - self.slot_seconds(begin, end, waiting.before)
+        partly = self._capacity_seconds(begin, end) - busy
+        whole = max(1, slots * max(1, end - begin))
+        return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
 
-    def slot_seconds(self, clock: Callable[[IntArray], IntArray]) -> int:
-        """Slots times seconds by a clock that shows `clock(t)` at t."""
+    def slot_seconds(self, begin: int, end: int, clock: Callable[[IntArray], IntArray]) -> int:
+        """Slots times seconds by a clock that shows `clock(t)` at t; nothing before `begin` counts.
+
+        What is still open ends at `end`.
+        """
         total = 0
         for rows in self.held.blocks():
             since, until, slots, *_ = zip(*rows, strict=True)
-            seconds = clock(np.array(until, np.int64)) - clock(np.array(since, np.int64))
+            ends = np.array([end if time is None else time for time in until], np.int64)
+            begins = np.maximum(np.array(since, np.int64), begin)
+            seconds = clock(np.maximum(ends, begin)) - clock(begins)
             total += sum(map(mul, slots, seconds.tolist()))
         return total
 
-    def capacity_seconds(self, capacity: list[int]) -> int:
+    def _capacity_seconds(self, begin: int, end: int) -> int:
         """Slots of hosts times the seconds in which some job held one there."""
-        done = [self.begin] * len(capacity)
+        capacity = list(self.capacity.values())
+        done = [begin] * len(capacity)
         total = 0
-        for span in np.argsort(self.held.column(0), kind="stable"):
-            since, until, _, first, count = (number or 0 for number in self.held[int(span)])
+        order = np.argsort(np.maximum(self.held.column(0), begin), kind="stable")
+        for span in order.tolist():
+            since, until, _, first, count = self.held[span]
+            assert since is not None
+            assert first is not None
+            assert count is not None
+            last = end if until is None else until
             for place in range(first, first + count):
                 host = self.hosts[place][0] or 0
-                if until > done[host]:
-                    total += capacity[host] * (until - max(since, done[host]))
-                    done[host] = until
+                if last > done[host]:
+                    total += capacity[host] * (last - max(since, done[host]))
+                    done[host] = last
         return total
 
 

@@ -450,3 +450,23 @@ def test_a_queue_waits_for_as_many_slots_as_its_jobs_could_take():
     assert waiting.slots == {"a": 8, "b": 0}
     waiting.leave("k")
     assert waiting.slots == {"a": 3, "b": 0}
+
+
+def test_a_limit_that_is_no_limit_of_hosts_hides_none_behind_it():
+    users = Limit("u", {"slots": 1}, users=Scope(names=("ann",)))
+    hosts = Limit("h", {"slots": 3}, hosts=Scope(names=("h2",)))
+    problem = Instance(cluster(10, 10), pool_queues(a=50, b=50), limits=(users, hosts))
+    assert host_slots(problem) == {"h1": 10, "h2": 3}
+
+
+def test_who_has_ended_is_counted_no_more():
+    order = order_policy(Instance(cluster(4), (Queue("default", user_shares=(("ann", 1),)),)))
+    tree = order.trees["default"]
+    (account,) = tree.accounts("ann")
+    for name in ("1", "2"):
+        order.started(Job(name, 2, user="ann", run_time=50), {"h1": 2}, 0)
+    assert (account.jobs, account.slots) == (2, 4)
+    order.ended("1", 50)
+    assert (account.jobs, account.slots) == (1, 2)
+    order.ended("2", 50)
+    assert (account.jobs, account.slots) == (0, 0)

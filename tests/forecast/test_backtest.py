@@ -24,6 +24,7 @@ from slotwise.solver.forecast.backtest import (
     past_waits,
     sampled_rows,
 )
+from slotwise.solver.forecast.calibration import DOUBT, LATE
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.synthetic import synthetic
 
@@ -206,3 +207,26 @@ def test_with_run_times_as_asked_for_the_plan_is_the_truth():
     assert questions.by_limits.tolist() == questions.wait.tolist()
     assert questions.raw(0.5).tolist() == questions.wait.tolist()
     assert questions.early.tolist() == questions.late.tolist() == questions.wait.tolist()
+
+
+def test_what_calibrates_is_the_wait_from_the_moment_of_asking():
+    """All waited twice as long as their P90 said, whenever that was."""
+    count = 120
+    log = Workload.of(np.arange(count) * 20_000, [1] * count, [1] * count, [1] * count)
+    answers = np.tile(np.r_[0, 0, 0, 0, 0, np.array(LEVELS) * 5000], (count, 1))
+    late = answers[0, 5 + LEVELS.index(LATE)]
+    start = log.submit + int(2 * late)
+    found = calibrated(Replayed(log, start, PROCS, "easy"), np.arange(count), answers)
+    trust = (count - 1) / (count - 1 + DOUBT)
+    assert found.factors[-1, 1] == pytest.approx(2**trust)
+
+
+def test_past_waits_are_three_columns_of_the_answers():
+    count = 5
+    log = Workload.of(np.arange(count) * 100, [1] * count, [1] * count, [1] * count)
+    answers = np.arange(count * (5 + len(LEVELS)), dtype=float).reshape(count, -1)
+    found = calibrated(Replayed(log, log.submit + 70, PROCS, "easy"), np.arange(count), answers)
+    assert found.by_limits.tolist() == answers[:, 0].tolist()
+    assert found.last_two.tolist() == answers[:, 1].tolist()
+    assert found.past_waits.tolist() == answers[:, 2:5].tolist()
+    assert found.quantiles.tolist() == answers[:, 5:].tolist()

@@ -102,3 +102,13 @@ def test_the_share_of_past_forecasts_that_would_have_held(truths, bound):
 
 def test_without_past_forecasts_nothing_is_known() -> None:
     assert (UNCALIBRATED.early, UNCALIBRATED.late, UNCALIBRATED.forecasts) == (1.0, 1.0, 0)
+
+
+def test_ranks_between_two_scores_err_to_the_safe_side():
+    """Of 20 scores 18.9 is the 19th from above and 2.1 the 2nd from below."""
+    calibrator = Calibrator()
+    for number in np.random.default_rng(2).permutation(20) + 1:
+        calibrator.add(LONG * number, LONG, LONG)
+    trust = 20 / (20 + DOUBT)
+    found = calibrator.calibration()
+    assert (found.early, found.late) == pytest.approx((2**trust, 19**trust))

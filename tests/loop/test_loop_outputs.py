@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import types
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -228,3 +228,13 @@ def test_the_bar_on_a_terminal(name: str, more: list[str]) -> None:
     assert b"jobs/s" in shown
     assert b"simulated" in shown
     assert b"jobs/s" not in out
+
+
+def test_no_slowdown_is_less_than_one() -> None:
+    """Five seconds at once count as ten: half a slowdown there is not."""
+    short = replace(job("a", 1), run_time=5)
+    found = measure(simulate(instance(host("A", 2), future=(short,))))
+    assert (found.mean_bounded_slowdown, found.p95_bounded_slowdown) == (1.0, 1.0)
+    waited = replace(job("b", 2), run_time=5)
+    both = measure(simulate(instance(host("A", 2), future=(short, waited)), cycle=0))
+    assert both.mean_bounded_slowdown == 1.0  # it waits for 5 s and runs for 5: ten

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
+from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Seen, assemble
-from slotwise.model.lsf_state.bhosts import read_bhosts
+from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
+from slotwise.model.lsf_state.bjobs import SeenJob
 from slotwise.model.lsf_state.bqueues import read_bqueues
 from slotwise.model.lsf_state.records import Text, read_text
 from slotwise.model.lsf_state.share_tables import read_bhpart
+from slotwise.model.queue import Queue
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 
@@ -234,3 +239,67 @@ def test_one_queue_of_a_set_alone_and_a_host_without_a_slot_limit() -> None:
     ]
     assert any("license" in note for note in made.notes)
     assert any("MAX of hostB is not set" in note for note in made.notes)
+
+
+def test_groups_of_a_partition_come_behind_those_in_them_and_its_hosts_are_kept() -> None:
+    """group1 holds group2, which is printed behind it and holds a user."""
+    text = BHPART.replace("group2/", "group1/group2/").replace(
+        "SHARE_INFO_FOR: Partition1/group1/group2/",
+        """SHARE_INFO_FOR: Partition1/group1/
+USER/GROUP  SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME
+group2          9     1.144       1        0        9.6      5108
+
+SHARE_INFO_FOR: Partition1/group1/group2/""",
+    )
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("group2         20"))
+    partitions = read_bhpart(Text(text, "bhpart.txt"))
+    seen = Seen(hosts=[SeenHost("HostA", slots=4), SeenHost("B", slots=4)], partitions=partitions)
+    made = assemble(seen, datetime(2026, 4, 12, tzinfo=UTC)).instance
+    assert [group.name for group in made.groups] == ["group2", "group1"]
+    (partition,) = made.partitions
+    assert (partition.name, partition.hosts) == ("Partition1", ("HostA",))
+
+
+def test_memory_of_hosts_in_json_with_and_without_what_is_reserved() -> None:
+    records = [
+        {"HOST_NAME": "a", "STATUS": "ok", "MAX": "4", "AVAILABLE_MEM": "10G",
+         "RESERVED_MEM": "512M"},
+        {"HOST_NAME": "b", "STATUS": "ok", "MAX": "4", "AVAILABLE_MEM": "2G"},
+        {"HOST_NAME": "c", "STATUS": "ok", "MAX": "4"},
+    ]  # fmt: skip
+    content = json.dumps({"COMMAND": "bhosts", "HOSTS": 3, "RECORDS": records})
+    one, two, three = read_bhosts(Text(content, "x.json"))
+    assert (one.total, one.reserved) == ({"mem": 10240.0}, {"mem": 512.0})
+    assert (two.total, two.reserved) == ({"mem": 2048.0}, {"mem": 0.0})
+    assert (three.total, three.reserved) == ({}, {})
+
+
+def test_what_bqueues_says_otherwise_than_the_site_is_told() -> None:
+    base = Instance(Cluster((Host("hostA", 4),)), queues=(Queue("night", 30, queue_slots=8),))
+    table = "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP RSV\n"
+    queues = read_bqueues(Text(table + "night 40 Open:Active 8 - - - 0 0 0 0 0\n", "x"))
+    made = assemble(Seen(queues=queues), datetime(2026, 4, 12, tzinfo=UTC), base)
+    told = [note for note in made.notes if note.startswith("queue night")]
+    assert told == ["queue night: bqueues says PRIO 40, the site 30: left as it is"]
+
+
+def test_records_and_lines_that_are_wrong_are_named() -> None:
+    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [{"HOST_NAME": "a"}, 5]})
+    with pytest.raises(InputError) as caught:
+        read_bhosts(Text(content, "x.json"))
+    assert "RECORDS[1]: must be an object" in str(caught.value)
+    lines = ["QUEUE: night", "  -- at night", "", "PARAMETERS/STATISTICS",
+             "PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV",
+             " 40"]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        read_bqueues(Text("\n".join(lines), "q.txt"))
+    assert "q.txt:6: queue night: the line under PRIO has too few columns" in str(caught.value)
+
+
+def test_slots_of_jobs_follow_their_hosts_or_are_one() -> None:
+    running = SeenJob("1", "RUN", slots=2, start=1_700_000_000, allocation={"A": 4})
+    waiting = SeenJob("2", "PEND")
+    seen = Seen([running, waiting], hosts=[SeenHost("A", slots=8)])
+    made = assemble(seen, datetime(2026, 4, 12, tzinfo=UTC)).instance
+    assert [(item.job.slots, item.allocation) for item in made.running] == [(4, {"A": 4})]
+    assert [job.slots for job in made.pending] == [1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource, Thresholds
-from slotwise.model.instance import Instance
+from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.plan import Plan
@@ -519,3 +519,32 @@ def test_slots_of_two_partitions_are_not_taken_together(method: str, objective: 
     found = answer(instance, method, objective)["j"]
     assert (found.start, dict(found.allocation)) == (100, {"A": 4, "B": 4})
     assert loop_start(instance, "j") == 100
+
+
+@pytest.mark.behaviour("RSV-11")
+@every_exact_method
+def test_of_several_thresholds_each_closes_its_hosts(method: str, objective: str) -> None:
+    """Memory is enough everywhere; A is past r1m, B is not."""
+    queue = Queue("default", thresholds=Thresholds({"mem": 10.0, "r1m": 1.0}))
+    hosts = tuple(
+        host(name, amounts={"mem": 100.0}, load={"r1m": load})
+        for name, load in (("A", 2.0), ("B", 0.5))
+    )
+    instance = problem(job("j", 2), hosts=hosts, queues=(queue,))
+    found = answer(instance, method, objective)
+    assert (found["j"].start, dict(found["j"].allocation)) == (0, {"B": 2})
+    # No running job reserves r1m: that it falls when one ends is no rule left out.
+    assert not any("r1m" in rule for rule in found.left_out)
+
+
+@every_exact_method
+def test_a_reservation_elsewhere_is_not_waited_for(method: str, objective: str) -> None:
+    """Both end at second 300; the job may use A alone."""
+    kept = tuple(
+        AdvanceReservation(name, 0, 300, {where: 4})
+        for name, where in (("here", "A"), ("there", "B"))
+    )
+    wanted = job("j", 2, hosts=(HostRequest("A"),))
+    found = answer(problem(wanted, advance_reservations=kept), method, objective)["j"]
+    assert found.start == 300
+    assert found.waits_for.endswith("waits for the end of advance reservation here")
