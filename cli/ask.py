@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import InputError
+from ..model.errors import InputError, nearest
 from .exits import Exit
 from .explain import MethodOption
 from .forecast import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
 COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
-_USAGE = "give a bsub line in quotes: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'"
+_USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'"
 _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
 _HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
 
@@ -47,8 +48,10 @@ InstanceArgument = Annotated[
     typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
 ]
 Line = Annotated[
-    str | None,
-    typer.Argument(metavar="LINE", help="bsub line in quotes, with or without bsub in front."),
+    list[str] | None,
+    typer.Argument(
+        metavar="LINE", help="bsub line, with or without bsub in front; in quotes, or as its words."
+    ),
 ]
 Explore = Annotated[
     bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
@@ -57,6 +60,7 @@ FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type
 
 
 def ask(
+    context: typer.Context,
     instance_file: InstanceArgument = None,
     line: Line = None,
     example: Example = None,
@@ -89,17 +93,16 @@ def ask(
     from ..solver.advice.ask import ask as ask_for
     from .stopping import cancel_on_signal
 
-    if example is not None and line is None:
-        instance_file, line = None, instance_file
-    if line is None:
-        raise InputError(_USAGE)
+    words = [word for word in (instance_file, *(line or [])) if word is not None]
+    file = words.pop(0) if words and example is None else None
+    text = _line_of(words, [name for known in context.command.params for name in known.opts])
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
-    instance = read_instance(None if instance_file is None else Path(instance_file), example)
+    instance = read_instance(None if file is None else Path(file), example)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
-            line,
+            text,
             choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
             user=user,
@@ -115,6 +118,21 @@ def ask(
     _tell(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _line_of(words: list[str], options: list[str]) -> str:
+    """The bsub line of the words that are left; the first may be a line in quotes.
+
+    options: of the command. Raises InputError for one of them misspelt, and where there is no line.
+    """
+    for word in words:
+        if word.startswith("--") and (hint := nearest(word, options)):
+            raise InputError(f"unknown option '{word}'{hint}")
+    if not words:
+        raise InputError(_USAGE)
+    first, *rest = words
+    whole = not rest or " " in first
+    return " ".join([first if whole else shlex.quote(first), *map(shlex.quote, rest)])
 
 
 def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:

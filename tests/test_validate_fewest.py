@@ -132,6 +132,20 @@ def test_a_limit_in_fewer_units(most: int, better: str | None) -> None:
     )
 
 
+@pytest.mark.behaviour("PLC-07")
+@pytest.mark.parametrize(("limited", "better"), [("r1a", "3*r2a"), ("r2a", "3*r1a")])
+def test_a_limit_of_one_host_binds_on_no_other(limited: str, better: str) -> None:
+    """At most two slots of each host that the limit is about."""
+    instance = problem(
+        job("j", 3, "cu[maxcus=2]"),
+        cluster=racks(r1=1, r2=1),
+        limits=(Limit("each", {"slots": 2}, hosts=Scope((limited,), True)),),
+    )
+    said = "cu-fewest: job j: it uses 2 compute units, 1 would do: "
+    held = {"r1a": 2, "r2a": 1} if limited == "r1a" else {"r1a": 1, "r2a": 2}
+    assert faults(instance, {"j": (0, held)}) == [said + better]
+
+
 @pytest.mark.behaviour("PLC-07", "PLC-12")
 def test_a_first_execution_host_stays_first_in_fewer_units() -> None:
     hosts = (HostRequest("r1b", first=True), HostRequest("all"))

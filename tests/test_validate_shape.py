@@ -290,9 +290,11 @@ def test_exclusive_units_need_the_queue(setting: str, said: list[str]) -> None:
     plain = racks(r1=2)
     types = Cluster(plain.hosts, (), ("host", "rack", "cabinet"), "rack", plain.units)
     instance = problem(
-        job("j", 1, "cu[excl]"), cluster=types, queues=(Queue("default", exclusive=setting),)
+        *(job("i", 1, "cu[]"), job("j", 1, "cu[excl]")),
+        cluster=types,
+        queues=(Queue("default", exclusive=setting),),
     )
-    assert faults(instance, {"j": (0, {"r1a": 1})}) == said
+    assert faults(instance, {"i": (100, {"r1b": 1}), "j": (0, {"r1a": 1})}) == said
 
 
 @pytest.mark.behaviour("PLC-14")

@@ -105,12 +105,32 @@ def test_nothing_to_explore() -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ("-n", "4", "-W", "1:00", "-R", "span[ptile=2] rusage[mem=1]"),
+        ("bsub", "-n4", "-W", "1:00", "-R", "span[ptile=2] rusage[mem=1]", "./a.out", "--verbose"),
+        ("-n 4 -W 1:00", "-R", "span[ptile=2] rusage[mem=1]"),
+    ],
+)
+def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
+    whole = output("ask", "--example", "headline", "-n 4 -W 1:00 -R 'span[ptile=2] rusage[mem=1]'")
+    assert output("ask", "--example", "headline", *words) == whole
+    file = str(sw.example("headline"))
+    assert output("ask", file, *words) == whole
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["explain", "--example", "headline", "job7"], "there is no pending job 'job7'"),
         (["explain", "--example", "headline"], "give a pending job"),
         (["explain", "nosuch.yaml", "1"], "No such file"),
-        (["ask", "--example", "headline"], "give a bsub line in quotes"),
+        (["ask", "--example", "headline"], "give a bsub line"),
+        (
+            ["ask", "--example", "headline", "-n 4", "--exlore"],
+            "unknown option '--exlore' (did you mean '--explore'?)",
+        ),
+        (["ask", "--example", "headline", "-n", "4", "-Z", "3"], "bsub line: -Z: unknown option"),
         (["ask", "--example", "headline", "-n 0 -W x"], "bsub line: -n: must be 1 slot or more"),
         (["ask", "--example", "headline", "-n 4 -q no"], "bsub line: -q: unknown queue 'no'"),
         (["ask", "--example", "headline", "-n 4", "--slots", "x"], "--slots: must be whole"),

@@ -359,6 +359,32 @@ def test_growth_keeps_to_the_span_and_to_what_others_hold() -> None:
     assert result["wide"].start == 300
 
 
+@pytest.mark.behaviour("TBR-14")
+def test_growth_keeps_to_hosts_of_the_same_kind_and_takes_a_single_slot() -> None:
+    """B is of another model, C has one slot left when the short job has ended."""
+    problem = instance(
+        *(host("A", 2, model="x"), host("B", 4, model="y"), host("C", 4, model="x")),
+        running=(running("r", {"B": 4, "C": 1}, 5), running("s", {"C": 3}, 100)),
+        pending=(job("grows", 2, "same[model]", max_slots=6, minutes=60, resizable=True),),
+    )
+    result = run(problem)
+    assert result["grows"].start == 0
+    assert result["grows"].hosts == {"A": 2, "C": 1}
+    assert [entry["time"] for entry in result.log if "resized" in entry] == [300]
+
+
+@pytest.mark.behaviour("TBR-14")
+def test_a_job_of_whole_blocks_does_not_grow_by_less() -> None:
+    problem = instance(
+        *(host("A", 2), host("B", 2)),
+        running=(running("r", {"B": 1}, 5), running("s", {"B": 1}, 30)),
+        pending=(job("grows", 2, "span[ptile=2]", max_slots=4, minutes=60, resizable=True),),
+    )
+    result = run(problem)
+    assert result["grows"].hosts == {"A": 2, "B": 2}
+    assert [entry["time"] for entry in result.log if "resized" in entry] == [30 * MINUTE]
+
+
 def test_a_resize_that_cannot_be_is_reported() -> None:
     problem = instance(host("A", 4), running=(running("r", {"A": 2}, 10),))
     changes = [Resize(60, "r", {"A": 9}), Resize(60, "nobody", {"A": 1})]

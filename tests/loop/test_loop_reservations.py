@@ -10,7 +10,8 @@ from loop_lab import HOUR, MINUTE, cluster, estimates, held, host, instance, job
 from slotwise.model.changes import Resize
 from slotwise.model.cluster import ComputeUnit, HostGroup
 from slotwise.model.errors import InputError
-from slotwise.model.job import Application
+from slotwise.model.instance import AdvanceReservation
+from slotwise.model.job import Application, HostRequest
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
@@ -402,3 +403,24 @@ def test_the_loop_agrees_with_the_planner_on_one_snapshot() -> None:
             compared += 1
             assert record.estimate >= item.start
     assert compared > 3
+
+
+@pytest.mark.behaviour("TBR-18", "TBR-19")
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+def test_a_short_job_backfills_where_its_longer_equal_meets_an_advance_reservation(
+    method: str,
+) -> None:
+    """Two slots of A are lent by big, one of B is free until second 1,000."""
+    big = replace(job("big", 4, minutes=60), hosts=(HostRequest("A"),))
+    problem = instance(
+        *(host("A", 4), host("B", 4)),
+        queues=(replace(RESERVE, slot_reserve=10_000, backfill=True),),
+        running=(running("r", {"A": 2}, 34), running("s", {"B": 3}, 100)),
+        pending=(big, job("long", 3, minutes=30), job("short", 3, minutes=8)),
+    )
+    kept = AdvanceReservation("w", 1000, 1500, {"B": 1})
+    problem = replace(problem, advance_reservations=(kept,))
+    found = run(problem, method, cycle=60)
+    assert (found["short"].start, found["short"].backfilled) == (0, True)
+    assert found["big"].start == 34 * MINUTE
+    assert found["long"].start == 94 * MINUTE

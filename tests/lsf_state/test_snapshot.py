@@ -144,6 +144,22 @@ def test_jobs_from_before_their_queue_was_changed(tmp_path: Path) -> None:
     assert "left out 2 pending jobs: user other may not use queue long" in said
 
 
+def test_of_many_reasons_five_are_said_and_the_others_counted(tmp_path: Path) -> None:
+    queue = "  - {name: long, USERS: u}"
+    site = "format: slotwise/1\nhosts: [{name: hostA, slots: 4}]\nqueues:\n" + queue
+    (tmp_path / "site.yaml").write_text(site)
+    for count, more in ((5, 0), (6, 1), (8, 3)):
+        users = ["u", *(f"u{number}" for number in range(count))]
+        jobs = [{"JOBID": str(100 + n), "USER": user} for n, user in enumerate(users)]
+        arguments = _write(tmp_path, bjobs=_bjobs(*jobs))
+        code, _, said = _run(
+            *("import", "snapshot", *arguments, "--site", tmp_path / "site.yaml", "--now", NOW)
+        )
+        assert code == 0
+        assert said.count("may not use queue long") == 5
+        assert (f"left out other pending jobs for {more} more reasons" in said) == bool(more)
+
+
 def test_the_documents_table_prints_again(tmp_path: Path) -> None:
     """The twelve rows of a real cluster (Boston University), from text to `show bqueues -l`."""
     rows = (

@@ -533,8 +533,13 @@ def test_of_several_thresholds_each_closes_its_hosts(method: str, objective: str
     instance = problem(job("j", 2), hosts=hosts, queues=(queue,))
     found = answer(instance, method, objective)
     assert (found["j"].start, dict(found["j"].allocation)) == (0, {"B": 2})
-    # No running job reserves r1m: that it falls when one ends is no rule left out.
-    assert not any("r1m" in rule for rule in found.left_out)
+    # That the load falls when a job ends is a rule left out only where a job reserves some.
+    for asked in ((), ("rusage[r1m=0.5]",)):
+        alone = replace(
+            instance, cluster=Cluster(hosts[:1]), running=(running("r", {"A": 1}, *asked),)
+        )
+        left_out = solve(alone, method, objective=objective, effort=20).left_out
+        assert any("r1m falls" in rule for rule in left_out) == bool(asked)
 
 
 @every_exact_method
