@@ -553,3 +553,16 @@ def test_a_reservation_elsewhere_is_not_waited_for(method: str, objective: str) 
     found = answer(problem(wanted, advance_reservations=kept), method, objective)["j"]
     assert found.start == 300
     assert found.waits_for.endswith("waits for the end of advance reservation here")
+
+
+def test_a_closed_host_is_not_to_blame_where_no_end_is_known() -> None:
+    """A is past loadSched; but both are full of a job that says no end."""
+    queue = Queue("default", thresholds=Thresholds({"r1m": 1.0}))
+    hosts = (host("A", load={"r1m": 2.0}), host("B", load={"r1m": 0.0}))
+    endless = running("old", {"A": 4, "B": 4}, run_limit=None)
+    instance = problem(job("j", 2), hosts=hosts, queues=(queue,), running=(endless,))
+    found = solve(instance, "time-based")
+    assert "end is unknown (no run limit): old" in str([*found, *found.unplaced])
+    free = replace(instance, running=(running("old", {"B": 4}, run_limit=None),))
+    told = solve(free, "time-based")
+    assert "load or JOB_ACCEPT_INTERVAL closes A" in str([*told, *told.unplaced])
