@@ -25,13 +25,17 @@ def slotwise(
     *arguments: object,
     cwd: Path | None = None,
     before: Callable[[], None] = lambda: None,
+    together: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """What the command says and its exit code, from an empty input; `before` runs in the child."""
+    """What the command says and its exit code, from an empty input; `before` runs in the child.
+
+    together: messages go to the output, in between.
+    """
     words = [str(word) for word in arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
-            _run(words, cwd, before, out.fileno(), err.fileno())
+            _run(words, cwd, before, out.fileno(), (out if together else err).fileno())
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
         err.seek(0)

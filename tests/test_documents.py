@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from forked import slotwise
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,6 +36,18 @@ WITH_COMMANDS = [
 WITH_CODE = [name for name, text in PAGES.items() if shown.blocks(text, "python")]
 
 
+def run(line: str, folder: Path) -> str:
+    """What a command line prints in a folder, messages too, as `shown.run` has it."""
+    done = slotwise(
+        *shlex.split(line)[1:],
+        cwd=folder,
+        before=lambda: os.environ.update(shown.ENVIRONMENT),
+        together=True,
+    )
+    assert done.returncode == 0, f"$ {line}\n{done.stdout}"
+    return done.stdout
+
+
 @pytest.mark.parametrize("page", sorted({*WITH_COMMANDS, *WITH_CODE}))
 def test_commands_and_code_print_what_the_page_shows(
     page: str,
@@ -46,7 +61,7 @@ def test_commands_and_code_print_what_the_page_shows(
         for command in shown.commands(block):
             if not command.runs:
                 continue
-            printed = shown.run(command.line, tmp_path)
+            printed = run(command.line, tmp_path)
             if command.output.strip():
                 assert shown.agrees(command.output, printed), f"$ {command.line}\n{printed}"
     monkeypatch.chdir(tmp_path)
