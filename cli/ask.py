@@ -95,7 +95,7 @@ def ask(
 
     words = [word for word in (instance_file, *(line or [])) if word is not None]
     file = words.pop(0) if words and example is None else None
-    text = _line_of(words, [name for known in context.command.params for name in known.opts])
+    text = _line_of(context, words, after_file=file is not None)
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
@@ -120,19 +120,27 @@ def ask(
         raise typer.Exit(Exit.STOPPED)
 
 
-def _line_of(words: list[str], options: list[str]) -> str:
-    """The bsub line of the words that are left; the first may be a line in quotes.
+def _line_of(context: typer.Context, words: list[str], *, after_file: bool) -> str:
+    """The bsub line of the words that are left: one in quotes, or its words.
 
-    options: of the command. Raises InputError for one of them misspelt, and where there is no line.
+    Raises InputError for an option of ours that is misspelt, for words that may be meant in two
+    ways, and where there is no line.
     """
+    options = [name for known in context.command.params for name in known.opts]
     for word in words:
         if word.startswith("--") and (hint := nearest(word, options)):
-            raise InputError(f"unknown option '{word}'{hint}")
+            raise InputError(
+                f"unknown option '{word}'{hint}; quote a line with a command's options"
+            )
     if not words:
         raise InputError(_USAGE)
-    first, *rest = words
-    whole = not rest or " " in first
-    return " ".join([first if whole else shlex.quote(first), *map(shlex.quote, rest)])
+    if len(words) == 1:
+        return words[0]
+    if not (after_file or words[0] == "bsub" or words[0].startswith("-")):
+        raise InputError(f"{words[0]}: give an instance file or --example, not both")
+    if " " in words[0]:
+        raise InputError(f"give the whole line in quotes, or no quotes around '{words[0]}'")
+    return shlex.join(words)
 
 
 def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:

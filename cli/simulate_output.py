@@ -91,7 +91,7 @@ def fit_text(fit: CycleFit) -> str:
     if not fit.close[fit.cycle]:
         return (
             f"no cycle length fits the log: none of {fit.jobs} jobs starts within 5 s of the "
-            f"recorded start; {fit.cycle} s is nearest on average, --cycle says otherwise"
+            f"recorded start; {fit.cycle} s are taken, --cycle says otherwise"
         )
     tried = ", ".join(f"{length} s: {close}" for length, close in fit.close.items())
     return (

@@ -109,7 +109,6 @@ def test_nothing_to_explore() -> None:
     [
         ("-n", "4", "-W", "1:00", "-R", "span[ptile=2] rusage[mem=1]"),
         ("bsub", "-n4", "-W", "1:00", "-R", "span[ptile=2] rusage[mem=1]", "./a.out", "--verbose"),
-        ("-n 4 -W 1:00", "-R", "span[ptile=2] rusage[mem=1]"),
     ],
 )
 def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
@@ -131,6 +130,22 @@ def test_a_line_may_be_given_as_its_words(words: tuple[str, ...]) -> None:
             "unknown option '--exlore' (did you mean '--explore'?)",
         ),
         (["ask", "--example", "headline", "-n", "4", "-Z", "3"], "bsub line: -Z: unknown option"),
+        (
+            ["ask", "--example", "headline", "-n 4 -W 1:00", "-R", "rusage[mem=1]"],
+            "give the whole line in quotes, or no quotes around '-n 4 -W 1:00'",
+        ),
+        (
+            ["ask", "--example", "headline", "-Rspan[ptile=2] rusage[mem=1]", "-n", "4"],
+            "give the whole line in quotes",
+        ),
+        (
+            ["ask", "--example", "headline", "site.yaml", "-n 4"],
+            "site.yaml: give an instance file or --example, not both",
+        ),
+        (
+            ["ask", "--example", "headline", "-n", "4", "./a.out", "--seeds", "3"],
+            "quote a line with a command's options",
+        ),
         (["ask", "--example", "headline", "-n 0 -W x"], "bsub line: -n: must be 1 slot or more"),
         (["ask", "--example", "headline", "-n 4 -q no"], "bsub line: -q: unknown queue 'no'"),
         (["ask", "--example", "headline", "-n 4", "--slots", "x"], "--slots: must be whole"),
