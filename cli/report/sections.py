@@ -232,9 +232,14 @@ def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
             + _where(row.allocation)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
         )
-        for row in jobs
+        for row in sorted(jobs, key=lambda row: _starts_now(row, report.instance.now))
     ]
     return _rows("comparison", (*titles, *likely, "Gain", "Proved", "Where", "Waits for"), rows)
+
+
+def _starts_now(row: ComparedJob, now: int) -> bool:
+    """Whether a job starts now by every method: of no interest before those that wait."""
+    return {row.greedy_estimate, row.greedy_start, row.time_based, row.optimal} == {now}
 
 
 def _likely(report: Report, job: str) -> str:
@@ -275,9 +280,9 @@ def _planned(report: Report) -> str:
             + _where(item.allocation or item.reserved)
             + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
         )
-        for item in plan
+        for item in sorted(plan, key=lambda item: item.start == instance.now)
     ]
-    rows += [
+    rows[:0] = [
         (
             item.job,
             _name(item.job)

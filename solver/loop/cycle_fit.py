@@ -7,6 +7,7 @@ to what was recorded is taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
@@ -43,7 +44,8 @@ def fit_cycle(
 ) -> CycleFit | None:
     """The cycle length that fits the recorded starts best; None where none is recorded.
 
-    Most jobs within CLOSE seconds decide, then the mean error; of equal lengths the longest.
+    Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
+    equal lengths the longest.
     changes: what happens to hosts and jobs on the way.
     Pending jobs reserve nothing meanwhile: it is the pace that is looked for.
     """
@@ -58,6 +60,7 @@ def fit_cycle(
         result = simulate(part, reservation="none", cycle=length, changes=changes)
         found = compare_waits(result.jobs, recorded)[0]
         close[length] = found.close
-        ranks[length] = (found.close, -(found.mean_absolute_error or 0.0), length)
+        error = math.inf if found.mean_absolute_error is None else found.mean_absolute_error
+        ranks[length] = (found.close, -error, length)
     best = max(ranks, key=ranks.__getitem__)
     return CycleFit(best, len(sample), close)

@@ -368,6 +368,25 @@ def test_borrowed_slots_count_for_both_in_user_totals_and_once_on_the_host() -> 
     assert at("bob")["x"].start == 0
 
 
+@pytest.mark.behaviour("TBR-18", "GRD-01")
+def test_what_is_lent_counts_towards_what_a_job_reserves() -> None:
+    """Of four slots two are lent until 20 min; the two that B has from 10 min on are too many."""
+    problem = instance(
+        *(host("A", 4), host("B", 4)),
+        queues=(replace(RESERVE, backfill=True),),
+        running=(
+            running("r1", {"A": 1}, 120),
+            running("r2", {"B": 2}, 40, run_time=10 * MINUTE),
+            running("r3", {"B": 2}, 180),
+        ),
+        pending=(job("big", 4, minutes=60), job("x", 2, minutes=20)),
+    )
+    result = run(problem, "greedy")
+    kept = {time: slots for time, slots, _ in held(result, "big")}
+    assert (kept[0], kept[10 * MINUTE]) == ({"A": 1}, {"A": 1, "B": 1})
+    assert (result["x"].backfilled, result["big"].hosts) == (True, {"A": 3, "B": 1})
+
+
 @pytest.mark.behaviour("LOP-05")
 def test_every_cycle_records_what_the_first_jobs_are_told() -> None:
     result = run(sw.load(sw.example("headline")), "time-based", skip_idle=False)

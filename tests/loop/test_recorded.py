@@ -105,6 +105,16 @@ def test_nothing_recorded_fits_nothing() -> None:
     assert fit_cycle(instance(host("A", 1), future=(job("a", 1),)), {}) is None
 
 
+def test_a_length_with_which_nothing_starts_is_the_worst() -> None:
+    """The host is there from second 10 to 100 alone: cycles of 120 s and more miss it."""
+    problem = instance(host("A", 1), future=(job("a", 1, submit=5, run_time=20),))
+    lives = [HostStatus(0, "A", "down"), HostStatus(10, "A", "up"), HostStatus(100, "A", "down")]
+    fit = fit_cycle(problem, {"a": 1_000}, lives)
+    assert fit is not None
+    assert set(fit.close.values()) == {0}
+    assert fit.cycle == 60  # starts at second 60, nearest to the recorded start
+
+
 def test_where_no_length_fits_none_is_said_to() -> None:
     problem = instance(host("A", 1), future=(job("a", 1, submit=0), job("b", 1, submit=10)))
     fit = fit_cycle(problem, {"a": 10_000_003, "b": 20_000_003})

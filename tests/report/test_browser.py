@@ -18,8 +18,12 @@ import slotwise as sw
 from report.lab import compared, data_of, hostile_instance
 from slotwise.cli.report.data import Report, report_of_comparison, report_of_simulation
 from slotwise.cli.report.page import page
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import Comparison
+from slotwise.solver.advice.explain import explain
 from slotwise.solver.fairshare.series import ShareSeries
 from slotwise.solver.loop.simulation import simulate
 
@@ -137,8 +141,13 @@ def test_everything_is_there_and_drawn(opened: Any, small: tuple[Path, Any]) -> 
     for name in ("starts", "gantt", "free-slots", "free-memory"):
         assert drawn(opened, name), name
     rows = opened.find_elements("css selector", "#comparison tbody tr")
+    jobs = small[1]["comparison"]["jobs"]
+    starts = ("greedy_estimate", "greedy_start", "time_based", "optimal")
+    now = [row["job"] for row in jobs if {row[name] for name in starts} == {small[1]["now"]}]
+    assert 0 < len(now) < len(jobs)
     assert [row.get_attribute("data-job") for row in rows] == [
-        row["job"] for row in small[1]["comparison"]["jobs"]
+        *(row["job"] for row in jobs if row["job"] not in now),
+        *now,
     ]
     assert opened.execute_script("return performance.getEntriesByType('resource').length") == 0
     picture(opened, "20-hosts-light")
@@ -284,6 +293,13 @@ def test_dark_and_narrow(opened: Any) -> None:
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert opened.execute_script(wide) <= 0
     picture(opened, "20-hosts-narrow")
+    opened.set_window_size(500, 1600)
+    assert opened.execute_script(wide) <= 0
+    card = find(opened, "section[aria-labelledby=gantt-title]").rect
+    for control in opened.find_elements("css selector", ".switch, .tools button"):
+        if control.is_displayed():
+            assert control.rect["x"] + control.rect["width"] <= card["x"] + card["width"]
+    picture(opened, "20-hosts-phone")
     find(opened, "#theme").click()
 
 
@@ -326,6 +342,33 @@ def test_a_simulation(browser: Any, tmp_path: Path) -> None:
     assert browser.execute_script(f"return {option}.yAxis[0].name") == "dynamic priority"
     assert len(browser.find_elements("css selector", "#simulation tbody tr")) == len(result.jobs)
     picture(browser, "simulation")
+    assert browser.get_log("browser") == []
+
+
+def test_jobs_named_as_properties_of_objects_are_jobs(browser: Any, tmp_path: Path) -> None:
+    """The first explained job in the order of planning is shown at once, numbers or not."""
+    names = ("constructor", "valueOf", "10", "9")
+    instance = Instance(
+        Cluster((Host("h", 4),)),
+        running=(RunningJob(Job("r", 4, run_limit=3600), 0, {"h": 4}),),
+        pending=(
+            *(Job(name, 4, run_limit=3600, submit=-int(name == "10")) for name in names),
+            Job("toString", 9),
+        ),
+    )
+    report = compared(instance)
+    later = {job: explain(instance, job) for job in ("9", "10")}
+    file = tmp_path / "properties.html"
+    file.write_text(page(replace(report, advice=later)), encoding="utf-8")
+    browser.get(file.as_uri())
+    assert find(browser, "#job h3").text == "10"
+    for name in (*names, "toString"):
+        button = find(browser, f"#comparison button.name[data-job='{name}']")
+        browser.execute_script("arguments[0].click()", button)
+        assert find(browser, "#job h3").text == name
+        helped = "What would help" in find(browser, "#job").text
+        assert helped is (name in later)
+        assert "function" not in find(browser, "#job").text
     assert browser.get_log("browser") == []
 
 

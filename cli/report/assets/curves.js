@@ -40,7 +40,7 @@
     const many = names.length > 22;
     const size = { diamond: 11, rect: 8, circle: 9 };
     return {
-      grid: grid({ left: 110, right: many ? 34 : 24, top: 30 }), legend: legend({ icon: undefined, itemWidth: 14, itemHeight: 10 }),
+      grid: grid({ left: 110, right: many ? 34 : 24, top: 30 }), legend: legend({ type: "scroll", icon: undefined, itemWidth: 14, itemHeight: 10 }),
       tooltip: S.tooltip({ trigger: "item", formatter: (item) => {
         const row = waiting[item.value[1]];
         return S.element("div", { class: "tip" }, S.element("b", { text: row.job }),
@@ -80,7 +80,7 @@
   const upTo = { min: Math.max(first, S.axisTime(data.now)), max: last };
   const freeOption = (key, title, scale) => () => ({
     grid: grid(), legend: legend(), tooltip: axisTip(key === "memory" ? " GB" : ""),
-    xAxis: S.timeAxis(upTo), yAxis: S.valueAxis({ name: title }), dataZoom: zoom(),
+    xAxis: S.timeAxis(upTo), yAxis: S.valueAxis({ name: title, minInterval: scale ? 0 : 1 }), dataZoom: zoom(),
     series: free.filter((view) => view.free[key]).map((view, n, all) => line(view.name, points(view.free.times, view.free[key], scale), colours()[view.name], {
       lineStyle: { color: colours()[view.name], width: 2, type: ["dashed", "dotted", "solid"][n + 3 - all.length] },
       areaStyle: n === all.length - 1 ? { color: colours()[view.name], opacity: 0.12 } : undefined,
@@ -95,10 +95,10 @@
     const capacity = data.hosts.reduce((sum, host) => sum + host[1], 0);
     return {
       grid: grid({ right: 64 }), legend: legend(), tooltip: axisTip(""), xAxis: S.timeAxis({}), dataZoom: zoom(),
-      yAxis: [S.valueAxis({ name: "slots" }), S.valueAxis({ name: "waiting jobs", splitLine: { show: false }, nameTextStyle: { color: S.css("--soft"), align: "right" } })],
+      yAxis: [S.valueAxis({ name: "slots", minInterval: 1, max: (found) => Math.max(found.max, capacity), axisLabel: { color: S.css("--soft"), showMaxLabel: false } }), S.valueAxis({ name: "waiting jobs", minInterval: 1, splitLine: { show: false }, nameTextStyle: { color: S.css("--soft"), align: "right" } })],
       series: [
         line("slots in use", points(data.use.times, data.use.slots), S.css("--planned"), { areaStyle: { opacity: 0.25 },
-          markLine: { silent: true, symbol: "none", data: [{ yAxis: capacity }], lineStyle: { color: S.css("--soft") }, label: { formatter: `${capacity} slots`, position: "insideStartTop", color: S.css("--soft") } } }),
+          markLine: { silent: true, symbol: "none", data: [{ yAxis: capacity }], lineStyle: { color: S.css("--soft") }, label: { formatter: `${capacity} slots`, position: "insideMiddleTop", color: S.css("--soft") } } }),
         line("slots that waiting jobs ask for", points(data.use.times, data.use.asked), S.css("--reserved"), { lineStyle: { color: S.css("--reserved"), width: 1.5, type: "dashed" } }),
         line("waiting jobs", points(data.use.times, data.use.waiting), S.css("--bad"), { yAxisIndex: 1 }),
       ],

@@ -59,8 +59,8 @@
   }
 
   function advice(job) {
+    if (!Object.hasOwn(data.advice, job)) return [];
     const found = data.advice[job];
-    if (!found) return [];
     const parts = [];
     if (found.obstacles.length) {
       parts.push(E("h3", { text: "Why not earlier" }), E("ol", { class: "advice" }, ...found.obstacles.map((item) => E("li", {},

@@ -69,5 +69,9 @@
     return depth;
   }
   show();
+  const { comparison, plan, advice } = S.data;
+  const inOrder = comparison ? comparison.jobs : plan ? [...plan.reservations, ...plan.unplaced] : [];
+  const explained = inOrder.find((row) => Object.hasOwn(advice, row.job));
+  if (explained) S.choose(explained.job);
   root.dataset.ready = "yes";
 })(Slotwise);

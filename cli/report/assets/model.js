@@ -40,7 +40,10 @@ const Slotwise = { data: JSON.parse(document.getElementById("data").textContent)
   };
 
   /** The same for one of the starts of a job, named as in the data. */
-  S.startOf = (job, name, time) => S.clock(time, (data.missing[name] || {})[job]);
+  S.startOf = function (job, name, time) {
+    const words = data.missing[name] || {};
+    return S.clock(time, Object.hasOwn(words, job) ? words[job] : undefined);
+  };
 
   /** A label of the time axis. */
   S.tick = function (value) {
