@@ -8,7 +8,8 @@ from random import Random
 import enumerated_instances
 import pytest
 from enumerator import Asked, terms_of
-from slotwise.model.instance import Instance
+from loop_lab import host, instance, job, running
+from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job
 from slotwise.model.pending import Pending
 from slotwise.solver.loop.snapshot import Snapshot, snapshot_of
@@ -71,6 +72,19 @@ def test_hosts_under_a_reason_lack_what_it_says(seed: int) -> None:
         for reason in reasons:
             if reason.kind is Pending.RUSAGE and reason.resource in ("mem", "gpu"):
                 _amounts_are_short(moment, waiting, asked, reason.resource, reason.hosts)
+
+
+def test_hosts_with_enough_but_for_an_advance_reservation_are_told_from_busy_ones() -> None:
+    problem = instance(
+        *(host("A", 4), host("B", 4), host("C", 4)),
+        running=(running("r", {"B": 3}, 60), running("s", {"C": 4}, 60)),
+        pending=(job("p", 2, "span[hosts=1]", minutes=30),),
+        advance_reservations=(AdvanceReservation("w", 0, 7200, {"A": 3}),),
+    )
+    moment = snapshot_of(problem, after_cycle=True)
+    assert _hosts_named(moment, "p", Pending.RESERVED) == {"A"}
+    assert _hosts_named(moment, "p", Pending.FEW_SLOTS) == {"B"}
+    assert _hosts_named(moment, "p", Pending.HOST_FULL) == {"C"}
 
 
 def _owned(moment: Snapshot) -> set[str]:
