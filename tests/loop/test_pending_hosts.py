@@ -87,6 +87,19 @@ def test_hosts_with_enough_but_for_an_advance_reservation_are_told_from_busy_one
     assert _hosts_named(moment, "p", Pending.HOST_FULL) == {"C"}
 
 
+def test_what_jobs_reserve_of_a_load_comes_on_top_and_of_idle_time_is_taken_off() -> None:
+    """Of an index that no host reports nothing is known."""
+    asks = "rusage[r1m=0.5:it=2:pg=1]"
+    problem = instance(
+        host("A", 4, load={"r1m": 0.25, "it": 10.0}),
+        running=(running("r", {"A": 1}, 60, res_req=(asks,)),),
+    )
+    load = snapshot_of(problem, after_cycle=False).hosts["A"]
+    assert (load.total["r1m"], load.reserved["r1m"]) == (0.75, 0.5)
+    assert (load.total["it"], load.reserved["it"]) == (8.0, 2.0)
+    assert (load.total["pg"], load.reserved["pg"]) == (None, 1.0)
+
+
 def _owned(moment: Snapshot) -> set[str]:
     """Hosts of the units that running cu[excl] jobs have."""
     found: set[str] = set()
