@@ -37,7 +37,8 @@ def queues_of(options: argparse.Namespace) -> Iterator[tuple[str, Instance]]:
         classes = [tuple(options.lengths)] if options.lengths else LENGTHS
         every = cut_queues(options.sources, options.cut, options.seed, classes)
         for instance in islice(every, first, None, step):
-            yield instance.name, instance
+            if not options.only or instance.name in options.only:
+                yield instance.name, instance
         return
     for folder in options.sources:
         for file in sorted(folder.glob("*.json")):

@@ -123,6 +123,15 @@ def test_reservations_and_backfill() -> None:
     assert expected.items() <= helps(found).items()
 
 
+def test_a_queue_that_would_refuse_the_job_is_not_suggested() -> None:
+    """The same as above, but that only somebody else may use the other queue."""
+    site = loads(TEXT)
+    queues = (replace(q, users=("eve",)) if q.name == "night" else q for q in site.queues)
+    found = helps(sw.explain(replace(site, queues=tuple(queues)), "low"))
+    assert "in queue night" not in found
+    assert "if it were first in line" in found
+
+
 def test_what_a_unit_lacks() -> None:
     found = sw.explain(example("joint-wins"), "large")
     (only,) = found.obstacles

@@ -480,10 +480,7 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
             held = memory.get(running.job.id, 0.0)
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
-            past_usage.measured(order.ledger, instance, int(stamp))
             past_usage.state(order.trees, order.ledger, order.pools, instance, int(stamp))
-    if past_usage.stamps(instance):
-        past_usage.measured(order.ledger, instance, instance.now)
     # What is said of the present comes after all starts: the accounts' meters never go back.
     for running in instance.running:
         if running.job.cpu_time is not None and not past_usage.stamps(instance):

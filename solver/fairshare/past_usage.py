@@ -76,14 +76,3 @@ def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> 
     counted = tree.usage(account, now)
     history = usage.historical_run_time if tree.factors.hist_run_time else 0.0
     return usage.cpu_time - counted.cpu_time, history - counted.historical_run_time
-
-
-def measured(ledger: Ledger, instance: Instance, time: int) -> None:
-    """Jobs that say how much CPU they have used by now have used it evenly."""
-    for running in instance.running:
-        job = running.job
-        if job.cpu_time is None or job.run_time is not None or job.id not in ledger.entries:
-            continue
-        whole = instance.now - running.start
-        part = (time - running.start) / whole if whole else 1.0
-        ledger.cpu_used(job.id, job.cpu_time * part, time)

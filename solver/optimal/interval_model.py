@@ -29,8 +29,8 @@ from .model_room import ModelRoom, PairWeight
 from .shape import TermShape
 from .whole_amounts import amounts_of, down, scale_of, up
 
-#: Pairs of job and host, times the jobs, that a second is enough for, and bytes of a pair. Measured
-#: (`docs/benchmarks.md`): 5 jobs on 1,000 hosts are solved in seconds, 10 on 100 are not in ten.
+#: Pairs of job and host, times the jobs, that a second is enough for, and bytes of a pair. As
+#: measured: 5 jobs on 1,000 hosts are solved in seconds, 10 on 100 are not in ten.
 WORTH = 1000
 MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.

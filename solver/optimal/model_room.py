@@ -9,7 +9,7 @@ from ..budget import Budget
 
 @dataclass(frozen=True, slots=True)
 class PairWeight:
-    """What a pair of job and host costs, as measured (`docs/benchmarks.md`).
+    """What a pair of job and host costs, as measured.
 
     memory: bytes, for model, presolve and search together. a_second: pairs that a second is enough
     for; the first guess, and what counts under an effort. share: of the time left, that may go

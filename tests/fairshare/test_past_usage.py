@@ -138,6 +138,30 @@ def test_running_jobs_are_part_of_what_is_stated(
     assert tree.usage(tree.root, now).cpu_time == pytest.approx(expected)
 
 
+@given(
+    st.floats(0, 1e6),
+    st.floats(0, 1e6),
+    st.integers(0, 40_000),
+    st.integers(0, 40_000),
+    st.integers(1, 40_000),
+)
+def test_what_a_running_job_has_used_is_spread_evenly_beside_what_is_stated(
+    cpu: float, own: float, start: int, stamp: int, after: int
+) -> None:
+    """Against the integral: `own` CPU seconds since its start are the job's pace."""
+    now = max(stamp, start) + after
+    run = RunningJob(Job("r", user="ann", queue="normal", cpu_time=own), start, {"h1": 1})
+    usage = (ShareUsage("normal", "ann", cpu_time=cpu, stamp=stamp),)
+    order = order_policy(_queue(running=(run,), share_usage=usage, now=now))
+    tree = order.trees["normal"]
+    decay, pace = math.log(10) / (5 * 3600), own / (now - start)
+    since = now - max(stamp, start)
+    expected = cpu * math.exp(-decay * (now - stamp))
+    expected += pace * (1 - math.exp(-decay * since)) / decay
+    found = tree.usage(tree.account(("ann",)), now).cpu_time
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 def test_finished_run_time_counts_only_where_it_is_switched_on(tmp_path) -> None:  # type: ignore[no-untyped-def]
     usage = (ShareUsage("normal", "ann", historical_run_time=7200.0),)
     for on, hours in ((False, 0.0), (True, 2.0)):

@@ -9,13 +9,13 @@ from fairshare.lab import Lab, cluster
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.cluster import Cluster, Host
-from slotwise.model.fairshare import pools
+from slotwise.model.fairshare import SlotPool, pools
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.slot_pools import entitlements, host_slots, surplus
+from slotwise.solver.fairshare.slot_pools import PoolUse, entitlements, host_slots, surplus
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 
 MANY = 1000
@@ -470,3 +470,27 @@ def test_who_has_ended_is_counted_no_more():
     assert (account.jobs, account.slots) == (1, 2)
     order.ended("2", 50)
     assert (account.jobs, account.slots) == (0, 0)
+
+
+@given(st.randoms(use_true_random=False))
+def test_too_few_free_slots_go_one_by_one_to_whom_they_are_due_most(rng: random.Random) -> None:
+    """Literally: each to the queue that uses least of its share and is entitled to more."""
+    queues = ("a", "b", "c")
+    shares = tuple(float(rng.choice((10, 20, 30, 50))) for _ in queues)
+    pool = PoolUse(SlotPool("p", queues, shares, ("h",)), {"h": rng.randint(4, 24)}, 0.0)
+    for queue in queues:
+        left = pool.free
+        pool.change(queue, {"h": rng.randint(0, left)}, 0)
+    pending = {queue: float(rng.choice((0, 2, MANY))) for queue in queues}
+    found = pool.entitled(queues, pending)
+    wanted = [pool.in_use[queue] + pending[queue] for queue in queues]
+    due = dict(zip(queues, entitlements(pool.total, shares, wanted), strict=True))
+    if sum(max(0, due[queue] - pool.in_use[queue]) for queue in queues) <= pool.free:
+        assert found == due
+        return
+    given_out = dict(pool.in_use)
+    of_share = dict(zip(queues, shares, strict=True))
+    for _ in range(pool.free):
+        needy = [queue for queue in queues if given_out[queue] < due[queue]]
+        given_out[min(needy, key=lambda queue: given_out[queue] / of_share[queue])] += 1
+    assert found == given_out

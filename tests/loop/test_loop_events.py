@@ -213,6 +213,15 @@ def test_beyond_load_sched_nothing_starts_beyond_load_stop_jobs_stand_still() ->
     assert (stopped, resumed) == ([180], [420])
 
 
+@pytest.mark.behaviour("RSV-11")
+def test_load_that_is_reserved_counts_from_none_on_hosts_that_report_no_load() -> None:
+    """Two jobs that reserve a load of .6 each: more than 1.0, where the queue stops."""
+    queue = Queue("q", thresholds=Thresholds(sched={"r1m": 1.0}))
+    waiting = tuple(job(f"p{n}", 1, "rusage[r1m=0.6]", minutes=10) for n in range(3))
+    result = run(instance(host("A", 4), queues=(queue,), pending=waiting))
+    assert result.starts == {"p0": 0, "p1": 0, "p2": 600}
+
+
 @pytest.mark.behaviour("RSV-12")
 def test_load_reasons_name_indices_only_where_the_queue_has_thresholds() -> None:
     def reason(queue: Queue) -> str:

@@ -191,6 +191,29 @@ def test_reservations_try_units_as_configured_dispatch_as_asked() -> None:
     assert at_once["p"].hosts == {"B": 1}
 
 
+@pytest.mark.behaviour("TBR-13")
+def test_what_is_held_counts_as_available_for_the_preference_of_units() -> None:
+    """Of six free slots of A two are held: no job runs on them, and B has five."""
+    units = tuple(ComputeUnit(f"u{n}", "rack", (n,)) for n in ("B", "A", "C"))
+    where = cluster(
+        *(host("B", 5), host("A", 6), host("C", 4)),
+        units=units,
+        unit_types=("rack",),
+        default_unit_type="rack",
+    )
+    asked = (HostRequest("A"), HostRequest("C"))
+    big = replace(job("big", 4, "span[ptile=2]", minutes=60), hosts=asked)
+    problem = instance(
+        cluster=where,
+        queues=(RESERVE,),
+        running=(running("r", {"C": 4}, 60),),
+        pending=(big, job("p", 1, "cu[pref=maxavail:maxcus=1]", minutes=10)),
+    )
+    result = run(problem, "greedy")
+    assert held(result, "big")[0][1] == {"A": 2}
+    assert result["p"].hosts == {"A": 1}
+
+
 @pytest.mark.behaviour("TBR-14")
 def test_a_resized_running_job_frees_its_present_size() -> None:
     problem = instance(

@@ -8,7 +8,8 @@ from random import Random
 import enumerated_instances
 import pytest
 from enumerator import Asked, terms_of
-from slotwise.model.instance import Instance
+from loop_lab import host, instance, job, running
+from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job
 from slotwise.model.pending import Pending
 from slotwise.solver.loop.snapshot import Snapshot, snapshot_of
@@ -71,6 +72,32 @@ def test_hosts_under_a_reason_lack_what_it_says(seed: int) -> None:
         for reason in reasons:
             if reason.kind is Pending.RUSAGE and reason.resource in ("mem", "gpu"):
                 _amounts_are_short(moment, waiting, asked, reason.resource, reason.hosts)
+
+
+def test_hosts_with_enough_but_for_an_advance_reservation_are_told_from_busy_ones() -> None:
+    problem = instance(
+        *(host("A", 4), host("B", 4), host("C", 4)),
+        running=(running("r", {"B": 3}, 60), running("s", {"C": 4}, 60)),
+        pending=(job("p", 2, "span[hosts=1]", minutes=30),),
+        advance_reservations=(AdvanceReservation("w", 0, 7200, {"A": 3}),),
+    )
+    moment = snapshot_of(problem, after_cycle=True)
+    assert _hosts_named(moment, "p", Pending.RESERVED) == {"A"}
+    assert _hosts_named(moment, "p", Pending.FEW_SLOTS) == {"B"}
+    assert _hosts_named(moment, "p", Pending.HOST_FULL) == {"C"}
+
+
+def test_what_jobs_reserve_of_a_load_comes_on_top_and_of_idle_time_is_taken_off() -> None:
+    """Of an index that no host reports nothing is known."""
+    asks = "rusage[r1m=0.5:it=2:pg=1]"
+    problem = instance(
+        host("A", 4, load={"r1m": 0.25, "it": 10.0}),
+        running=(running("r", {"A": 1}, 60, res_req=(asks,)),),
+    )
+    load = snapshot_of(problem, after_cycle=False).hosts["A"]
+    assert (load.total["r1m"], load.reserved["r1m"]) == (0.75, 0.5)
+    assert (load.total["it"], load.reserved["it"]) == (8.0, 2.0)
+    assert (load.total["pg"], load.reserved["pg"]) == (None, 1.0)
 
 
 def _owned(moment: Snapshot) -> set[str]:

@@ -27,6 +27,28 @@ def test_joined_reasons_keep_their_numbers() -> None:
     assert over(both) == "has 2 to 5; lacks 4 to 7 MB"
 
 
+def _needs(res_req: str, slots: int) -> str:
+    """Why so many slots do not start on two idle hosts of four beside a full one."""
+    problem = instance(
+        *(host("A", 4), host("B", 4), host("C", 4)),
+        running=(running("r", {"C": 4}, 60),),
+        pending=(job("j", slots, res_req, minutes=5),),
+    )
+    planning = PlanningProblem.of(problem)
+    return str(find_shortage(planning, planning.demands[0], planning.base, 0))
+
+
+def test_blocks_that_are_there_and_a_rest_that_is_not_are_told_apart() -> None:
+    assert _needs("span[ptile=4]", 12) == "needs 3 hosts with 4 free slots, has 2"
+    assert _needs("span[ptile=4]", 10) == (
+        "needs 2 hosts with 4 free slots and one with 2, has no other for the 2"
+    )
+    assert _needs("span[block=4]", 12) == "needs 3 blocks of 4 free slots, has 2"
+    assert _needs("span[block=4]", 10) == (
+        "needs 2 blocks of 4 free slots and one of 2, has no place for the 2"
+    )
+
+
 def test_a_number_in_a_name_is_no_number_that_changes() -> None:
     """A limit whose name reads like a reason: it stays as it is in every reason."""
     limits = (Limit("has 7", {"slots": 2}),)
