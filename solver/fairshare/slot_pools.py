@@ -24,9 +24,11 @@ from .priority import HOUR, Meter, significant
 
 #: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
 OUTLOOK = 600
-#: Slots, on average, by which a queue may be behind its share at first: rounding explains a little
-#: over one. Later it is excused no longer.
+#: Slots, on average, by which a queue may be behind its share at first. Rounding explains a little
+#: over one of a queue that has not run, and of others what stands empty between an end and the next
+#: cycle too. Later it is excused no longer.
 ROUNDING = 1.25
+UNEVEN = 1.5
 TOLERANCE = 0.1
 #: Later: when the use that is remembered is that of so many hours of the whole pool, or this part
 #: of all that decay lets it remember.
@@ -185,14 +187,18 @@ class PoolUse:
         active = [queue for queue in used if self.in_use[queue] + pending[queue] > 0]
         shares = sum(self._shares[queue] for queue in active)
         total = sum(used[queue] for queue in active)
-        behind = [total * self._shares[queue] / shares - used[queue] for queue in active]
+        behind = {queue: total * self._shares[queue] / shares - used[queue] for queue in active}
         # Seconds for which the whole pool would have had to work for all that use.
         remembered = everything / max(1, self.total)
         later = LATER_HOURS * HOUR
         if self.decay:
             later = min(later, LATER_PART / self.decay)
-        excused = ROUNDING if remembered < later else TOLERANCE
-        return max(behind, default=0.0) > excused * remembered
+        if remembered >= later:
+            return any(slots > TOLERANCE * remembered for slots in behind.values())
+        return any(
+            slots > (UNEVEN if used[queue] else ROUNDING) * remembered
+            for queue, slots in behind.items()
+        )
 
     def entitled(self, order: Sequence[str], pending: Mapping[str, float]) -> dict[str, int]:
         """Slots each queue may have in use.

@@ -335,11 +335,11 @@ def test_a_preempted_job_gives_its_slots_back_to_the_pool():
 
 def saturate(
     shares: dict[str, float], slots: tuple[int, ...], run_time: Callable[[str, random.Random], int],
-    *, hours: int, cycle: int = 20, warm: int = 0,
+    *, hours: int, cycle: int = 20, warm: int = 0, seed: int = 7,
 ) -> tuple[list[tuple[int, ...]], dict[str, float]]:  # fmt: skip
     """Keep every queue full; slots in use after each cycle, and parts of slot-seconds."""
     lab = lab_of(slots, *pool_queues(**shares))
-    rng = random.Random(7)
+    rng = random.Random(seed)
     number, history = 0, []
     for now in range(0, hours * 3600, cycle):
         waiting = dict.fromkeys(shares, 0)
@@ -391,12 +391,24 @@ def test_shares_hold_on_average(long_jobs):
 
 
 @pytest.mark.behaviour("QBF-06", "QBF-08")
-def test_the_first_table_holds_while_rounding_excuses_it():
+@pytest.mark.parametrize("seed", range(12))
+def test_the_first_table_holds_while_rounding_excuses_it(seed):
     """21 slots at 50, 30, 20: 11, 7, 3 for the first half hour, whatever ends when."""
+    shares = {"a": 50, "b": 30, "c": 20}
     history, _ = saturate(
-        {"a": 50, "b": 30, "c": 20}, (7, 7, 7), lambda _, rng: rng.randint(60, 500), hours=1
+        shares, (7, 7, 7), lambda _, rng: rng.randint(60, 500), hours=1, seed=seed
     )
     assert set(history[:90]) == {(11, 7, 3)}
+
+
+@pytest.mark.behaviour("QBF-06")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_queue_that_rounding_leaves_without_a_slot_soon_has_one(seed):
+    """Four slots at 34, 34, 32: two, two and none at first, in all behind by 1.28."""
+    shares = {"a": 34, "b": 34, "c": 32}
+    history, _ = saturate(shares, (4,), lambda _, rng: rng.randint(60, 500), hours=1, seed=seed)
+    assert history[0] == (2, 2, 0)
+    assert all(row[2] > 0 for row in history[40:])
 
 
 @pytest.mark.behaviour("QBF-07")
