@@ -184,9 +184,11 @@ class Cycle:
         state = self.state
         if not state.recount:
             return False
-        looking = self.method.looks_ahead and not self.budget.stopped()
-        if looking and state.room_at_the_top():
-            return False
+        if self.method.looks_ahead and not self.budget.stopped():
+            # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
+            again = bool(state.instance.partitions) and bool(state.reservations)
+            if again or state.room_at_the_top():
+                return False
         state.recount = False
         view = state.beside(None)
         if (view.free(SLOTS, view.now) > 0).any() or self._lenders:

@@ -13,6 +13,7 @@ from slotwise.model.queue import Queue
 from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.loop.records import Simulation
 from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.planning import plan
 
 MINUTE, HOUR = 60, 3600
 
@@ -70,6 +71,32 @@ def test_a_job_that_starts_elsewhere_gives_up_what_it_held_in_a_partition(method
     assert (result["wide"].hosts, result["wide"].start) == ({"h2": 2}, 0)
     assert result.log[0]["reservations"] == []
     assert result["wide"].estimate is None
+
+
+@pytest.mark.behaviour("TBR-12", "FSH-08")
+def test_behind_full_reservations_a_partition_still_gives_an_earlier_place():
+    """No slot is free and both jobs have a place in P; outside of it the second has an earlier."""
+    busy = (
+        RunningJob(Job("r1", user="bob", run_limit=HOUR), 0, {"h1": 1}),
+        RunningJob(Job("r2", user="bob", run_limit=HOUR), 0, {"h2": 1}),
+    )
+    instance = Instance(
+        Cluster((Host("h1", 1), Host("h2", 1))),
+        (Queue("default", slot_reserve=9),),
+        params=Params(time_reserve_numjobs=2),
+        partitions=(HostPartition("P", ("h1",), (("default", 1),)),),
+        running=busy,
+        pending=(Job("a", user="ann", run_limit=HOUR), Job("b", user="ann", run_limit=HOUR)),
+    )
+    result = simulate(instance, reservation="time-based", keep_log=True)
+    said = {item["job"]: item for item in result.log[0]["reservations"]}
+    assert {job: (item["estimate"], item["allocation"]) for job, item in said.items()} == {
+        "a": (HOUR, {"h1": 1}),
+        "b": (HOUR, {"h2": 1}),
+    }
+    assert [result[job].start for job in "ab"] == [HOUR, HOUR]
+    planned = plan(instance, "time-based")
+    assert {job.id: planned[job.id].start for job in instance.pending} == {"a": HOUR, "b": HOUR}
 
 
 # -- reservations ----------------------------------------------------------------------------
