@@ -19,7 +19,7 @@ from ..errors import InputError, Problem, unreadable
 Engine = Literal["loop", "replay"]
 
 FORMAT = "slotwise-checkpoint"
-VERSION = 4
+VERSION = 5
 _HEAD = 4096
 _NAMES = {"loop": "the scheduler loop", "replay": "a replay"}
 

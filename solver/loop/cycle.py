@@ -19,7 +19,7 @@ from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..methods.registry import METHODS
-from ..methods.reserving import may_reserve, runs_out
+from ..methods.reserving import may_reserve, runs_out, too_late
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility
 from ..rules.preempting import preempting_pairs
@@ -59,6 +59,8 @@ class Cycle:
         self._events_alone = events_alone_count(self.state)
         #: Whether the next cycle would do what the last did, if nothing happens.
         self._calm = False
+        #: When what the last cycle held for a job is held no more: it could not end in time.
+        self.too_late: list[int] = []
         #: How many newcomers the last cycle looked at if it was left out, None if it was run.
         self._passed: int | None = None
 
@@ -300,6 +302,7 @@ class Cycle:
         done = record.started or record.preempted or record.resumed or record.resized
         self.world.changed = bool(done or self.state.moving or signature != self._last)
         self._last = signature
+        self.too_late = [] if self.settings.planning else too_late(self.state)
         self._calm = self._events_alone and not (done or self.state.moving or self.state.shifted)
 
     @property
@@ -313,13 +316,15 @@ class Cycle:
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
-        return {**self.state.to_state(), "last": self._last, "booked": self.record.booked}
+        own = {"last": self._last, "booked": self.record.booked, "too_late": self.too_late}
+        return {**self.state.to_state(), **own}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self.state.load_state(saved)
         self._last = _tuples(saved["last"])
         self.record.booked = saved["booked"]
+        self.too_late = list(saved["too_late"])
 
 
 def _tuples(nested: Any) -> Any:

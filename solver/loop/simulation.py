@@ -350,6 +350,7 @@ class Session:
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
+        found += [time for time in self.cycle.too_late if time > now]
         for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
             if change is not None:
                 found.append(change)

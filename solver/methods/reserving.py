@@ -66,10 +66,7 @@ def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> 
 
 
 def expiries(cycle: CycleState) -> list[int]:
-    """When reservations of pending jobs run out, may be made again, or hold what is set aside.
-
-    The last: when a run from then on would meet an advance reservation that begins later.
-    """
+    """When reservations of pending jobs run out or may be made again."""
     sleep = cycle.instance.params.mbd_sleep_time
     found: list[int] = []
     for number, state in list(cycle.timed.items()):
@@ -82,12 +79,25 @@ def expiries(cycle: CycleState) -> list[int]:
             found.append(state.rest_until)
         elif state.held_since is not None:
             found.append(state.held_since + cycles * sleep)
-    if cycle.instance.advance_reservations:
-        spans = {cycle.span(held.state) for held in cycle.reservations}
-        found += [
-            item.start - span + 1
-            for item in cycle.instance.advance_reservations
-            for span in spans
-            if span is not None
-        ]
     return [time for time in found if time > cycle.world.now]
+
+
+def too_late(cycle: CycleState) -> list[int]:
+    """From when on a run of a job that holds something would last too long for it to start.
+
+    It would meet an advance reservation, or the end of its queue's run window: what is held is
+    another's from then on (TBR-19).
+    """
+    ends = {queue: cycle.eligibility.run_window_end(queue) for queue in cycle.queues}
+    booked = [item.start for item in cycle.instance.advance_reservations]
+    if not booked and not any(ends.values()):
+        return []
+    kinds = {(held.state.job.queue, held.state.duration) for held in cycle.reservations}
+    found = {
+        until - duration + 1
+        for queue, duration in kinds
+        if duration is not None
+        for until in (*booked, ends[queue])
+        if until is not None
+    }
+    return sorted(time for time in found if time > cycle.world.now)

@@ -248,6 +248,13 @@ class Eligibility:
         text = self._queues[queue].run_window
         return not text or Windows(text, self.situation.instance.origin).is_open(now)
 
+    def run_window_end(self, queue: str) -> int | None:
+        """When the run window of a queue that is open now closes; None for never, or if shut."""
+        text, now = self._queues[queue].run_window, self.situation.now
+        if not text or not self.run_window_open(queue, now):
+            return None
+        return Windows(text, self.situation.instance.origin).open_until(now)
+
     def next_change(self, now: int) -> int | None:
         """The next instant at which a window opens or closes, or an advance reservation does."""
         found: list[int] = []
