@@ -11,6 +11,18 @@ from random import Random
 
 from combined_enumerator import MINUTE, Term
 from combined_instances import case, pending_job
+from slotwise.model.changes import (
+    Change,
+    EarlyEnd,
+    HostStatus,
+    Kill,
+    LoadReport,
+    Modification,
+    Moved,
+    QueueSwitch,
+    Release,
+    Resize,
+)
 from slotwise.model.cluster import Cluster
 from slotwise.model.errors import InputError
 from slotwise.model.formats.objects import require_sound
@@ -98,4 +110,43 @@ def _partitions(random: Random, cluster: Cluster) -> tuple[HostPartition, ...]:
     return tuple(
         HostPartition(f"part{at}", part, (("ann", random.randint(1, 3)), ("bob", 1)))
         for at, part in enumerate(parts)
+    )
+
+
+def changes_of(site: Instance, seed: int) -> tuple[Change, ...]:
+    """What happens to such a site from outside in half an hour, commands in vain too."""
+    random = Random(seed)
+    return tuple(_change(random, site) for _ in range(random.randint(1, 8)))
+
+
+def _change(random: Random, site: Instance) -> Change:
+    time = random.choice([random.randint(0, 1800), 60 * random.randint(0, 30)])
+    host = random.choice(site.cluster.hosts)
+    running = tuple(item.job for item in site.running)
+    job = random.choice((*running, *site.pending, *site.future))
+    slots = {host.name: random.randint(1, host.slots)}
+    return random.choice(
+        (
+            HostStatus(time, host.name, random.choice(["down", "up", "closed", "open", "ok"])),
+            HostStatus(time, host.name, random.choice(["down", "closed"])),
+            LoadReport(time, host.name, {random.choice(["mem", "ut"]): random.random() * 4}),
+            Resize(time, job.id, slots),
+            Release(time, job.id, {host.name: 1}),
+            EarlyEnd(time, job.id),
+            Kill(time, job.id),
+            Moved(time, job.id, random.choice(["top", "bottom"])),
+            QueueSwitch(time, job.id, random.choice(site.queues).name),
+            Modification(time, job.id, _modified(random)),
+        )
+    )
+
+
+def _modified(random: Random) -> dict[str, object]:
+    return random.choice(
+        (
+            {"run_limit": 60 * random.randint(1, 12)},
+            {"begin": 60 * random.randint(0, 30)},
+            {"slots": random.randint(1, 4), "max_slots": None},
+            {"priority": random.randint(1, 90)},
+        )
     )

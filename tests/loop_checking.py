@@ -9,6 +9,9 @@ from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.loop.records import JobRecord, Simulation
 from slotwise.solver.validate import Violation, validate
 
+#: Seconds that a job lasts that has not ended.
+FOREVER = 1 << 40
+
 
 def broken(instance: Instance, result: Simulation) -> list[Violation]:
     """Every rule that the schedule breaks: each job is taken to last exactly as long as it ran.
@@ -22,9 +25,7 @@ def broken(instance: Instance, result: Simulation) -> list[Violation]:
         replace(job, run_limit=_span(records[job.id]), cpu_limit=None, begin=None, submit=0)
         for job in started
     )
-    running = tuple(
-        replace(item, finish=records[item.job.id].end or 1 << 40) for item in instance.running
-    )
+    running = tuple(replace(item, finish=_end(records[item.job.id])) for item in instance.running)
     plan = Plan(
         "loop",
         "lexicographic",
@@ -44,7 +45,11 @@ def jobs_of(instance: Instance):
 
 def _span(record: JobRecord) -> int:
     assert record.start is not None
-    return (1 << 40) if record.end is None else max(1, record.end - record.start)
+    return FOREVER if record.end is None else max(1, record.end - record.start)
+
+
+def _end(record: JobRecord) -> int:
+    return FOREVER if record.end is None else record.end
 
 
 def _planned(instance: Instance, record: JobRecord) -> PlannedJob:
