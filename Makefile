@@ -1,11 +1,11 @@
-# make demo | report | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
+# make demo | report | quick | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo report test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,14 +33,22 @@ EXAMPLE ?= cluster-1000
 report: $(STAMP)
 	$(BIN)/slotwise report --example $(EXAMPLE) --time-limit 20 --explain 3 -o report.html --open
 
-# ARGS: more for pytest, as in `make test-all ARGS="-k kills"`.
+# ARGS: more for pytest, as in `make test ARGS="-k kills"`.
 ARGS ?=
 
-test: $(STAMP)
-	$(BIN)/python -m pytest -n auto $(ARGS)
+# Between two edits: pure functions and golden numbers, in less than a minute.
+QUICK = tests/availability tests/fairshare tests/formats tests/lsf tests/lsf_state tests/model \
+    tests/placement tests/resreq tests/rules
 
+quick: $(STAMP)
+	$(BIN)/python -m pytest -n auto $(QUICK) $(ARGS)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# Whole products of cases, long proofs, whole traces, many examples of every property.
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n auto -m '' $(ARGS)
+	$(BIN)/python -m pytest -n auto -m '' --hypothesis-profile=thorough $(ARGS)
 
 check: lint types imports test
 
@@ -52,6 +60,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	@mkdir -p $(TYPES) && ln -sfn ../.. $(TYPES)/slotwise
 	$(BIN)/mypy -m slotwise -p slotwise.model -p slotwise.solver -p slotwise.cli -p slotwise.instances
+	$(BIN)/python -m pytest -m types tests/library/test_typed.py
 
 # The measurements that need nothing but this repository (docs/benchmarks.md names the others).
 bench: $(STAMP)

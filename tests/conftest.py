@@ -1,4 +1,4 @@
-"""Which rows of docs/behaviours.yaml the collected tests carry as marks; option --behaviours."""
+"""Surroundings of all tests; option --behaviours: which rows of docs/behaviours.yaml they mark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis_profiles import register_profiles
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+register_profiles()
 
 #: Number of test functions that carry each behaviour mark, where all tests were collected.
 BEHAVIOURS = pytest.StashKey[dict[str, int]]()

@@ -34,7 +34,7 @@ def test_every_path_that_is_named_exists() -> None:
 
 def test_every_target_of_make_exists() -> None:
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = {word[5:] for word in quoted() if word.startswith("make ")}
+    targets = {word.split()[1] for word in quoted() if word.startswith("make ")}
     assert {"check", "test-all", "docs"} <= targets
     assert targets <= set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
 
@@ -51,7 +51,7 @@ def test_every_name_in_code_letters_is_found_in_a_file_of_its_section() -> None:
 
 
 def test_the_four_recipes_are_there() -> None:
-    assert list(sections())[1:] == [
+    assert list(sections())[2:] == [
         "A new objective",
         "A new reservation method",
         "A new file format",

@@ -13,8 +13,9 @@ import pytest
 from enumerated_instances import instance as draw
 from enumerated_instances import newer_instance
 from enumerated_plans import Table
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
 from slotwise.solver.optimal.first_fit import plan_first_fit
@@ -137,7 +138,7 @@ def test_every_method_agrees_with_the_enumerator_on_many(block: int) -> None:
         all_right(seed)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40)
 @given(st.randoms(use_true_random=False))
 def test_the_lexicographic_optimum_is_that_of_the_enumerator(random: Random) -> None:
     table = table_of(draw(random))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from equal_instances import LATER, PAIRS, drawn
+from sampling import pairwise
 from slotwise.model.instance import Instance
 from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
@@ -58,8 +59,9 @@ def test_later_is_later() -> None:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    ("name", "method"), pairwise(list(PAIRS), ["none", "greedy", "time-based"])
+)
 def test_the_loop_makes_no_difference(name: str, method: str) -> None:
     for seed in (7, 35):
         _loop_agrees(name, seed, method)

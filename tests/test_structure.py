@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,40 +24,70 @@ def sources() -> dict[str, Path]:
     return found
 
 
-@lru_cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(sources()[module].read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class Facts:
+    """What the rules need of a module.
+
+    imports: (module, name) of everything it imports from the product, anywhere in its text: at its
+    top, for types only, or inside a function. A module imported whole has no name.
+    """
+
+    imports: tuple[tuple[str, str], ...]
+    classes: tuple[str, ...]
+    functions: dict[str, int]  # name and lines
+    lines: int
 
 
 @lru_cache
-def imports(module: str) -> tuple[tuple[str, str], ...]:
-    """(module, name) of everything a module imports from the product, anywhere in its text:
-    at its top, for types only, or inside a function. A module imported whole has no name."""
-    found = []
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Import):
-            names = [(alias.name, "") for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                path = sources()[module]
-                package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-                parts = ["slotwise", *package.split(".")] if package else ["slotwise"]
-                up = parts[: len(parts) - node.level + 1]
-                base = ".".join((*up, *([base] if base else [])))
-            names = [(base, alias.name) for alias in node.names]
-        else:
+def facts() -> dict[str, Facts]:
+    """Every module read once."""
+    known = sources()
+    return {module: _facts(module, path, known) for module, path in known.items()}
+
+
+def _facts(module: str, path: Path, known: dict[str, Path]) -> Facts:
+    text = path.read_text(encoding="utf-8")
+    imports: list[tuple[str, str]] = []
+    classes: list[str] = []
+    functions: dict[str, int] = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports += _imported(node, module, path, known)
+        elif isinstance(node, ast.ClassDef):
+            classes.append(node.name)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            functions[node.name] = max(
+                functions.get(node.name, 0), (node.end_lineno or node.lineno) - node.lineno + 1
+            )
+    return Facts(tuple(imports), tuple(classes), functions, len(text.splitlines()))
+
+
+def _imported(
+    node: ast.Import | ast.ImportFrom, module: str, path: Path, known: dict[str, Path]
+) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import):
+        names = [(alias.name, "") for alias in node.names]
+    else:
+        base = node.module or ""
+        if node.level:
+            package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+            parts = ["slotwise", *package.split(".")] if package else ["slotwise"]
+            up = parts[: len(parts) - node.level + 1]
+            base = ".".join((*up, *([base] if base else [])))
+        names = [(base, alias.name) for alias in node.names]
+    for target, name in names:
+        if target != "slotwise" and not target.startswith("slotwise."):
             continue
-        for target, name in names:
-            if target != "slotwise" and not target.startswith("slotwise."):
-                continue
-            inside = target.removeprefix("slotwise").removeprefix(".")
-            whole = f"{inside}.{name}".strip(".")
-            if name and whole in sources():
-                found.append((whole, ""))
-            elif inside in sources():
-                found.append((inside, name))
-    return tuple(found)
+        inside = target.removeprefix("slotwise").removeprefix(".")
+        whole = f"{inside}.{name}".strip(".")
+        if name and whole in known:
+            yield whole, ""
+        elif inside in known:
+            yield inside, name
+
+
+def imports(module: str) -> tuple[tuple[str, str], ...]:
+    return facts()[module].imports
 
 
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
@@ -96,6 +128,7 @@ LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 
 
+@lru_cache
 def graph() -> dict[str, set[str]]:
     return {module: {target for target, _ in imports(module)} - {module} for module in sources()}
 
@@ -199,17 +232,13 @@ def test_the_court_knows_the_judge_alone() -> None:
 def test_one_name_one_class() -> None:
     homes: dict[str, list[str]] = {}
     for module in sources():
-        for node in ast.walk(tree(module)):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(module)
+        for name in facts()[module].classes:
+            homes.setdefault(name, []).append(module)
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
 def test_files_and_functions_are_short() -> None:
-    for module, path in sources().items():
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        assert lines <= LONGEST_FILE, (module, lines)
-        for node in ast.walk(tree(module)):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                size = (node.end_lineno or node.lineno) - node.lineno + 1
-                assert size <= LONGEST_FUNCTION, (module, node.name, size)
+    for module, found in facts().items():
+        assert found.lines <= LONGEST_FILE, (module, found.lines)
+        for name, lines in found.functions.items():
+            assert lines <= LONGEST_FUNCTION, (module, name, lines)

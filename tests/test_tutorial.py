@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from forked import slotwise
 from slotwise.model.formats import load
 from slotwise.model.formats.changes import loads_changes
 
@@ -17,20 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "tutorial-administrator.md").read_text(encoding="utf-8")
 #: Each command with what is shown below it.
 BLOCKS = re.findall(r"```console\n\$ (slotwise .*)\n((?:.*\n)*?)```", PAGE)
-SLOTWISE = Path(sys.executable).with_name("slotwise")
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = line.split()
     assert words[0] == "slotwise"
-    return subprocess.run(
-        [SLOTWISE, *words[1:]],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return slotwise(*words[1:], cwd=folder)
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +51,7 @@ def test_three_commands_print_what_is_shown(folder: Path) -> None:
 def test_the_commands_behind_it_run(folder: Path, line: str) -> None:
     words = line.replace('"bsub -n 8 -W 1:00"', "BSUB").split()
     arguments = [word.replace("BSUB", "bsub -n 8 -W 1:00") for word in words[1:]]
-    done = subprocess.run(
-        [SLOTWISE, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = slotwise(*arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

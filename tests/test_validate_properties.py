@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from judging import faults, host, job, plan, problem, running
 from slotwise.model.cluster import Cluster, ComputeUnit
@@ -70,13 +70,11 @@ CHANGES: dict[str, Change] = {
 
 
 @given(valid_plans())
-@settings(deadline=None)
 def test_a_valid_plan_passes(case: tuple[Instance, Plan]) -> None:
     assert validate(*case) == []
 
 
 @given(valid_plans(), st.sampled_from(sorted(CHANGES)), st.data())
-@settings(deadline=None)
 def test_one_changed_entry_is_found(
     case: tuple[Instance, Plan], change: str, data: st.DataObject
 ) -> None:
@@ -90,7 +88,6 @@ def test_one_changed_entry_is_found(
 
 
 @given(valid_plans(), st.data())
-@settings(deadline=None)
 def test_a_job_moved_into_another_is_found(
     case: tuple[Instance, Plan], data: st.DataObject
 ) -> None:
@@ -110,7 +107,6 @@ def test_a_job_moved_into_another_is_found(
 
 
 @given(valid_plans(), st.sampled_from(["lost", "twice", "value", "bound", "status", "now"]))
-@settings(deadline=None)
 def test_one_changed_claim_is_found(case: tuple[Instance, Plan], change: str) -> None:
     instance, good = case
     value = good.value or 0.0
@@ -165,8 +161,8 @@ def test_a_thousand_hosts_take_seconds() -> None:
         f"j{k}": (100_000 + 100 * k, dict.fromkeys(names[16 * k : 16 * k + 16], 16))
         for k in range(50)
     }
-    began = time.perf_counter()
+    began = time.process_time()
     assert faults(instance, places) == []
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     crowded = {name: (1, allocation) for name, (_, allocation) in places.items()}
     assert "slots" in {text.split(":")[0] for text in faults(instance, crowded)}

@@ -256,6 +256,7 @@ class _ChangeReader:
         """The fields of a job that bmod gives anew."""
         clock = Clock(self._origin, at)
         given: dict[str, Any] = {}
+        wrong: Sequence[Problem] = ()
         if entry.bsub is not None:
             given, wrong = read_bsub(entry.bsub, clock)
             for problem in wrong:
@@ -273,7 +274,7 @@ class _ChangeReader:
                     self._say((*place, name), str(error))
             elif value is not None:
                 given[name] = value
-        if not given and entry.bsub is None:
+        if not given and not wrong:
             self._say(place, "changes nothing: give bsub: '-n 4' or fields such as slots: 4")
         return given
 

@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan
 from slotwise.solver.availability.crowded import Crowded
@@ -23,7 +24,7 @@ def refused(windows: list[Window], at: int, duration: int | None, slots: int, un
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", some(range(30), 10))
 def test_a_window_is_refused_where_it_reaches_over_all_of_a_crowded_one(seed: int) -> None:
     rng = Random(seed)
     plain = Crowded()
@@ -58,7 +59,7 @@ def planned(seed: int) -> Plan:
     return plan_next_cycle(instance, "time-based")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), 3))
 def test_plans_are_those_of_a_search_that_remembers_nothing(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

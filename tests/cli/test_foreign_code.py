@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import pairwise, some
 from slotwise.solver.optimal.pool.helper import Helper
 from slotwise.solver.optimal.pool.problem import PoolProblem
 
@@ -19,7 +20,7 @@ NAMES = (
     *("cli", "solver", "model", "sitecustomize", "usercustomize", "encodings", "random"),
 )
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
-POOL = ["--example", "kth-sp2-queue-10", "--time-limit", "3", "--workers", "2"]
+POOL = ["--example", "kth-sp2-queue-10", "--effort", "0.3", "--workers", "2"]
 
 
 @pytest.fixture
@@ -35,27 +36,28 @@ def trap(tmp_path: Path) -> tuple[Path, Path]:
     return folder, caught
 
 
-@pytest.mark.parametrize("start", [[SLOTWISE], [sys.executable, "-m", "slotwise"]])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["solve", *POOL],
-        ["compare", *POOL],
-        ["solve", "--example", "headline", "--method", "milp"],
-        ["explain", "--example", "headline", "job5", "--method", "optimal"],
-        ["ask", "--example", "headline", "-n 2", "--method", "optimal"],
-        ["simulate", "--example", "headline", "--reservation", "optimal"],
-        ["show", "bjobs", "--example", "headline"],
-        ["generate", "--hosts", "2", "--running", "1"],
-    ],
-    ids=lambda value: value[0] if value[0] in "compare generate" else None,
-)
-def test_a_command_in_a_folder_of_traps(
-    trap: tuple[Path, Path], start: list[str], arguments: list[str]
-) -> None:
+#: The two ways to start it.
+STARTS = {"command": [SLOTWISE], "module": [sys.executable, "-m", "slotwise"]}
+LINES = {
+    name: words
+    for name, *words in (
+        ["solve a pool", "solve", *POOL],
+        ["compare", "compare", *POOL],
+        ["milp", "solve", "--example", "headline", "--method", "milp"],
+        ["explain", "explain", "--example", "headline", "job5", "--method", "optimal"],
+        ["ask", "ask", "--example", "headline", "-n 2", "--method", "optimal"],
+        ["simulate", "simulate", "--example", "headline", "--reservation", "optimal"],
+        ["show", "show", "bjobs", "--example", "headline"],
+        ["generate", "generate", "--hosts", "2", "--running", "1"],
+    )
+}
+
+
+@pytest.mark.parametrize(("line", "start"), pairwise(list(LINES), list(STARTS)))
+def test_a_command_in_a_folder_of_traps(trap: tuple[Path, Path], start: str, line: str) -> None:
     folder, caught = trap
     done = subprocess.run(
-        [*start, *arguments],
+        [*STARTS[start], *LINES[line]],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         capture_output=True,
@@ -67,10 +69,11 @@ def test_a_command_in_a_folder_of_traps(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("python_path", ["", ".", ":", "/nowhere:", "./:/nowhere"])
-@pytest.mark.parametrize("start", [[SLOTWISE], [sys.executable, "-m", "slotwise"]])
+@pytest.mark.parametrize(
+    ("python_path", "start"), pairwise(["", ".", ":", "/nowhere:", "./:/nowhere"], list(STARTS))
+)
 def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
-    trap: tuple[Path, Path], start: list[str], python_path: str
+    trap: tuple[Path, Path], start: str, python_path: str
 ) -> None:
     """What Python itself loads before us is its own affair."""
     folder, caught = trap
@@ -79,7 +82,7 @@ def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
     for name in ("contextlib", "signal"):
         (folder / f"{name}.py").unlink()
     done = subprocess.run(
-        [*start, "solve", "--example", "headline"],
+        [*STARTS[start], "solve", "--example", "headline"],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": python_path},
         capture_output=True,
@@ -91,7 +94,7 @@ def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("python_path", ["", ".", "relative:"])
+@pytest.mark.parametrize("python_path", some(["", ".", "relative:"], 1))
 def test_the_helper_takes_nothing_from_the_folder_and_works(
     trap: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, python_path: str
 ) -> None:

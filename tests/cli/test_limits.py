@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from sampling import pairwise, some
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver.validate import validate
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 #: Runs the command and sends itself a signal when it is asked for the n-th time whether to stop.
 SIGNALLED = """
@@ -75,9 +78,9 @@ def left_a_plan_of_all_jobs(
     assert sorted(named) == sorted(job.id for job in instance.pending)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
-@pytest.mark.parametrize("poll", [1, 20])
+@pytest.mark.parametrize(
+    ("method", "how", "poll"), pairwise(["greedy", "time-based", "optimal"], SIGNALS, [1, 20])
+)
 def test_a_signal_leaves_a_plan_of_all_jobs(
     cluster: Path, how: signal.Signals, method: str, poll: int
 ) -> None:
@@ -87,7 +90,7 @@ def test_a_signal_leaves_a_plan_of_all_jobs(
     left_a_plan_of_all_jobs(done, cluster, method)
 
 
-@pytest.mark.parametrize("command", ["explain", "ask"])
+@pytest.mark.parametrize("command", some(["explain", "ask"], 1))
 def test_a_signal_ends_a_question(cluster: Path, command: str) -> None:
     what = "p1" if command == "explain" else "bsub -n 2 -W 1:00 -q normal"
     arguments = [command, str(cluster), what, "--format", "json"]
@@ -120,7 +123,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("step", [0.2, 5.0])
+@pytest.mark.parametrize("step", some([0.2, 5.0], 1))
 def test_a_limit_that_keeps_jobs_from_their_turn_is_said(cluster: Path, step: float) -> None:
     arguments = ["solve", str(cluster), "--method", "time-based", "--time-limit", "2"]
     command = [sys.executable, "-c", SLOW, str(step), *arguments]
@@ -162,23 +165,23 @@ def signalled_at(
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    ("method", "place"),
-    [
-        ("time-based", "solver.world.world:World.add_all_running"),
-        ("time-based", "solver.loop.simulation:Session.settle"),
-        ("greedy", "solver.loop.cycle:Cycle.run"),
-        ("time-based", "solver.loop.next_cycle:plan_of"),
-        ("time-based", "solver.planning:certified"),
-        ("optimal", "solver.problem:profile_of_running"),
-        ("optimal", "solver.problem:priority_order"),
-    ],
-)
+PHASES = [
+    ("time-based", "solver.world.world:World.add_all_running"),
+    ("time-based", "solver.loop.simulation:Session.settle"),
+    ("greedy", "solver.loop.cycle:Cycle.run"),
+    ("time-based", "solver.loop.next_cycle:plan_of"),
+    ("time-based", "solver.planning:certified"),
+    ("optimal", "solver.problem:profile_of_running"),
+    ("optimal", "solver.problem:priority_order"),
+]
+
+
+@pytest.mark.parametrize(("phase", "how"), pairwise(PHASES, SIGNALS))
 def test_a_signal_is_heard_in_every_phase(
-    cluster: Path, how: signal.Signals, method: str, place: str
+    cluster: Path, how: signal.Signals, phase: tuple[str, str]
 ) -> None:
     """Entering what runs, the cycle, resolving, writing up and the judge: there is a plan."""
+    method, place = phase
     done = signalled_at(place, how, cluster, method)
     left_a_plan_of_all_jobs(done, cluster, method)
 

@@ -14,6 +14,7 @@ import pytest
 import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
+from sampling import pairwise
 from slotwise.cli.main import app, main
 from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
 from slotwise.model.formats import loads
@@ -48,8 +49,10 @@ def longest(text: str) -> int:
     return max(map(len, text.splitlines()))
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 109])
-@pytest.mark.parametrize("example", ["kth-sp2-queue-10", "qat-time-based", "joint-wins"])
+@pytest.mark.parametrize(
+    ("columns", "example"),
+    pairwise([60, 80, 100, 109], ["kth-sp2-queue-10", "qat-time-based", "joint-wins"]),
+)
 def test_nothing_is_wider_than_a_narrow_terminal(width, columns: int, example: str) -> None:  # type: ignore[no-untyped-def]
     width(columns)
     jobs = [job.id for job in sw.load(sw.example(example)).pending]

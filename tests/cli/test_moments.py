@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_workloads import workloads
 from slotwise.cli.main import app
 from slotwise.instances import example
@@ -59,7 +60,7 @@ def test_a_moment_has_the_jobs_that_simulate_records(name: str, method: str) -> 
             assert moment.instance.now == at
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(workloads(), st.sampled_from(["none", "greedy", "time-based"]), st.data())
 def test_a_moment_of_a_random_simulation(problem: Any, method: str, data: Any) -> None:
     whole = simulate(problem, reservation=method)
@@ -215,7 +216,7 @@ def test_bhist_tells_what_happened(tmp_path: Path) -> None:
     assert "Mon Jan 05 15:59:13: Released its reservation;" in lines
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(workloads(), st.sampled_from(["none", "greedy", "time-based"]))
 def test_histories_agree_with_the_records(problem: Any, method: str) -> None:
     """Seconds of each state counted from the records; every job that waited says why."""

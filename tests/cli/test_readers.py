@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import slotwise as sw
 from all_commands import all_commands
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
+from sampling import pairwise, some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from typer.main import get_command
@@ -103,11 +104,6 @@ def test_the_table_has_every_reader() -> None:
     assert found == set(READERS) - WORDS
 
 
-@pytest.fixture(params=READERS)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
 def words(name: str, inputs: dict[str, str], commands: None, tmp_path: Path) -> list[str]:
     plan = tmp_path / "plan.json"
@@ -119,30 +115,32 @@ def words(name: str, inputs: dict[str, str], commands: None, tmp_path: Path) -> 
     return [known.get(word, word) for word in READERS[name].split()]
 
 
-def unreadable(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Paths at which no process finds a file, with what the system says of them."""
-    loop = folder / "loop.yaml"
-    loop.symlink_to(loop.name)
-    yield folder / "missing.yaml", "No such file or directory"
-    yield folder / "missing" / "file.yaml", "No such file or directory"
-    yield loop, "Too many levels of symbolic links"
-    yield Path(HEADLINE) / "file.yaml", "Not a directory"
-    yield folder / ("n" * 300), "File name too long"
-    yield folder, "Is a directory"
+#: Paths at which no process finds a file, in a folder, with what the system says of them.
+UNREADABLE: dict[str, Callable[[Path], Path]] = {
+    "No such file or directory": lambda folder: folder / "missing" / "file.yaml",
+    "Too many levels of symbolic links": lambda folder: folder / "loop.yaml",
+    "Not a directory": lambda folder: Path(HEADLINE) / "file.yaml",
+    "File name too long": lambda folder: folder / ("n" * 300),
+    "Is a directory": lambda folder: folder,
+}
+#: What wants a folder.
+FOLDERS = {("import lsf confdir", "Not a directory"), ("import lsf confdir", "Is a directory")}
 
 
-def test_what_is_no_file(name: str, words: list[str], tmp_path: Path) -> None:
-    for path, reason in unreadable(tmp_path):
-        if (name == "import lsf confdir" and HEADLINE in str(path)) or path == tmp_path:
-            continue  # it wants a folder
-        result = RUNNER.invoke(app, [str(path) if word == "IN" else word for word in words])
-        if name.startswith("check "):  # it looks at the other files too
-            assert result.exit_code == 2
-            said = result.stderr.splitlines()[0].removeprefix("slotwise: ")
-        else:
-            assert isinstance(result.exception, InputError), result.output
-            said = str(result.exception)
-        assert said == f"{path}: cannot be read: {reason}"
+@pytest.mark.parametrize(("name", "reason"), pairwise(list(READERS), list(UNREADABLE)))
+def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    path = UNREADABLE[reason](tmp_path)
+    if (name, reason) in FOLDERS:
+        path, reason = tmp_path / "missing.yaml", "No such file or directory"
+    result = RUNNER.invoke(app, [str(path) if word == "IN" else word for word in words])
+    if name.startswith("check "):  # it looks at the other files too
+        assert result.exit_code == 2
+        said = result.stderr.splitlines()[0].removeprefix("slotwise: ")
+    else:
+        assert isinstance(result.exception, InputError), result.output
+        said = str(result.exception)
+    assert said == f"{path}: cannot be read: {reason}"
 
 
 @pytest.mark.parametrize(
@@ -182,6 +180,7 @@ def test_a_pipe_is_read_whole_by_its_name(
     assert not feed.is_alive()
 
 
+@pytest.mark.parametrize("name", some(READERS, 12))
 def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
     """A file, for `import lsf` a folder, whose mode hands it out to nobody."""
     closed = tmp_path / "closed.yaml"

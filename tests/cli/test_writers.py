@@ -76,7 +76,23 @@ Writer = Callable[[Path], Result]
 Words = Callable[[Path], list[str]]
 
 
-@pytest.fixture(params=WRITERS)
+#: Those that write by different ways: whole files, tables, checkpoints, pages and pictures.
+TYPICAL = (
+    "simulate --jobs",
+    "simulate --checkpoint",
+    "import acct --output",
+    "generate --output",
+    "report --output",
+    "report --png",
+)
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name not in TYPICAL else [])
+        for name in WRITERS
+    ]
+)
 def words(request: pytest.FixtureRequest, inputs: dict[str, str], commands: None) -> Words:
     """The command line with a path."""
     line, _ = WRITERS[request.param]

@@ -4,8 +4,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
 from slotwise.model.changes import Change, HostStatus, Resize
@@ -23,7 +24,7 @@ from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.loop.snapshot import snapshot_of
 from slotwise.solver.methods.registry import settings_for
 
-quick = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(25)
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")
 GROUPS = (
     UserGroup("g", ("ann", "cat"), (("ann", 2), ("default", 1))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from forecast_lab import asked_of, past_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.arrivals import DAY, NoArrivals, PastBlocks
 
@@ -58,7 +58,6 @@ def test_nobody_has_come_so_nobody_comes():
     assert len(coming(0, NOW + 9 * DAY)) == 0
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 30 * DAY), st.integers(0, 5 * DAY), st.integers(1, 5 * DAY))),
     st.integers(0, 5),

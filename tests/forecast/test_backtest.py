@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload, canonical
 from slotwise.solver.budget import OutOfTime
@@ -50,7 +51,7 @@ def asked():
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(JOB, min_size=2, max_size=14), st.data())
 def test_nothing_that_came_after_the_moment_of_asking_changes_an_answer(policy, jobs, data):
     """Who came later, and how long jobs ran on that had not ended yet, is changed at will."""
@@ -76,7 +77,6 @@ def test_nothing_that_came_after_the_moment_of_asking_changes_an_answer(policy, 
     assert answer(other, row, 3, 7) == answer(first, row, 3, 7)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 39), st.integers(1, 10**6))
 def test_a_truth_that_is_not_known_yet_calibrates_nothing(place, later):
     count = 40

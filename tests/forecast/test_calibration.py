@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.calibration import (
     DOUBT,
@@ -91,7 +91,6 @@ def test_bounds_that_are_wrong_by_a_factor_come_to_hold_as_often_as_they_say(wro
     assert off == pytest.approx(0, abs=0.02) or (off > 0) == (wrong_by > 1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e7), min_size=LEAST, max_size=60), st.floats(1, 1e6))
 def test_the_share_of_past_forecasts_that_would_have_held(truths, bound):
     calibrator = Calibrator()

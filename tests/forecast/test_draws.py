@@ -6,14 +6,13 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.draws import BLOCK, keys_of, spread, uniforms
 
 NAMES = st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True)
 
 
-@settings(deadline=None)
 @given(NAMES, st.integers(0, 2**63), st.integers(1, 120), st.randoms(), st.booleans())
 def test_a_number_is_the_same_whoever_else_is_asked(names, seed, samples, random, even):
     draw = spread if even else uniforms
@@ -88,7 +87,6 @@ def _plain(seed: int, stream: str, name: str, sample: int) -> float:
     return (mixed((row + golden * (sample + 1)) % 2**64) >> 11) / 2**53
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**70), st.text(max_size=5), st.text(max_size=5), st.integers(0, 50))
 def test_the_numbers_are_those_of_any_machine(seed, stream, name, sample):
     found = uniforms(seed, stream, keys_of([name]), sample + 1)[0, sample]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from forecast_lab import asked_of, past_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
 from slotwise.solver.forecast.calibration import Calibration
@@ -92,7 +92,6 @@ def test_another_seed_is_another_forecast_and_the_same_the_same():
     assert one.samples.tolist() == again.samples.tolist() != other.samples.tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 200)), min_size=2, max_size=6))
 def test_a_job_behind_all_others_changes_none_of_them_under_fcfs(waiting):
     """Common random numbers: one more at the end draws nothing that others would have drawn."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from forecast_lab import asked_of, coming_of, world_in_replay
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
@@ -31,7 +31,6 @@ def _log(jobs) -> Workload:
 
 
 @pytest.mark.parametrize("policy", FORGETFUL)
-@settings(deadline=None)
 @given(JOBS, st.data())
 def test_run_forward_from_any_submission_as_the_reference_goes_on(policy, jobs, data):
     log = _log(jobs)
@@ -66,7 +65,6 @@ def test_run_forward_from_submissions_of_a_long_log(policy):
         assert found.tolist() == start[known[world.asked]].tolist()
 
 
-@settings(deadline=None)
 @given(JOBS, st.data())
 def test_conservative_keeps_within_the_pool(jobs, data):
     log = _log(jobs)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import slotwise as sw
 from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
+from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -37,9 +38,9 @@ def by_name(world: HostsWorld, starts: np.ndarray) -> dict[str, int]:
     return {world.names[row]: start for row, start in rows if start != NEVER}
 
 
-@pytest.mark.parametrize("method", ["greedy", "time-based"])
-@pytest.mark.parametrize("fair", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "fair", "method"), pairwise(range(3), [False, True], ["greedy", "time-based"])
+)
 def test_at_limits_it_is_the_loop_run_on(seed: int, fair: bool, method: str) -> None:
     instance = cluster(seed, fair=fair)
     settings = settings_for(instance, reservation=method, top=8, cycle=0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
+from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -30,8 +31,7 @@ def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cycle, "pass_over", lambda cycle, only_submissions: whole(cycle))
 
 
-@pytest.mark.parametrize("fair", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "fair"), pairwise(range(4), [False, True]))
 def test_what_is_left_out_changes_no_start(
     seed: int, fair: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

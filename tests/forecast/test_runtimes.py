@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from forecast_lab import asked_of, past_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.runtimes import (
@@ -189,7 +189,6 @@ def test_where_nothing_is_known_jobs_run_to_their_limits():
     assert found.tolist() == [[60] * 3, [ENDLESS] * 3]
 
 
-@settings(deadline=None)
 @given(PAST, ASKED, st.integers(150, 450), st.integers(0, 9))
 def test_every_model_keeps_its_promises(past, asked, known, seed):
     """Run times are possible ones, and nothing that ends later changes them."""
@@ -210,7 +209,6 @@ def test_every_model_keeps_its_promises(past, asked, known, seed):
         assert found.tolist() == model(changed).draw(jobs, known, 5, seed).tolist()
 
 
-@settings(deadline=None)
 @given(PAST, ASKED)
 def test_a_draw_does_not_depend_on_who_else_waits(past, asked):
     jobs = asked_of(*asked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast.survival import Weighed
 
@@ -37,7 +37,6 @@ def test_parts_and_multiples():
     assert len(_of([]).weighing(5)) == 0
 
 
-@settings(deadline=None)
 @given(NUMBERS, NUMBERS)
 def test_survivors_weigh_as_kaplan_and_meier_say(ended, running):
     """Their product formula, of what is known to be at least each number, in plain fractions."""

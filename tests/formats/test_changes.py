@@ -10,8 +10,9 @@ import jsonschema
 import pytest
 import slotwise as sw
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.cli.main import app
 from slotwise.model.changes import (
     STATUSES,
@@ -279,7 +280,7 @@ def _sound(some: tuple[Change, ...]) -> bool:
 
 
 @given(changes().filter(_sound))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_is_written_reads_back(some: tuple[Change, ...]) -> None:
     text = dump_changes(some, INSTANCE)
     again = loads_changes(text, INSTANCE)
@@ -302,7 +303,7 @@ def test_what_is_written_reads_back(some: tuple[Change, ...]) -> None:
         max_size=4,
     )
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_a_mutated_file_is_read_or_reported(edits: list[tuple[int, int, str]]) -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     for at, length, other in edits:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, from_document, load, loads
 from slotwise.model.formats.bsub import parse_bsub
@@ -61,7 +62,7 @@ def _answer(read: Any, *arguments: Any) -> None:
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_random_bytes(tmp_path_factory: Any, content: bytes) -> None:
     file = tmp_path_factory.getbasetemp() / "fuzz.yaml"
     file.write_bytes(content)
@@ -69,7 +70,7 @@ def test_random_bytes(tmp_path_factory: Any, content: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 def test_a_valid_text_with_a_piece_changed(data: Any) -> None:
     start = data.draw(st.integers(0, len(_TEXT)))
     length = data.draw(st.integers(0, 20))
@@ -90,7 +91,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(_places(_COMPLETE)), _VALUES), min_size=1, max_size=3))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 def test_a_valid_document_with_values_changed(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     document = copy.deepcopy(_COMPLETE)
     for place, value in changes:
@@ -110,14 +111,14 @@ def test_a_valid_document_with_values_changed(changes: list[tuple[tuple[Any, ...
 
 
 @given(_VALUES)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_data_is_a_document_or_an_error(data: Any) -> None:
     _answer(from_document, data)
     _answer(from_snapshot, data)
 
 
 @given(st.sampled_from(_BROKEN), st.sampled_from(_BROKEN))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_two_broken_documents_in_one(first: dict[str, Any] | None, second: Any) -> None:
     _answer(loads, json.dumps((first or {}) | (second or {}), default=str))
 
@@ -131,7 +132,7 @@ def test_two_broken_documents_in_one(first: dict[str, Any] | None, second: Any) 
     ).map(" ".join)
 )
 @example("-n")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_bsub_line(line: str) -> None:
     """Refused, or the fields of a job that make sense, with the word bsub in front or without."""
     with suppress(InputError):

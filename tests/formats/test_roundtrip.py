@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import slotwise as sw
 from format_cases import instances
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, load, loads, to_document
 from slotwise.model.generate import generate
@@ -92,7 +93,7 @@ def test_mappings_are_written_in_one_order() -> None:
 
 
 @given(instances())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(60)
 def test_any_instance_reads_back(instance: Instance) -> None:
     for write in (dump, dump_json):
         text = write(instance)
@@ -102,7 +103,7 @@ def test_any_instance_reads_back(instance: Instance) -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_generated_instances_read_back(seed: int) -> None:
     instance = generate(hosts=12, per_enclosure=4, per_rack=2, running=20, pending=10, seed=seed)
     assert loads(dump_json(instance)) == instance

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.changes import (
     EarlyEnd,
     HostStatus,
@@ -193,7 +194,7 @@ GARBAGE: tuple[Any, ...] = (
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_whatever_stands_in_a_field_there_is_a_report_or_a_result(data: st.DataObject) -> None:
     number = data.draw(st.integers(0, len(SOUND) - 1))
     name = data.draw(st.sampled_from([field.name for field in fields(SOUND[number])]))

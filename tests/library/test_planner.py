@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
@@ -128,7 +129,7 @@ def happen(planner: sw.Planner, data: st.DataObject, number: int) -> None:
 
 
 @pytest.mark.parametrize("method", ["time-based", "greedy"])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150)
 @given(instance=beginnings(), data=st.data())
 def test_a_life_of_events_gives_the_plans_from_nothing(
     method: sw.Method, instance: sw.Instance, data: st.DataObject
@@ -161,7 +162,7 @@ def test_a_life_of_events_gives_the_plans_from_nothing(
         assert moved == {change.job for change in found.changes if change.job in stayed}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(15)
 @given(instance=beginnings(), data=st.data())
 def test_where_all_is_proved_the_starts_are_those_of_the_optimum(
     instance: sw.Instance, data: st.DataObject
@@ -402,7 +403,7 @@ def test_a_told_start_moves_later_only_where_it_must() -> None:
     assert sw.validate(held.instance, held.plan(), as_lsf=True) == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 @given(instance=beginnings(), data=st.data())
 def test_with_a_tolerance_newcomers_move_nobody_too_far(
     instance: sw.Instance, data: st.DataObject

@@ -12,12 +12,13 @@ import format_cases
 import pytest
 import random_instances
 import slotwise as sw
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.limits import Scope
 
-QUIET = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUIET = examples(30)
 HERE = Path(__file__).parent
 SMALL = sw.load(HERE / "small.yaml")
 COMPLETE = sw.load(HERE.parent / "formats" / "complete.yaml")
@@ -236,7 +237,7 @@ def test_a_mistake_is_told_as_in_a_file(name: str) -> None:
     format_cases.instances() | random_instances.instances(),
     st.lists(st.sampled_from(sorted(MISTAKES)), min_size=1, max_size=3, unique=True),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(100)
 def test_mistakes_in_random_instances_too(instance: sw.Instance, names: list[str]) -> None:
     """Alone and together. A file with a broken parameter or name tells less of what may rest on it:
     there the whole of a section is in doubt, here it is known which field is wrong.
@@ -350,7 +351,7 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_whatever_stands_in_a_field_there_is_a_report_or_a_plan(data: st.DataObject) -> None:
     broken = COMPLETE
     for _ in range(data.draw(st.integers(1, 2))):

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from fuzz.checkpoints import some_log
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_workloads import workloads
 from slotwise.cli.checkpointing import Checkpoints
 from slotwise.model.errors import InputError
@@ -25,7 +26,7 @@ from slotwise.solver.loop.simulation import Session
 from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.replay import POLICIES, Checkpoint, Replay
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(60)
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 
 

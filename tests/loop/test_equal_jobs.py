@@ -6,6 +6,7 @@ import random
 from dataclasses import asdict
 
 import pytest
+from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
@@ -55,9 +56,9 @@ class Forgetful(set[int]):
         """Forget it."""
 
 
-@pytest.mark.parametrize("method", ["greedy", "time-based"])
-@pytest.mark.parametrize("fairshare", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("seed", "fairshare", "method"), pairwise(range(4), [False, True], ["greedy", "time-based"])
+)
 def test_trying_each_one_gives_the_same(
     seed: int, fairshare: bool, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
 from slotwise.cli.job_records import write_records
 from slotwise.model import int_table
@@ -41,7 +42,7 @@ from slotwise.solver.world.ended_jobs import EndedJobs
 from slotwise.solver.world.events import EventQueue
 from slotwise.solver.world.job_state import JobState
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(40)
 
 #: Bytes that one more job of a log may take at most, over reading, simulating and writing.
 MOST_A_JOB = 130

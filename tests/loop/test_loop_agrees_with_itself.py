@@ -14,6 +14,7 @@ from random import Random
 import pytest
 from combined_loop import changes_of, workload
 from loop_checking import broken
+from sampling import pairwise
 from slotwise.model.changes import Change
 from slotwise.model.instance import Instance
 from slotwise.solver.loop.checkpoints import load, save
@@ -62,8 +63,7 @@ def _agrees(
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize(("seed", "method"), pairwise(range(24), METHODS))
 def test_what_is_left_out_changes_no_start(
     seed: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,16 +71,14 @@ def test_what_is_left_out_changes_no_start(
 
 
 @pytest.mark.behaviour("LOP-07")
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(100, 116))
+@pytest.mark.parametrize(("seed", "method"), pairwise(range(100, 116), METHODS))
 def test_nor_where_hosts_and_jobs_are_changed_on_the_way(
     seed: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _agrees(seed, method, monkeypatch, changed=True)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize(("seed", "method"), pairwise(range(24), METHODS))
 def test_the_judge_of_plans_finds_nothing_in_what_happened(seed: int, method: str) -> None:
     site = _of_steady_jobs(workload(seed))
     result = simulate(site, reservation=method, until=2 * HORIZON)

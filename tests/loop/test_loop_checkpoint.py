@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
@@ -19,7 +20,7 @@ from slotwise.solver.loop.checkpoints import load, save
 from slotwise.solver.loop.simulation import Session, simulate
 from slotwise.solver.methods.registry import settings_for
 
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(40)
 
 
 @quick

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import slotwise as sw
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_lab import host, instance, job
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
@@ -170,11 +172,11 @@ main()
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", some([signal.SIGINT, signal.SIGTERM], 1))
 def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals) -> None:
     """Stopped after 7 cycles, resumed, stopped 40 later, resumed: nothing shows in the output."""
     source = tmp_path / "busy.yaml"
-    source.write_text(dump(busy(300)))
+    source.write_text(dump(busy(120)))
     whole, parts, point = (tmp_path / name for name in ("whole.csv", "parts.csv", "point.json"))
     rest = ["simulate", str(source), "--reservation", "time-based"]
 
@@ -194,7 +196,7 @@ def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals
     assert parts.read_bytes() == whole.read_bytes()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.integers(0, 5), min_size=1, max_size=8),
     st.integers(1, 9),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
 from slotwise.model.instance import Instance
 from slotwise.solver.loop.simulation import simulate
 
-quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quick = examples(60)
 
 
 @pytest.mark.behaviour("LOP-01", "LOP-03", "TBR-10", "RSV-07", "RSV-09")

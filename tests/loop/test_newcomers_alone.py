@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
@@ -46,8 +47,7 @@ def busy(seed: int) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("seed", "method"), pairwise(range(12), ["none", "greedy", "time-based"]))
 def test_whole_cycles_say_the_same(seed: int, method: str) -> None:
     instance = busy(seed)
     lean = simulate(instance, reservation=method, keep_log=True)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
@@ -22,7 +23,7 @@ def same(instance: Instance, method: sw.Method, name: str) -> bool:
     return short.cycle.answered
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150)
 @given(instances(most_hosts=4, most_jobs=6), st.booleans(), st.sampled_from([True, False]))
 def test_random_instances(instance: Instance, shares: bool, backfill: bool) -> None:
     queues = [replace(queue, backfill=backfill) for queue in instance.queues]

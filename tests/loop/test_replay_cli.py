@@ -13,6 +13,7 @@ import sys
 import pytest
 import traces
 import typer
+from sampling import pairwise
 from slotwise.cli.replay import replay
 from slotwise.model.errors import InputError
 from slotwise.solver.replay import Replay
@@ -130,8 +131,9 @@ def signal_after(monkeypatch):
     return arrange
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize(
+    ("number", "policy"), pairwise([signal.SIGINT, signal.SIGTERM], ["easy", "conservative"])
+)
 def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy):
     """Exit code 3, no jobs file, and then the very bytes of a run in one piece."""
     out, whole, state = tmp_path / "out.csv", tmp_path / "whole.csv", tmp_path / "state.json"

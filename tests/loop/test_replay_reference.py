@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import POLICIES, Replay, replay
@@ -30,7 +31,7 @@ def workload(jobs):
 
 @pytest.mark.parametrize("schedule_after", SWITCHES)
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=workloads())
 def test_equals_the_reference(policy, schedule_after, case):
     jobs, procs = case
@@ -52,7 +53,7 @@ def test_of_two_that_end_together_the_first_that_was_set_to_start_ends_first(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(case=workloads(), events=st.integers(0, 30), schedule_after=st.sampled_from(SWITCHES))
 def test_resumed_anywhere_equals_one_run(policy, case, events, schedule_after):
     jobs, procs = case
@@ -70,7 +71,7 @@ def test_resumed_anywhere_equals_one_run(policy, case, events, schedule_after):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(case=workloads(), schedule_after=st.sampled_from(SWITCHES))
 def test_a_schedule_is_sound(policy, case, schedule_after):
     """Nobody starts before the submission, and the machine is never overbooked."""
@@ -83,7 +84,7 @@ def test_a_schedule_is_sound(policy, case, schedule_after):
         assert result.workload.procs[running].sum() <= procs
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(case=workloads(), schedule_after=st.sampled_from(SWITCHES))
 def test_a_conservative_reservation_never_moves_later(case, schedule_after):
     jobs, procs = case
@@ -99,7 +100,7 @@ def test_a_conservative_reservation_never_moves_later(case, schedule_after):
     assert len(promised) == len(jobs)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(case=workloads())
 def test_easy_does_not_delay_the_first_job_that_has_to_wait(case):
     """With requests that are the true run times, it starts no later than under FCFS."""

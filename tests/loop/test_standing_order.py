@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -66,9 +67,10 @@ def weighed(params: Params, seed: int) -> Params:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("users", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    ("seed", "users", "method"),
+    pairwise(range(8), [1, 2, 3], ["none", "greedy", "time-based"]),
+)
 def test_cycles_left_out_change_nothing(seed: int, users: int, method: str) -> None:
     shares = (("red", 3), ("blue", 1)) if seed % 2 else EACH
     instance = shared(seed, users, shares)

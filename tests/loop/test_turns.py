@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from equal_instances import Change, drawn, one_after_another, queue, queues, reserved, same
+from sampling import pairwise
 from slotwise.model.instance import Instance
 from slotwise.solver.loop.cycle import Cycle
 from slotwise.solver.loop.simulation import simulate
@@ -56,8 +57,9 @@ def _agrees(name: str, method: str, seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize(
+    ("name", "method"), pairwise(list(SITES), ["none", "greedy", "time-based"])
+)
 def test_nobody_who_is_left_out_would_start(
     name: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.replay.waiting_by_size import WaitingBySize
 
 JOBS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 9)), min_size=1, max_size=20)
 
 
-@settings(deadline=None)
 @given(JOBS, st.integers(0, 7), st.integers(-3, 7), st.integers(-2, 10), st.data())
 def test_they_are_those_that_a_look_at_every_job_finds(jobs, room, extra, window, data):
     size, request = ([job[place] for job in jobs] for place in (0, 1))

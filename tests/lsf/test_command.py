@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import slotwise
 from lsf.lab import CLUSTER, queue, write
 from slotwise.model.formats import load
 
@@ -22,8 +22,7 @@ _COMMANDS = [
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "slotwise", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return slotwise(*arguments, cwd=folder)
 
 
 def test_the_commands_of_the_page(tmp_path: Path) -> None:

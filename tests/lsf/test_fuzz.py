@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from lsf.lab import CLUSTER, MORNING, queue, write
 from slotwise.instances import site
 from slotwise.model.errors import InputError
@@ -71,7 +72,7 @@ def _mutated(text: str, rng: random.Random) -> str:
 
 @pytest.mark.behaviour("CFG-01")
 @given(st.sampled_from(_FILES), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 def test_mutated_files(file: Path, seed: int) -> None:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +88,7 @@ def test_mutated_files(file: Path, seed: int) -> None:
 @example(["#if " + "!" * 5000 + "user(a)"])
 @example(["#if " + "(" * 5000 + "user(a)"])
 @example(["Begin Queue\nQUEUE_NAME = a\nHOSTS = h" + "[1]" * 3000 + "\nEnd Queue"])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_text(pieces: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("lsb.queues", "lsb.hosts", "lsf.cluster.c"):
@@ -95,7 +96,7 @@ def test_any_text(pieces: list[str]) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_bytes(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = write(Path(folder), {})
@@ -154,6 +155,6 @@ def test_time_grows_with_the_size(make: Callable[[int], dict[str, str]], tmp_pat
 @given(
     st.text(max_size=300) | st.sampled_from([" " * 60000, "\n" * 60000, ";" * 60000, "1 " * 30000])
 )
-@settings(max_examples=100, deadline=2000)
+@examples(100)
 def test_any_text_has_a_kind_or_none(text: str) -> None:
     assert isinstance(kind_of_text(text), str)

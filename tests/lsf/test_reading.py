@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from lsf.lab import MORNING
 from slotwise.model.formats.lsf.conditions import holds
 from slotwise.model.formats.lsf.lines import LineReader, without_comment
@@ -120,7 +121,7 @@ def test_conditions(condition: str, monday_at_nine: bool) -> None:
 
 
 @given(st.integers(0, 7 * 1440 - 1), st.integers(0, 7 * 1440 - 1), st.integers(0, 7 * 1440 - 1))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_windows_go_round_the_week(first: int, last: int, now: int) -> None:
     def text(minute: int) -> str:
         return f"{minute // 1440}:{minute % 1440 // 60}:{minute % 60:02d}"
@@ -229,7 +230,7 @@ def test_both_styles_of_one_section() -> None:
 
 
 @given(st.text(alphabet='ab "#', max_size=30))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_what_is_left_of_a_line_with_comments(text: str) -> None:
     left = without_comment(text)
     assert text.startswith(left)

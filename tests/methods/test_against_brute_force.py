@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 from brute_force import lexicographic_starts, time_based_starts, unplaced
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.instance import Instance
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = examples(40)
+MANY = examples(400)
 
 
 def check_optimal(instance: Instance) -> None:
@@ -51,7 +52,7 @@ def test_time_based_start_of_the_first_job_equals_the_literal_reference(instance
 
 
 @pytest.mark.behaviour("TBR-04")
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(80)
 @given(instances(most_hosts=6, most_jobs=4))
 def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
     instance: Instance,
@@ -69,7 +70,7 @@ def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
         assert item.start >= alone.start
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(80)
 @given(instances(most_hosts=6, most_jobs=4))
 def test_every_plan_is_valid_and_optimal_is_never_later_than_time_based(
     instance: Instance,

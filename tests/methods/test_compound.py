@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from brute_force import lexicographic_starts, unplaced
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from judging import host, job, problem, running
 from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster
@@ -127,7 +128,7 @@ def compound_instances(draw: st.DrawFn) -> Instance:
 
 
 @pytest.mark.behaviour("REQ-14")
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40)
 @given(compound_instances())
 def test_optimum_with_compound_jobs_equals_brute_force(instance: Instance) -> None:
     found = plan(instance, "optimal", effort=60)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import pairwise, some
 from slotwise.solver.advice.ask import Choices
 from slotwise.solver.budget import Budget
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
@@ -145,7 +146,7 @@ def with_limit(instance: sw.Instance, number: int, limit: int) -> sw.Instance:
     return replace(instance, pending=tuple(pending))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60), 20))
 def test_marked_are_those_that_one_second_more_would_move(seed: int) -> None:
     """Of first fit one after the other: what the judge of a mark is, planned anew."""
     instance = random_queue(seed)
@@ -187,8 +188,7 @@ def test_the_judge_objects_to_a_plan_that_comes_too_near() -> None:
     assert sw.validate(gap(1800), far) == []
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("objective", "seed"), pairwise(OBJECTIVES, range(6)))
 def test_a_margin_is_a_longer_limit_in_all_but_its_own_end(
     seed: int, objective: sw.ObjectiveName
 ) -> None:

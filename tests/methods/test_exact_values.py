@@ -7,8 +7,10 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
+from sampling import some
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
@@ -77,24 +79,22 @@ def check(instance: Instance, objective: str, found: Plan) -> Fraction:
     return best
 
 
-@pytest.mark.parametrize("method", EXACT)
-@pytest.mark.parametrize("hosts", [1, 2])
-@pytest.mark.parametrize(
-    "weights",
-    [
-        (1, 1e-4, 5e-5),
-        (1 / 3, 1, 2),
-        (1 / 3, 1e-6, 1e6),
-        (1e9, 1, 3),
-        (1e9, 1e9, 1e9),
-        (1e9, 1e9 + 1, 1e9 + 2),
-        (1e15, 1e15, 3e15),
-        (40632408.41, 7.25, 1),
-        (0.12345678901234568, 3.14159265358979, 2.718281828459045),
-        (1e-12, 2e-12, 3e-13),
-        (0, 0, 1e-7),
-    ],
-)
+WEIGHTS = [
+    (1, 1e-4, 5e-5),
+    (1 / 3, 1, 2),
+    (1 / 3, 1e-6, 1e6),
+    (1e9, 1, 3),
+    (1e9, 1e9, 1e9),
+    (1e9, 1e9 + 1, 1e9 + 2),
+    (1e15, 1e15, 3e15),
+    (40632408.41, 7.25, 1),
+    (0.12345678901234568, 3.14159265358979, 2.718281828459045),
+    (1e-12, 2e-12, 3e-13),
+    (0, 0, 1e-7),
+]
+
+
+@pytest.mark.parametrize(("weights", "hosts", "method"), some(product(WEIGHTS, [1, 2], EXACT), 14))
 def test_awkward_weights_are_proved(method: str, hosts: int, weights: tuple[float, ...]) -> None:
     instance = queue(*weights, hosts=hosts)
     found = plan(instance, method, objective="weighted", time_limit=20)
@@ -181,7 +181,7 @@ def queues(draw: st.DrawFn) -> Instance:
     return cluster(draw(st.integers(1, 2)), *jobs)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(30)
 @given(queues(), st.sampled_from([*WEIGHTED, "slowdown"]), st.sampled_from(EXACT))
 def test_any_weights_against_all_schedules(instance: Instance, objective: str, method: str) -> None:
     found = plan(instance, method, objective=objective, time_limit=3)

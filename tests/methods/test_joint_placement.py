@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from brute_force import is_valid, lexicographic_starts
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.instance import Instance
 from slotwise.solver.budget import Budget
@@ -16,7 +17,7 @@ from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 @given(instances(most_hosts=4, most_jobs=2))
 def test_model_agrees_with_brute_force_at_and_before_the_optimal_starts(
     instance: Instance,
@@ -39,7 +40,7 @@ def test_model_agrees_with_brute_force_at_and_before_the_optimal_starts(
         assert status == "INFEASIBLE"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 @given(instances(most_hosts=4, most_jobs=3), st.data())
 def test_a_model_with_one_more_job_says_what_the_model_of_all_says(
     instance: Instance, data: st.DataObject

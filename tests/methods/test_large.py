@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import enumerated_instances
 import numpy as np
 import pytest
+from sampling import some
 from slotwise import library
 from slotwise.model.cluster import Cluster, Host, SharedResource
 from slotwise.model.generate import generate
@@ -119,7 +120,7 @@ def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding_back, "MOST_STEPS", 1 << 30)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), 4))
 def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +138,7 @@ def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
     assert reckoned[0] > 40
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 8))
 def test_whole_places_held_as_constants_are_what_is_free_of_them_from_instant_to_instant(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +155,7 @@ def test_whole_places_held_as_constants_are_what_is_free_of_them_from_instant_to
     assert steady.unplaced == reckoned.unplaced
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some(range(12), 4))
 def test_what_holds_only_while_licences_are_left_does_not_hold_without(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,7 +171,7 @@ def test_what_holds_only_while_licences_are_left_does_not_hold_without(
 TAKEN = (466, 506, 641, 741, 818, 889, 891, 907, 968, 1064, 1157, 1439)
 
 
-@pytest.mark.parametrize("seed", [*TAKEN, *range(20)])
+@pytest.mark.parametrize("seed", some([*TAKEN, *range(20)], 12))
 def test_what_a_place_holds_falls_as_later_jobs_take_licences_before_its_start(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +188,7 @@ def test_what_a_place_holds_falls_as_later_jobs_take_licences_before_its_start(
     assert steady.unplaced == reckoned.unplaced
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", some(range(24), 5))
 def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +197,7 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
     assert plan_next_cycle(crowded(seed), "time-based") == together
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60), 15))
 def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None:
     instance = enumerated_instances.newer_instance(Random(seed)) if seed % 2 else crowded(seed)
     requests = Requests(instance)
@@ -222,7 +223,7 @@ def random_block(rng: np.random.Generator, size: int) -> Block:
     return Block.of_columns(rng.integers(0, size, count), begin, end, amount, (falling, drops))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 8))
 def test_sums_by_ends_are_the_sums_of_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "MANY_ROWS", 16)
     rng = np.random.default_rng(seed)

@@ -11,7 +11,8 @@ import pytest
 import slotwise as sw
 from agreement_cases import case
 from brute_force import least_total_start
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
@@ -24,7 +25,7 @@ from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(10)
 @given(instances(most_hosts=3, most_jobs=2))
 def test_total_start_equals_brute_force(instance: Instance) -> None:
     expected = least_total_start(instance)

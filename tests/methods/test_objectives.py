@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from brute_force import least_total_start
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.instance import Instance
 from slotwise.solver.planning import OBJECTIVES, plan
 from slotwise.solver.validate import validate
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(12)
 @given(instances(most_hosts=3, most_jobs=2))
 def test_total_start_equals_brute_force(instance: Instance) -> None:
     expected = least_total_start(instance)
@@ -22,7 +23,7 @@ def test_total_start_equals_brute_force(instance: Instance) -> None:
     assert found.value == found.bound == expected
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(40)
 @given(instances(most_hosts=5, most_jobs=4), st.sampled_from(OBJECTIVES[1:]))
 def test_every_objective_gives_a_valid_plan_between_its_bound_and_time_based(
     instance: Instance, objective: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster, Host
@@ -19,10 +20,6 @@ from slotwise.solver.placement.earliest import earliest_start, hold_start, start
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
-
-
-def some(count: int) -> settings:
-    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -49,7 +46,7 @@ def busy_instances(draw: st.DrawFn, windows: bool = False) -> Instance:
 
 
 @pytest.mark.behaviour("TBR-02")
-@some(80)
+@examples(80)
 @given(st.booleans().flatmap(busy_instances))
 def test_the_search_finds_the_first_minute_at_which_the_job_fits(instance: Instance) -> None:
     """Beside what runs and the jobs before it; every time here is a whole minute."""
@@ -80,7 +77,7 @@ def start_of(found: Plan, name: str) -> float:
     return float("inf") if planned is None or planned.start is None else planned.start
 
 
-@some(40)
+@examples(40)
 @given(busy_instances(), st.integers(0, 4), st.booleans())
 def test_a_free_host_more_never_delays_the_first_job(
     instance: Instance, like: int, in_unit: bool
@@ -99,7 +96,7 @@ def test_a_free_host_more_never_delays_the_first_job(
         assert start_of(after, name) <= start_of(before, name)
 
 
-@some(30)
+@examples(30)
 @given(busy_instances(), st.integers(1, 3))
 def test_a_raised_priority_never_delays_the_job_in_the_optimum(
     instance: Instance, position: int
@@ -115,7 +112,7 @@ def test_a_raised_priority_never_delays_the_job_in_the_optimum(
     assert after.reservations == () or start_of(after, raised.id) <= start_of(before, raised.id)
 
 
-@some(60)
+@examples(60)
 @given(busy_instances(), st.integers(1, 3))
 def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
     instance: Instance, position: int
@@ -133,7 +130,7 @@ def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
     assert start_of(after, raised.id) <= start_of(before, raised.id)
 
 
-@some(50)
+@examples(50)
 @given(st.booleans().flatmap(busy_instances))
 def test_a_job_that_does_not_start_now_says_what_it_waits_for(instance: Instance) -> None:
     for method in ("greedy", "time-based", "optimal"):

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from agreement_cases import KINDS, MINUTE, draft
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
@@ -55,7 +56,7 @@ def _starts(instance: Instance, found: Plan) -> list[float]:
     return [float("inf") if e is None or e.start is None else e.start for e in entries]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(25)
 @given(mixed())
 def test_plans_are_valid_and_in_order(instance: Instance) -> None:
     literal = plan(instance, "time-based")

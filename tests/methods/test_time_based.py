@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import instances
 from slotwise.model.allocation import FORMATTERS, AllocationFormatter, lsf_allocation
@@ -102,7 +103,7 @@ def test_what_a_running_job_holds_falls_by_duration_and_decay(usage: str, minute
 
 
 @pytest.mark.behaviour("TBR-02")
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 @given(instances(most_hosts=5, most_jobs=4))
 def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: Instance) -> None:
     instants = {instance.now, *(expected_finish(instance, run) for run in instance.running)}
@@ -309,7 +310,7 @@ def run_on(instance: Instance) -> dict[str, int]:
 
 
 @pytest.mark.behaviour("TBR-05")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(instances())
 def test_a_time_based_plan_comes_true_when_the_cycle_runs_on(instance: Instance) -> None:
     """No column REALLY is needed for it: with the same limits the next cycle says the same."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.instances import example
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump_json, load, loads_with_warnings
@@ -61,7 +62,7 @@ def test_without_memory_nobody_asks_for_it() -> None:
     memory=st.booleans(),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_any_arguments_give_a_valid_instance(**arguments: Any) -> None:
     instance = generate(**arguments)
     assert loads_with_warnings(dump_json(instance)) == (instance, ())

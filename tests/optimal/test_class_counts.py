@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 from brute_force import is_valid
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.instance import Instance
@@ -22,7 +23,7 @@ from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
 
-few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(100)
 LIMITS = {"seconds": 20.0, "effort": 20.0}
 
 

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
@@ -20,7 +21,7 @@ from slotwise.solver.optimal.joint_probe import JointProbe
 from slotwise.solver.placement.earliest import start_at
 from slotwise.solver.problem import PlanningProblem
 
-few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(150)
 
 
 @few

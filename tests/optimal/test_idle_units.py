@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -18,7 +19,7 @@ from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.problem import PlanningProblem
 
 Starts = tuple[int, ...]
-few = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(300)
 
 
 def refuted(problem: PlanningProblem, times: Starts) -> bool:

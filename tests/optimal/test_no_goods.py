@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
@@ -17,7 +18,7 @@ from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.optimal.no_goods import NoGoods
 from slotwise.solver.problem import PlanningProblem
 
-few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(150)
 
 
 def model_says(problem: PlanningProblem, asked: list[tuple[Demand, int]]) -> str:

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from brute_force import lexicographic_starts
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Host
 from slotwise.model.instance import Instance
@@ -27,12 +28,7 @@ from slotwise.solver.placement.earliest import Start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
-few = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    derandomize=True,
-)
+few = examples(25)
 
 
 def check_claims(instance: Instance, found: Plan) -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 from enumerated_plans import Table
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -63,7 +64,7 @@ def pending(drawn: list[tuple[int, int, str, int | None]]) -> list[Job]:
     ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150)
 @given(jobs, st.integers(0, 5))
 def test_one_host_is_proved_at_once_and_right(
     drawn: list[tuple[int, int, str, int | None]], busy: int

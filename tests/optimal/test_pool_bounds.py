@@ -7,8 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems
 from slotwise.solver.optimal.pool import PoolProblem, branch_lp, relax
 from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP, Solution
@@ -27,7 +28,7 @@ from slotwise.solver.optimal.pool.start_tree import StartTree
 positive = pool_problems(most_jobs=5, weighted=False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pool_problems(most_jobs=5), st.data())
 def test_any_prices_give_a_valid_bound(problem, data):
     horizon = int(problem.times[-1] + problem.durations.sum()) + 10
@@ -45,7 +46,7 @@ def test_any_prices_give_a_valid_bound(problem, data):
     assert certify(problem, prices, candidates).value <= brute_force(problem)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pool_problems(most_jobs=5), st.integers(2, 8))
 def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
     value = problem.value(Decoder(problem).plan(range(len(problem))))
@@ -56,7 +57,7 @@ def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
         assert bound is None or bound.value <= best
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(positive)
 def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     best = brute_force(problem)
@@ -66,7 +67,7 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     assert incumbent.bound == incumbent.value == best
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(positive, st.integers(0, 4))
 def test_cut_starts_keep_the_bound_valid(problem, above):
     best = brute_force(problem)
@@ -80,7 +81,7 @@ def test_cut_starts_keep_the_bound_valid(problem, above):
         assert incumbent.bound <= best
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(positive)
 def test_latest_starts_keep_every_better_plan(problem):
     plan = Decoder(problem).plan(range(len(problem)))
@@ -127,7 +128,7 @@ def test_a_mixture_of_patterns_is_not_separated_and_an_impossible_one_is():
     assert function @ [0.9, 0.9] > fill(sizes, counts, function, 100)[100]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pool_problems(most_jobs=5, objective="makespan"))
 def test_the_makespan_bound_is_below_the_optimum(problem):
     assert makespan_bound(problem) <= brute_force(problem)

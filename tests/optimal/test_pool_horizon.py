@@ -7,8 +7,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
@@ -33,7 +34,7 @@ def peak_of(instance: Instance, objective: str, method: str = "optimal") -> floa
     """Megabytes of arrays while planning; the plan has to be valid and complete."""
     tracemalloc.start()
     try:
-        found = plan(instance, method, objective=objective, time_limit=6)
+        found = plan(instance, method, objective=objective, effort=0.5)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -113,7 +114,7 @@ def test_searched_instants_are_the_tabulated_ones(
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(pool_problems(most_jobs=5, falling=False))
 def test_without_any_table_the_optimum_is_the_same(problem: PoolProblem) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -123,7 +124,7 @@ def test_without_any_table_the_optimum_is_the_same(problem: PoolProblem) -> None
     assert result.bound == result.value == brute_force(problem)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(pool_problems(most_jobs=4), st.integers(20, 50))
 def test_weights_of_many_bits_lose_none(problem: PoolProblem, bits: int) -> None:
     """The optimum of weights times two to the n is two to the n times the optimum."""

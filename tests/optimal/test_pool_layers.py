@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
 from slotwise.solver.optimal.pool.duals import Duals, Market
@@ -61,7 +62,7 @@ def check(problem, best, above, width, draw):
         assert (search.found is not None) == (above > 0)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     pool_problems(most_jobs=5, falling=False),
     st.integers(-2, 20),
@@ -73,7 +74,7 @@ def test_what_is_proved_is_true_and_wide_searches_prove_all(problem, above, widt
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 @given(
     pool_problems(most_jobs=6, falling=False),
     st.integers(-2, 30),

@@ -10,9 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, from_running, pool_problems, violations
+from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise, search
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.decoder import Decoder
@@ -41,7 +43,7 @@ def queue(seed, jobs, processors=100):
     return from_running(max(0, processors - busy), running, sizes, durations)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(pool_problems(most_jobs=5))
 def test_proved_means_the_brute_force_optimum(problem):
     result = optimise(problem, effort=400)
@@ -52,7 +54,7 @@ def test_proved_means_the_brute_force_optimum(problem):
     assert (result.starts >= result.earliest).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(pool_problems(most_jobs=5, objective="makespan"))
 def test_makespan_too(problem):
     result = optimise(problem, effort=50)
@@ -61,7 +63,7 @@ def test_makespan_too(problem):
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(pool_problems(most_jobs=7))
 def test_proved_means_the_brute_force_optimum_more(problem):
     assert optimise(problem, effort=2000).bound == brute_force(problem)
@@ -98,13 +100,12 @@ def test_more_effort_is_never_worse():
     assert more.bound >= little.bound
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", some([1, 2], 1))
 def test_the_time_limit_is_kept(workers):
     problem = queue(7, 60)
-    begun, of_clock = time.process_time(), time.monotonic()
-    result = optimise(problem, time_limit=3.0, workers=workers)
-    assert time.process_time() - begun < 3.0 * 1.1 + 0.5
-    assert time.monotonic() - of_clock < 3.0 * 3  # others may use the machine too
+    begun = time.process_time()
+    result = optimise(problem, time_limit=1.5, workers=workers)
+    assert time.process_time() - begun < 1.5 * 1.1 + 1
     assert violations(problem, result.starts) == []
     assert 0 < result.bound <= result.value
     assert result.history[-1].value == result.value
@@ -115,7 +116,7 @@ def test_many_small_jobs_at_one_instant_do_not_hold_up_the_search():
     sizes, durations = np.arange(1, 41), 600 + 7 * np.arange(40)
     problem = from_running(10, [(500, 60), (100, 1500)], sizes, durations)
     begun = time.process_time()
-    result = optimise(problem, time_limit=2.0)
+    result = optimise(problem, effort=5)
     assert time.process_time() - begun < 5.0
     assert violations(problem, result.starts) == []
 

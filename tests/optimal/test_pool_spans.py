@@ -6,8 +6,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise, prover, start_tree
 from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP
@@ -18,7 +19,7 @@ from slotwise.solver.optimal.pool.relax import Count, Relaxation
 from slotwise.solver.optimal.pool.spans import Spans
 from slotwise.solver.optimal.pool.start_tree import Gains, StartTree, worth
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(60)
 
 
 def tree_of(problem: PoolProblem, instants: np.ndarray | None = None) -> StartTree:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
@@ -13,7 +14,7 @@ from slotwise.solver.optimal.repair import make_room
 from slotwise.solver.placement.earliest import Start, hold_start, start_at, still_free
 from slotwise.solver.problem import PlanningProblem
 
-few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(150)
 
 
 @few

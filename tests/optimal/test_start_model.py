@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from random import Random
 
 import pytest
 from enumerated_instances import instance as draw
 from enumerated_plans import Table
+from sampling import pairwise, some
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -45,8 +47,7 @@ class Case:
         )
 
 
-@pytest.mark.parametrize("objective", ["total-start", "weighted"])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize(("block", "objective"), pairwise(range(4), ["total-start", "weighted"]))
 def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
     """Also where the known plan is the best itself, or the bound that is known is far too low."""
     seen = 0
@@ -67,8 +68,9 @@ def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
     assert seen
 
 
-@pytest.mark.parametrize("objective", ["total-start", "tardiness"])
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize(
+    ("block", "objective"), some(product(range(6), ["total-start", "tardiness"]), 4)
+)
 def test_one_pool_of_slots_is_solved(block: int, objective: str) -> None:
     """Where placement does not matter the bound is the optimum, and the starts have it."""
     seen = 0

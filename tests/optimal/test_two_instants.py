@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.instance import Instance
@@ -19,7 +20,7 @@ from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.optimal.two_instants import crowded_out, most_pieces
 from slotwise.solver.problem import PlanningProblem
 
-few = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+few = examples(150)
 Starts = tuple[int, ...]
 
 
@@ -100,7 +101,7 @@ def crowded(draw: st.DrawFn) -> tuple[PlanningProblem, Starts]:
     return PlanningProblem.of(instance), tuple(times)
 
 
-@settings(few, max_examples=600)
+@examples(600)
 @given(crowded())
 def test_what_counts_refute_where_it_is_crowded(case: tuple[PlanningProblem, Starts]) -> None:
     problem, times = case
@@ -224,7 +225,7 @@ def test_only_hosts_with_room_for_the_blocks_count() -> None:
         assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 
-@settings(few, max_examples=300)
+@examples(300)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=3),
     st.integers(1, 4),

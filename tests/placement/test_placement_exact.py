@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
+from hypothesis_profiles import examples
 from placement_cases import Case, tiny_cases
 from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import Room, TermDemand, UnitDemand
@@ -18,7 +19,7 @@ from slotwise.solver.placement.groups import binding
 from slotwise.solver.placement.reference import placements, units_used, valid
 from slotwise.solver.placement.supply import supplies
 
-quick = settings(max_examples=500, deadline=None)
+quick = examples(500)
 
 
 def by_model(term: TermDemand, room: Room, slots: int) -> Allocation | None:
@@ -138,7 +139,7 @@ def test_place_equals_enumeration_under_group_caps(case: Case) -> None:
     check(case)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(tiny_cases(grouped=True))
 def test_model_equals_combinatorial_method(case: Case) -> None:
     term, room = case
@@ -185,7 +186,7 @@ def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
 
 
 @pytest.mark.behaviour("PLC-02", "PLC-07", "PLC-14")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(tiny_cases(hosts=5))
 def test_range_gets_as_many_slots_as_the_rules_allow(case: Case) -> None:
     term, room = case

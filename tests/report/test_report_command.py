@@ -15,6 +15,7 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from report.lab import Elements, data_of
+from sampling import pairwise
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
@@ -30,8 +31,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
-    if not options:
-        done = slotwise(*arguments)
+    if options.keys() <= {"cwd"}:
+        done = slotwise(*arguments, **options)
         said = done.stdout.encode(), done.stderr.encode()
         return subprocess.CompletedProcess(done.args, done.returncode, *said)
     return subprocess.run(
@@ -381,14 +382,24 @@ def test_solve_and_compare_draw_below_their_tables() -> None:
         assert b"--gantt" in refused.stderr
 
 
-@pytest.mark.parametrize(("columns", "widest"), [(60, 60), (100, 100), (250, 100), (20, 40)])
-@pytest.mark.parametrize("command", [("solve", "--method", "time-based"), ("compare",)])
+@pytest.mark.parametrize(
+    ("command", "width"),
+    pairwise(
+        [("solve", "--method", "time-based"), ("compare",)],
+        [(60, 60), (100, 100), (250, 100), (20, 40)],
+    ),
+)
 def test_a_chart_is_as_wide_as_the_listing_above_it(
-    command: tuple[str, ...], columns: int, widest: int
+    command: tuple[str, ...], width: tuple[int, int]
 ) -> None:
+    columns, widest = width
     options = (HEADLINE, "--effort", "1") if command == ("compare",) else (HEADLINE,)
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    drawn = run(*command, *options, "--gantt", env=environment).stdout.decode()
+    drawn = slotwise(
+        *command,
+        *options,
+        "--gantt",
+        before=lambda: os.environ.update(COLUMNS=str(columns)),
+    ).stdout
     rows = [line for line in drawn.splitlines() if line.endswith("▏")]
     assert {len(line) for line in rows} == {widest}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ground_cluster import cluster
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.cluster import Cluster, Host, ResourceDefinition
 from slotwise.model.resreq import (
@@ -273,7 +273,6 @@ def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(pair, inner.map(lambda t: f"!({t})"), inner.map(lambda t: f"-({t})"))
 
 
-@settings(deadline=None)
 @given(st.recursive(_NUMBERS | _TESTS, _combined, max_leaves=8))
 def test_agrees_with_an_evaluator_that_goes_value_by_value(text: str) -> None:
     hosts = TABLE.cluster

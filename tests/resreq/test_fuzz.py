@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from ground_cluster import cluster
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.errors import InputError
 from slotwise.model.resreq import (
@@ -143,14 +143,12 @@ def read(text: str, *, strict: bool = False) -> None:
 
 
 @pytest.mark.behaviour("REQ-20")
-@settings(deadline=None)
 @given(REQUIREMENTS, st.booleans())
 def test_strings_of_the_grammar(text: str, strict: bool) -> None:
     read(text, strict=strict)
 
 
 @pytest.mark.behaviour("REQ-20")
-@settings(deadline=None)
 @given(SOUP, st.booleans())
 def test_pieces_of_the_language_in_any_order(text: str, strict: bool) -> None:
     read(text, strict=strict)
@@ -158,7 +156,6 @@ def test_pieces_of_the_language_in_any_order(text: str, strict: bool) -> None:
 
 
 @pytest.mark.behaviour("REQ-20")
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_raw_bytes(data: bytes) -> None:
     read(data.decode("latin-1"))
@@ -166,7 +163,6 @@ def test_raw_bytes(data: bytes) -> None:
 
 
 @pytest.mark.behaviour("REQ-20")
-@settings(deadline=None)
 @given(REQUIREMENTS, st.data())
 def test_one_character_changed(text: str, data: st.DataObject) -> None:
     if text:
@@ -176,7 +172,6 @@ def test_one_character_changed(text: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.behaviour("REQ-12", "REQ-15", "REQ-16", "REQ-20")
-@settings(deadline=None)
 @given(st.lists(SIMPLE, max_size=2), SIMPLE, REQUIREMENTS, REQUIREMENTS)
 def test_merged_requirements_print_and_parse_back(
     options: list[str], application: str, queue: str, compound: str

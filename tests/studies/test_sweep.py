@@ -7,6 +7,7 @@ import io
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from forked import slotwise
+from sampling import some
 from slotwise.model.formats.study import load_study
 from slotwise.solver.studies import dask_cluster
 from slotwise.solver.studies.dask_cluster import on_dask
@@ -50,24 +53,33 @@ def study_file(folder: Path, text: str = STUDY, **how: int) -> Path:
 
 
 def sweep(study: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SLOTWISE, "sweep", study.name, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd=study.parent,
-    )
+    """The command on one process, unless something else is asked for."""
+    if not {"--workers", "--scheduler", "--jobqueue"} & set(arguments):
+        arguments = ("--workers", 1, *arguments)
+    return slotwise("sweep", study.name, *arguments, cwd=study.parent)
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The table of one process, whose cells come in turn."""
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study all of whose cells are there, computed by one process; its table."""
     study = study_file(tmp_path_factory.mktemp("one"))
-    done = sweep(study, "--workers", 1, "--format", "csv")
+    done = sweep(study, "--format", "csv")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 25
-    return done.stdout
+    (study.parent / "expected.csv").write_text(done.stdout)
+    return study.parent
+
+
+@pytest.fixture(scope="module")
+def expected(finished: Path) -> str:
+    return (finished / "expected.csv").read_text()
+
+
+@pytest.fixture
+def whole(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished study."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "study.yaml"
 
 
 def test_every_cell_is_what_the_loop_says(tmp_path: Path, expected: str) -> None:
@@ -95,20 +107,17 @@ def test_two_processes_give_the_table_of_one(tmp_path: Path, expected: str) -> N
     assert done.stdout == expected
 
 
-def test_a_second_call_computes_nothing(tmp_path: Path, expected: str) -> None:
-    study = study_file(tmp_path)
-    first = sweep(study, "--format", "csv")
+def test_a_second_call_computes_nothing(tmp_path: Path, whole: Path, expected: str) -> None:
     files = {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
     assert len(files) == 24
-    again = sweep(study, "--format", "csv")
+    again = sweep(whole, "--format", "csv")
     assert "24 of 24 cells are there already" in again.stderr
-    assert again.stdout == first.stdout == expected
+    assert again.stdout == expected
     assert files == {file: file.stat().st_mtime_ns for file in (tmp_path / "study.cells").iterdir()}
 
 
-def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path) -> None:
-    study = study_file(tmp_path)
-    sweep(study)
+def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path, whole: Path) -> None:
+    study = whole
     study.write_text(STUDY.replace("[1, 2]", "[1, 2, 3]"), encoding="utf-8")
     assert "24 of 36 cells are there already" in sweep(study).stderr
     # Another site is another question.
@@ -116,13 +125,11 @@ def test_what_is_asked_anew_is_computed_and_nothing_else(tmp_path: Path) -> None
     assert "18 of 36 cells are there already" in sweep(study).stderr
 
 
-def test_a_broken_cell_file_is_computed_again(tmp_path: Path, expected: str) -> None:
-    study = study_file(tmp_path)
-    sweep(study)
+def test_a_broken_cell_file_is_computed_again(tmp_path: Path, whole: Path, expected: str) -> None:
     one, two, *_ = sorted((tmp_path / "study.cells").iterdir())
     one.write_text("status,error\n", encoding="utf-8")
     two.write_bytes(two.read_bytes()[:-40])
-    done = sweep(study, "--format", "csv")
+    done = sweep(whole, "--format", "csv")
     assert "22 of 24 cells" in done.stderr
     assert done.stdout == expected
 
@@ -160,7 +167,7 @@ def _begun(study: Path, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", some([signal.SIGINT, signal.SIGTERM], 1))
 def test_stopped_and_started_again_computes_no_cell_twice(
     tmp_path: Path, slow_table: str, how: signal.Signals
 ) -> None:
@@ -251,6 +258,7 @@ def test_a_dask_cluster_gives_the_same_table(tmp_path: Path, expected: str, clus
     assert done.stdout == expected
 
 
+@pytest.mark.slow
 def test_a_dask_worker_killed_in_the_middle(tmp_path: Path, slow_table: str, cluster: Any) -> None:
     import distributed
 
@@ -313,6 +321,7 @@ def test_a_result_that_dies_with_its_worker_is_waited_for_anew(
     assert all(not future.later for future in futures)
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_dask_and_going_on_without_it(
     tmp_path: Path, slow_table: str, cluster: Any
 ) -> None:
@@ -336,7 +345,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path) -> None:
     assert line.startswith("slotwise: --scheduler tcp://127.0.0.1:1: not reachable")
 
 
-@pytest.mark.parametrize("address", ["nonsense", "foo://x:1", "tcp://"])
+@pytest.mark.parametrize("address", some(["nonsense", "foo://x:1", "tcp://"], 1))
 def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     done = sweep(study_file(tmp_path), "--scheduler", address)
@@ -345,15 +354,15 @@ def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
     assert f"--scheduler {address}" in done.stderr
 
 
-@pytest.mark.parametrize("option", [["--scheduler", "tcp://h:8786"], ["--jobqueue", "lsf"]])
-def test_without_dask_it_says_what_to_install(tmp_path: Path, option: list[str]) -> None:
+@pytest.mark.parametrize("option", some(["--scheduler tcp://h:8786", "--jobqueue lsf"], 1))
+def test_without_dask_it_says_what_to_install(tmp_path: Path, option: str) -> None:
     study = study_file(tmp_path)
     code = (
         "import sys; sys.modules['distributed'] = sys.modules['dask_jobqueue'] = None; "
         "from slotwise.cli.start import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "sweep", study.name, *option],
+        [sys.executable, "-c", code, "sweep", study.name, *option.split()],
         capture_output=True,
         text=True,
         check=False,
@@ -379,7 +388,7 @@ def test_a_queue_without_its_configuration(tmp_path: Path) -> None:
 def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
     text = STUDY.replace("  - {name: made", "  - {name: gone, site: nowhere.yaml}\n  - {name: made")
     text = text.replace("queues.*.BACKFILL: [Y, N]", "queues.wide.BACKFILL: [Y]")
-    done = sweep(study_file(tmp_path, text), "--format", "json", "--workers", 2)
+    done = sweep(study_file(tmp_path, text), "--format", "json")
     assert done.returncode == 0, done.stderr
     plain = json.loads(done.stdout)
     assert plain["complete"] is True
@@ -546,7 +555,7 @@ def test_a_redrawn_log_has_whole_weeks_of_the_log() -> None:
 def test_page_table_and_frame(tmp_path: Path) -> None:
     varied = STUDY.replace("BACKFILL: [Y, N]", "DESCRIPTION: ['<i>words', other]")
     study = study_file(tmp_path, varied)
-    done = sweep(study, "-o", "page.html", "--table", "table.json", "--workers", 2)
+    done = sweep(study, "-o", "page.html", "--table", "table.json")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "<i>words" not in page

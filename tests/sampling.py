@@ -1,0 +1,56 @@
+"""Which part of a matrix of cases runs in `make test`; `make test-all` runs the whole product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+
+def some(cases: Iterable[Any], keep: int) -> list[Any]:
+    """All cases, of which `keep`, evenly spaced from the first, run by default.
+
+    A case that is a tuple is the values of several parameters.
+    """
+    known = list(cases)
+    keep = min(keep, len(known))
+    kept = {number * len(known) // keep for number in range(keep)}
+    return [_case(case, slow=number not in kept) for number, case in enumerate(known)]
+
+
+def pairwise(*factors: Sequence[Any]) -> list[Any]:
+    """The product of factors, of which a part runs by default.
+
+    Of three factors and more: every pair of values of two factors is in one of the cases. Of two:
+    every value is.
+    """
+    size = min(2, len(factors) - 1)
+    wanted = {
+        (columns, tuple(values))
+        for columns in combinations(range(len(factors)), size)
+        for values in product(*(range(len(factors[column])) for column in columns))
+    }
+    cases = list(product(*(range(len(factor)) for factor in factors)))
+    chosen: set[tuple[int, ...]] = set()
+    while wanted:
+        best = max(cases, key=lambda case: len(wanted & _parts(case, size)))
+        chosen.add(best)
+        wanted -= _parts(best, size)
+    return [
+        _case(tuple(f[n] for f, n in zip(factors, case, strict=True)), slow=case not in chosen)
+        for case in cases
+    ]
+
+
+def _parts(case: tuple[int, ...], size: int) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return {
+        (columns, tuple(case[column] for column in columns))
+        for columns in combinations(range(len(case)), size)
+    }
+
+
+def _case(values: Any, *, slow: bool) -> Any:
+    values = values if isinstance(values, tuple) else (values,)
+    return pytest.param(*values, marks=[pytest.mark.slow] if slow else [])
