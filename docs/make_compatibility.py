@@ -87,14 +87,19 @@ def table(counts: Mapping[str, int]) -> str:
 
 
 def _line(name: str, row: Mapping[str, Any], count: int) -> str:
-    by = "not yet" if not count else f"{count} test{'s' if count > 1 else ''}"
+    by = "tests" if count else "not yet"
     cells = (name, row["title"], by, row.get("differs", ""))
     return "| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in cells) + " |"
 
 
 def main() -> None:
-    """Write the document."""
-    TABLE.write_text(table(collect()), encoding="utf-8")
+    """Write the document, unless it was made from these tests and rows before."""
+    import kept
+
+    sources = ("tests", "pyproject.toml", "docs/behaviours.yaml", "docs/make_compatibility.py")
+    if not kept.is_made("table", kept.digest((*sources, f"docs/{TABLE.name}"))):
+        TABLE.write_text(table(collect()), encoding="utf-8")
+        kept.keep("table", kept.digest((*sources, f"docs/{TABLE.name}")))
 
 
 if __name__ == "__main__":

@@ -121,13 +121,20 @@ def rewritten(text: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Bring every page up to date."""
+    """Bring pages up to date: those that have changed, after a change of the program all."""
+    import kept
+
+    program = kept.digest(kept.PROGRAM)
     for page in pages():
         text = page.read_text(encoding="utf-8")
+        if kept.is_made(page.name, kept.digest((), program, text)):
+            continue
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             furnish(folder)
-            page.write_text(rewritten(text, folder), encoding="utf-8")
+            text = rewritten(text, folder)
+        page.write_text(text, encoding="utf-8")
+        kept.keep(page.name, kept.digest((), program, text))
 
 
 if __name__ == "__main__":
