@@ -221,6 +221,13 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     assert instance.now < record["at_the_earliest"] <= behind.start
 
 
+def test_a_limit_leaves_nothing_where_a_job_fits_beside_nothing_that_ends() -> None:
+    endless = sw.RunningJob(sw.Job("r", 2), 0, {"a": 2})
+    full = sw.instance((sw.Host("a", 2),), running=(endless,))
+    outlook = sw.ask(full, "-n 1 -W 60", time_limit=0).line.outlook
+    assert (outlook.start, outlook.at_the_earliest) == (None, None)
+
+
 def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
     answer = sw.ask(example("kth-sp2-queue-10"), "-n 60 -W 2:00", explore=True)
     tried = {item.shown["slots"] for item in answer.alternatives}

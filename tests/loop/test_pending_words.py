@@ -560,3 +560,15 @@ def _says(kind: Pending, text: str) -> bool:
         return text == kind.words or text in LOAD_WORDS.values()
     head, _, tail = kind.words.partition("{}")
     return text.startswith(head) and text.endswith(tail)
+
+
+def test_hosts_of_a_partition_without_a_share_for_the_user() -> None:
+    """Those hosts alone have the reason; the others have theirs."""
+    partitions = (HostPartition("P", ("A",), (("ben", 1),)),)
+    problem = waits(
+        partitions=partitions,
+        running=(running("rB", {"B": 4}, LONG),),
+        pending=job("j", user="ann"),
+    )
+    said = texts(problem)
+    assert [text.rpartition(": ")[2] for text in said] == ["A", "B"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from lsf.lab import CLUSTER, MORNING, NIGHT, complaints, instance, params, queue, read
+from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, loads
 from slotwise.model.formats.submit import submitted_job
 
@@ -396,3 +397,12 @@ def test_the_version_of_lsf_says_its_language(tmp_path: Path, conf: str, dialect
     found = instance(tmp_path, {"lsf.conf": conf})
     assert found.params.dialect == dialect
     assert loads(dump(found)) == found
+
+
+def test_what_lshosts_did_not_print_is_one_problem(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        instance(tmp_path, {"lshosts": "HOST  type\nhostA X\n"})
+    said = [str(problem) for problem in caught.value.problems]
+    assert [line.partition("lshosts:")[2] for line in said] == [
+        "1: is no output of lshosts -w: its first line would begin with HOST_NAME"
+    ]

@@ -152,3 +152,16 @@ def test_pulp_is_imported_by_this_method_alone() -> None:
         "assert sw.plan(instance, 'optimal')['job5'].start == 10800\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_first_host_of_blocks_has_a_slot_of_its_own() -> None:
+    """B alone has two blocks; A, which has to be first, holds no whole one before r ends."""
+    instance = loads("""
+    format: slotwise/1
+    hosts: [{name: A, slots: 4}, {name: B, slots: 8}]
+    running: [{id: r, start: 0, run_limit: 10m, allocation: 2*A}]
+    pending: [{id: p, slots: 8, run_limit: 5m, hosts: "A! B", res_req: "span[block=4]"}]
+    """)
+    found = plan(instance, "milp")
+    assert validate(instance, found) == []
+    assert (found["p"].start, dict(found["p"].allocation)) == (600, {"A": 4, "B": 4})

@@ -100,7 +100,10 @@ def test_a_log_on_the_site_and_its_calibration(site: Path, tmp_path: Path) -> No
     assert everyone["recorded_mean_wait"] == 3600.0
     today = plain["variants"][0]["metrics"]
     assert everyone["simulated_mean_wait"] == pytest.approx(today["mean_wait"])
-    text = run("whatif", site, "--log", log, "--calibrate").stdout
+    page = tmp_path / "page.html"
+    text = run("whatif", site, "--log", log, "--calibrate", "-o", page).stdout
+    shown = page.read_text("utf-8").partition("Recorded and simulated waits")[2]
+    assert shown.count("<tr>") >= 1 + len(plain["calibration"])
     assert text.startswith("Recorded waits (REC) beside today's simulated ones (SIM)")
     assert text.index("REC_MEAN") < text.index("VARIANT")
 
