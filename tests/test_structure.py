@@ -124,7 +124,7 @@ JUDGE = ("solver.validation", "solver.validate")
 COURT = "solver.certify"
 
 #: A file and a function should be read at one sitting.
-LONGEST_FILE = 500
+LONGEST_FILE = 900
 LONGEST_FUNCTION = 60
 
 

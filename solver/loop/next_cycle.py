@@ -27,7 +27,7 @@ from ..methods.greedy import Greedy
 from ..methods.registry import METHODS, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import closed_now, reason_unplaced
-from ..placement.earliest import Start, earliest_start
+from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
@@ -176,6 +176,26 @@ class NextCycle:
         self._shortened = set(state.shortened)
         if self.cut and looks_ahead:
             self._shortened |= set(self.world.pending) - state.looked_at - self._unseen
+            if state.record.started:
+                self._place_again()
+
+    def _place_again(self) -> None:
+        """Future allocations beside what the cycle started last, after they were found.
+
+        The next cycle would find them anew, and the budget left none. Each stays at its time where
+        the job still fits then, and is gone where it does not, or the budget is over.
+        """
+        profile = self.world.running_profile.copy()
+        for held in self.cycle.reservations:
+            if held.start is None or held.demand is None:
+                continue
+            late = self.budget.late()
+            held.start = None if late else start_at(profile, held.demand, held.start.time)
+            if held.start is None:
+                held.estimate = None
+                self._shortened.add(held.state.number)
+            else:
+                hold_start(profile, held.demand, held.start)
 
     def _not_looked_at(self) -> set[int]:
         """Jobs that the budget kept from having their turn."""

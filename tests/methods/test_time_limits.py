@@ -146,6 +146,19 @@ def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
         assert {item.method for item in found} <= {"greedy", "time-based"}
 
 
+@pytest.mark.parametrize("seed", [0, 6, *some(range(7, 40), 0)])
+@pytest.mark.parametrize("method", ESTIMATES)
+def test_where_jobs_backfill_what_was_foreseen_before_makes_room(method: Method, seed: int) -> None:
+    """Stopped after a job has backfilled and before the others have their places beside it."""
+    crowded = generate(hosts=10, running=30, pending=30, seed=seed)
+    count = Nth(1 << 60)
+    full = plan(crowded, method, cancel=count)
+    for n in in_order(count.asked, 12):
+        found = plan(crowded, method, cancel=Nth(n))
+        is_whole(crowded, found, as_lsf=True)
+        claims_no_more(found, full)
+
+
 def test_no_grace_names_the_jobs_that_were_not_looked_at(no_grace: None) -> None:
     small = busy()
     found = plan(small, "time-based", cancel=Nth(1))
