@@ -71,7 +71,8 @@ def compare(
 
     GREEDY is LSF's default estimate ("no sooner than"), REALLY the start that greedy reservation
     would give in the end; with --history LIKELY is when each job starts as often before as after.
-    Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far.
+    Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
+    objects to a plan (a fault of slotwise, please report it).
     """
     from ..solver.advice.compare import compare as compare_methods
     from .report.terminal import check_format, print_gantt
@@ -101,6 +102,8 @@ def compare(
     _tell(instance, found, format, selection)
     if gantt:
         print_gantt(instance, found.optimal)
+    if any(plan.refused for plan in (found.greedy, found.time_based, found.optimal)):
+        raise typer.Exit(Exit.REFUSED)
     if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)
 

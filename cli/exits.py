@@ -9,7 +9,8 @@ class Exit(IntEnum):
     """What a command's exit code says.
 
     DONE. FAILED: infeasible under --strict, or a requirement string that is refused. BAD_INPUT.
-    FAULT: of slotwise itself (as sysexits has it).
+    REFUSED: there is a plan, and the judge objects to it. FAULT: of slotwise itself (as sysexits
+    has it).
     STOPPED: early, with a partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before
     there was any answer (128 and the number of the signal, as shells do).
     """
@@ -18,6 +19,7 @@ class Exit(IntEnum):
     FAILED = 1
     BAD_INPUT = 2
     STOPPED = 3
+    REFUSED = 4
     FAULT = 70
     INTERRUPTED = 130
     TERMINATED = 143

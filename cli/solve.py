@@ -88,7 +88,8 @@ def solve(
     """Plan every pending job: when and where it starts, and what it waits for.
 
     Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far), by
-    Ctrl-C or because the time limit kept jobs from being looked at.
+    Ctrl-C or because the time limit kept jobs from being looked at, 4 the judge objects to the plan
+    (a fault of slotwise: please report it).
     """
     from ..solver.planning import plan
     from .render import plan_output
@@ -141,6 +142,8 @@ def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
 
 
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
+    if found.refused:
+        raise typer.Exit(Exit.REFUSED)
     if stopped:
         raise typer.Exit(Exit.STOPPED)
     if strict and found.unplaced:

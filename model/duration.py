@@ -44,12 +44,12 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
-    An overdue job is expected to end now: it cannot free its slots in the past. Of a suspended job
-    nobody knows when it goes on.
+    A job that runs now ends in the next second or later, also where it is overdue. Of a suspended
+    job nobody knows when it goes on.
     """
     if running.suspended:
         return None
     if running.finish is not None:
-        return max(running.finish, instance.now)
+        return max(running.finish, instance.now + 1)
     duration = expected_duration(instance, running.job)
-    return None if duration is None else max(running.start + duration, instance.now)
+    return None if duration is None else max(running.start + duration, instance.now + 1)

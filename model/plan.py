@@ -158,7 +158,8 @@ class Plan:
     looked at as the method does; notes and the fallbacks of the jobs say how far it got. margin:
     seconds that nothing planned comes nearer to the end of a pending job. behind: how many pending
     jobs are not planned, because only the first of the order were asked for. changes: of a
-    planner's plan, what it says otherwise than the last one that was asked for.
+    planner's plan, what it says otherwise than the last one that was asked for. refused: the judge
+    objects to the plan, as a note says: a fault of Slotwise.
     """
 
     method: Method
@@ -177,6 +178,7 @@ class Plan:
     margin: int = 0
     behind: int = 0
     changes: tuple[PlanChange, ...] = ()
+    refused: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
         """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
@@ -245,6 +247,8 @@ class Plan:
             record["margin"] = self.margin
         if self.behind:
             record["behind"] = self.behind
+        if self.refused:
+            record["refused"] = True
         if self.changes:
             record["changes"] = [change.to_dict() for change in self.changes]
         record["notes"] = list(self.notes)

@@ -25,7 +25,7 @@ def certified(
     """The plan as it is where the judge finds nothing; else without bounds, proofs and a status.
 
     as_lsf: judge without windows and advance reservations (TBR-19). What the judge says stands in
-    a note that asks for a bug report: it means that the judge or the method is wrong.
+    a note that asks for a bug report, and the plan is `refused`: the judge or the method is wrong.
     stop: asked now and then; once it says yes the judge gives up, and nothing is proved.
     """
     try:
@@ -40,7 +40,7 @@ def certified(
         f"a bug in Slotwise, please report it with this instance: the judge objects to the plan of "
         f"{plan.method}, so nothing in it is proved: {shown}{more}"
     )
-    return _without_claims(plan, note)
+    return replace(_without_claims(plan, note), refused=True)
 
 
 def holds(instance: Instance, plan: Plan, *, as_lsf: bool) -> bool:

@@ -105,12 +105,13 @@ class Case:
         self.hosts: dict[str, Host] = {host.name: host for host in self.instance.cluster.hosts}
         everyone = [*(run.job for run in self.instance.running), *self.instance.pending]
         self.jobs: dict[str, Job] = {job.id: job for job in everyone}
+        now = self.instance.now
+        self._least = {run.job.id: now + 1 - run.start for run in self.instance.running}
         self.holds = lru_cache(None)(self._holds)
         self.full: dict[Row, float] = self._full()
         self.base = [
             (Form(run.job.id, (tuple(run.allocation.items()),), run.alternative), run.start)
             for run in self.instance.running
-            if run.start + self.length(run.job.id) > self.instance.now
         ]
         self.forms = {job.id: list(self._forms(job)) for job in self.instance.pending}
 
@@ -122,9 +123,9 @@ class Case:
         return sorted(pending, key=lambda job: (rank[job.queue], -job.priority, job.standing))
 
     def length(self, job: str) -> int:
-        """Seconds from start to end."""
+        """Seconds from start to end; what runs now ends in the next second or later."""
         limit = self.jobs[job].run_limit
-        return NEVER if limit is None else limit
+        return NEVER if limit is None else max(limit, self._least.get(job, 0))
 
     # --- what can run out ---------------------------------------------------------------------
 

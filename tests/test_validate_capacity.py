@@ -292,9 +292,10 @@ def test_as_lsf_leaves_advance_reservations_out() -> None:
     assert faults(instance, {"j": (0, {"A": 3})}, as_lsf=True) == []
 
 
-def test_an_overdue_job_frees_its_slots_now() -> None:
+def test_an_overdue_job_frees_its_slots_in_the_next_second() -> None:
     instance = problem(job("j", 4), running=(running("r", {"A": 4}),), now=500)
-    assert faults(instance, {"j": (500, {"A": 4})}) == []
+    assert faults(instance, {"j": (500, {"A": 4})}) != []
+    assert faults(instance, {"j": (501, {"A": 4})}) == []
 
 
 def test_a_violation_says_where() -> None:

@@ -112,7 +112,9 @@ class _PlanReader:
         if not _is_stamp(origin):
             self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
         value, bound = (self._real(data, key) for key in ("value", "bound"))
-        rounded, cut = (self._flag(data, key, key) for key in ("rounded", "cut"))
+        rounded, cut, refused = (
+            self._flag(data, key, key) for key in ("rounded", "cut", "refused")
+        )
         margin = self._number(data, "margin", "") or 0
         if not 0 <= margin <= MOST_MARGIN:
             self._wrong(f"must be seconds, 0 to {MOST_MARGIN}, not {margin}", "margin")
@@ -141,6 +143,7 @@ class _PlanReader:
             margin=margin,
             behind=behind,
             changes=tuple(told),
+            refused=refused,
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:

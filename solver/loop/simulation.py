@@ -124,7 +124,7 @@ class Session:
             self.instance,
             self.requests,
             dispatch_policy(self.instance),
-            settings.cycle,
+            0 if settings.planning else settings.cycle,
             JobStates(self.given),
         )
         states = [OK if host.takes_jobs else host.status for host in cluster.hosts]

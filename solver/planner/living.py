@@ -47,8 +47,7 @@ class LivingInstance:
     def kept(self) -> KeptRunning:
         """What runs, entered."""
         if self._kept is None:
-            world, cycle = self._as_entered(), self.instance.params.mbd_sleep_time
-            self._kept = KeptRunning(world, cycle=cycle, margin=self._margin)
+            self._kept = KeptRunning(self._as_entered(), margin=self._margin)
         return self._kept
 
     def _as_entered(self) -> Instance:

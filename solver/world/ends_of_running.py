@@ -34,7 +34,7 @@ def ends_of_running(
     )
     known = _or_forever([item.finish for item in running])
     expected = np.where(known < FOREVER, known, _after(starts, durations))
-    told = np.where(expected < FOREVER, np.maximum(expected, now), FOREVER)
+    told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
     done = np.where(works < FOREVER, _after(starts, works), told)
     ends = np.minimum(done, _after(starts, limits))
     return ends, np.where(expected > now, expected, now + max(1, cycle))

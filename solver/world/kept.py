@@ -33,10 +33,8 @@ class KeptRunning:
     that are kept; growing: of those of them that are resizable.
     """
 
-    def __init__(self, instance: Instance, *, cycle: int, margin: int = 0) -> None:
-        """cycle: seconds between two cycles, by which overdue jobs are put off."""
+    def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
-        self.cycle = cycle
         table = self.requests.resolver.table
         self.free_now = FreeNow(table)
         self.profile = RunningProfile(table, instance.now)
@@ -51,14 +49,14 @@ class KeptRunning:
         """These jobs run too: they are the last of the instance."""
         self.requests.instance = self.requests.resolver.instance = instance
         # A world of nothing that runs, which knows what a job is expected to do.
-        world = World(instance, self.requests, FirstCome(instance), self.cycle, JobStates(()))
+        world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
         jobs = list(more)
         first = len(self.states)
         for running in jobs:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
             world.begun(state, running)
-        ends, expected = ends_of_running(self.requests, jobs, world.now, self.cycle)
+        ends, expected = ends_of_running(self.requests, jobs, world.now, 0)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
         plain = Entering(self.requests.resolver, world.index).enter(

@@ -33,7 +33,8 @@ from .running_states import RunningStates
 
 
 class World:
-    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
+    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles, by
+    which jobs that are overdue are put off; 0 for a plan.
 
     suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
     held for others. falling: what falls over time.
@@ -234,10 +235,15 @@ class World:
         self.changed = True
 
     def expect_end(self, state: JobState) -> None:
-        """A running job ends when its work or its limit does, whatever was expected before."""
+        """A running job ends when its work or its limit does, whatever was expected before.
+
+        One that the instance says runs at its now does run then: it ends a second later or later.
+        """
         end = state.real_end()
         if end is not None:
-            self.events.push(max(end, self.now), Event.END, state.number)
+            ran_before = state.number < len(self.instance.running)
+            earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
+            self.events.push(max(end, earliest), Event.END, state.number)
         expected = state.expected_end(self.now, self.cycle)
         if expected is not None and (end is None or expected < end):
             self.events.push(expected, Event.OVERDUE, state.number)

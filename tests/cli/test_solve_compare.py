@@ -21,6 +21,7 @@ from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.solver import certify
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.planning import OBJECTIVES
 
@@ -92,6 +93,17 @@ def test_times_in_json_count_from_the_origin_with_stamps_beside_them() -> None:
     compared = json.loads(slotwise("compare", "--example", "backfill", "--format", "json").stdout)
     assert {row["job"]: row["optimal"] for row in compared["jobs"]} == starts
     assert compared["jobs"][0]["optimal_time"] == record["reservations"][0]["start_time"]
+
+
+@pytest.mark.parametrize("command", ["solve", "compare"])
+def test_a_plan_that_the_judge_refuses_has_an_exit_code_of_its_own(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certify, "validate", lambda *_, **__: ["slots: job job5: too many"])
+    options = ["--method", "greedy"] if command == "solve" else ["--effort", "1"]
+    done = slotwise(command, "--example", "headline", *options)
+    assert done.returncode == 4
+    assert "a bug in Slotwise" in done.stdout
 
 
 def test_csv_of_a_plan() -> None:

@@ -53,5 +53,7 @@ def test_a_long_list_of_objections_is_cut_short(monkeypatch: pytest.MonkeyPatch)
     found = plan(INSTANCE, "greedy")
     many = [Violation("slots", f"fault {number}") for number in range(9)]
     monkeypatch.setattr("slotwise.solver.certify.validate", lambda *_, **__: many)
-    (note,) = certified(INSTANCE, found).notes
+    judged = certified(INSTANCE, found)
+    assert judged.refused
+    (note,) = judged.notes
     assert note.endswith("fault 2 and 6 more")

@@ -112,11 +112,11 @@ def test_every_start_is_now_or_the_finish_of_a_running_or_planned_job(instance: 
 
 
 @pytest.mark.behaviour("TBR-02")
-def test_an_overdue_job_is_expected_to_end_now() -> None:
+def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
     late = running("r", {"A": 4}, run_limit=100)
     instance = problem(job("j", 4), hosts=(host("A"),), running=(late,), now=500)
     found = plan(instance, "time-based")
-    assert found["j"].start == 500
+    assert found["j"].start == 501
     assert validate(instance, found) == []
 
 

@@ -483,11 +483,11 @@ def test_a_limit_on_some_hosts_alone_warns_of_nothing(method: str, objective: st
 def test_a_job_that_ends_now_is_gone_from_selections_by_what_is_free(
     method: str, objective: str, asked: str
 ) -> None:
-    """`old` has run to its limit: its slots and its memory count from now on."""
+    """`old` has run to its limit: its slots and its memory count from the next second on."""
     hosts = (host("A", amounts={"mem": 100.0}), host("B", 1, amounts={"mem": 50.0}))
     old = running("old", {"A": 4}, "rusage[mem=60]", run_limit=20)
     instance = problem(job("j", 4, asked), hosts=hosts, running=(old,), now=20)
-    assert answer(instance, method, objective)["j"].start == 20
+    assert answer(instance, method, objective)["j"].start == 21
 
 
 @pytest.mark.behaviour("RSV-11")

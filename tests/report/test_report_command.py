@@ -251,7 +251,7 @@ def test_every_key_of_a_written_plan_is_read() -> None:
                 *("optimal", "weighted", "feasible", instance.now),
                 **{"reservations": kept, "unplaced": unplaced, "value": 1.5, "bound": 0.5},
                 **{"notes": ("note",), "rounded": True, "origin": instance.origin, "cut": True},
-                **{"margin": 60, "behind": 3, "changes": (change,)},
+                **{"margin": 60, "behind": 3, "changes": (change,), "refused": True},
             )
             assert {"cut", "rounded"} <= set(plan.to_dict())
             again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
