@@ -102,9 +102,13 @@ def compare(
     _tell(instance, found, format, selection)
     if gantt:
         print_gantt(instance, found.optimal)
+    _leave(found, stopped=cancel.is_set() or found.cut)
+
+
+def _leave(found: Comparison, *, stopped: bool) -> None:
     if any(plan.refused for plan in (found.greedy, found.time_based, found.optimal)):
         raise typer.Exit(Exit.REFUSED)
-    if cancel.is_set() or found.cut:
+    if stopped:
         raise typer.Exit(Exit.STOPPED)
 
 

@@ -12,14 +12,15 @@ from ..model.collection import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, limits, partitions, shape, times, units
+from .validation import capacity, claims, earlier, hosts, limits, partitions, shape, times, units
 from .validation.facts import Facts, Unfinished
 from .validation.split import split
 from .validation.violation import Violation
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
-_CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
+#: What a schedule has to keep.
+_RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.entries,
     claims.allocations,
     times.starts,
@@ -49,6 +50,9 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.shared,
     capacity.alone,
     limits.limits,
+)
+#: What a plan says of itself.
+_CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.reserved,
     claims.bounds,
     claims.value,
@@ -68,9 +72,23 @@ def validate(
     as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
     reservations (TBR-19). Deadlines are soft and never a violation. Of the running jobs it is told
     alone where they hold more slots than a host has; their other faults are not the plan's. stop:
-    asked as the judge goes; once it says yes, Unfinished is raised. Raises ValueError for a window
+    asked as the judge goes; once it says yes, Unfinished is raised. Of a plan without a fault each
+    start that is later than its bound allows is tried on the same hosts at the instants before it,
+    all other jobs where they are. Raises ValueError for a window
     text that cannot be read.
     """
+    if fractional := list(claims.whole_times(plan)):
+        return fractional
+    instance = with_loaded_modules(instance)
+
+    def facts_of(other: Plan) -> Facts:
+        return Facts.of(instance, other, as_lsf=as_lsf, split=split, stop=stop)
+
+    def allowed(other: Plan) -> bool:
+        facts = facts_of(other)
+        return not any(True for check in _RULES for _ in check(facts))
+
     with no_collection():
-        facts = Facts.of(with_loaded_modules(instance), plan, as_lsf=as_lsf, split=split, stop=stop)
-        return [violation for check in _CHECKS for violation in check(facts)]
+        facts = facts_of(plan)
+        found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
+        return found or list(earlier.false_bounds(facts, allowed))

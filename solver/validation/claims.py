@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral
 from typing import get_args
 
 from ...model.job import Job
 from ...model.objective import objectives
-from ...model.plan import PlannedJob, Status
+from ...model.plan import Plan, PlannedJob, Status
 from .facts import Facts
 from .violation import Violation
 
@@ -31,11 +32,59 @@ def entries(facts: Facts) -> Iterator[Violation]:
             why = "it runs already" if job in running else "there is no such pending job"
             yield Violation("entry", f"job {job}: {why}", job)
     lost = [job for job in facts.pending if job not in seen]
-    if len(lost) == plan.behind:
+    if plan.behind and len(lost) != plan.behind:
+        text = f"{plan.behind} jobs are said to be behind those of the plan, {len(lost)} are"
+        yield Violation("entry", text)
+    if len(lost) != plan.behind:
+        for job in lost:
+            text = f"job {job}: it is lost, neither among reservations nor unplaced"
+            yield Violation("entry", text, job)
         return
-    for job in lost:
-        text = f"job {job}: it is lost, neither among reservations nor unplaced"
-        yield Violation("entry", text, job)
+    yield from _ahead(facts, lost)
+
+
+def _ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
+    """No job that is left out as behind the others comes before one of them.
+
+    Without shares, partitions and slot pools the queues decide alone; with them it is only sure of
+    jobs that are alike but for their priority and place in the queue.
+    """
+    queues = facts.queues
+    shared = bool(facts.instance.partitions) or any(
+        queue.user_shares or queue.slot_pool for queue in queues.values()
+    )
+    last: dict[tuple[object, ...], tuple[tuple[object, ...], str]] = {}
+    waiting = set(behind)
+    for name, job in facts.pending.items():
+        if name not in waiting:
+            place = (-queues[job.queue].priority, -job.priority, job.standing)
+            group = _alike(job) if shared else ()
+            last[group] = max(last.get(group, (place, name)), (place, name))
+    for name in behind:
+        job = facts.pending[name]
+        place = (-queues[job.queue].priority, -job.priority, job.standing)
+        later = last.get(_alike(job) if shared else ())
+        if later is not None and place < later[0]:
+            text = f"job {name}: it is left out as behind the others, and comes before {later[1]}"
+            yield Violation("entry", text, name)
+
+
+def _alike(job: Job) -> tuple[object, ...]:
+    return job.queue, job.user, job.group, job.project, job.slots, job.res_req, job.hosts
+
+
+def whole_times(plan: Plan) -> Iterator[Violation]:
+    """Every time is a whole number of seconds."""
+    for entry in plan.reservations:
+        for name in ("start", "finish", "bound", "estimate"):
+            time = getattr(entry, name)
+            if time is not None and (isinstance(time, bool) or not isinstance(time, Integral)):
+                text = f"job {entry.job}: its {name} {time} is no whole number of seconds"
+                yield Violation("entry", text, entry.job)
+    for name in ("now", "margin", "behind"):
+        number = getattr(plan, name)
+        if isinstance(number, bool) or not isinstance(number, Integral):
+            yield Violation("entry", f"{name} {number} is no whole number")
 
 
 def allocations(facts: Facts) -> Iterator[Violation]:
@@ -213,6 +262,10 @@ FORMULAS: Mapping[str, Callable[[Facts, _Known], float]] = {
     "slowdown": _slowdown,
     "tardiness": _tardiness,
 }
+
+
+#: Objectives that each job makes better which starts earlier, all others where they are.
+BETTER_EARLIER = frozenset({"total-start"})
 
 
 def status(facts: Facts) -> Iterator[Violation]:
