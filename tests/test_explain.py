@@ -327,6 +327,8 @@ def changed(instance: Instance, job: str, change: str) -> Instance:
         edited = with_section(asked, found[1], None)
     elif found := re.fullmatch(r"in queue (\w+)", change):
         edited = replace(asked, queue=found[1])
+    elif change == "without -b":
+        edited = replace(asked, begin=None)
     elif found := re.fullmatch(r"if (\w+) ended now", change):
         gone = found[1]
         left = tuple(item for item in instance.running if item.job.id != gone)
@@ -388,6 +390,53 @@ def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
                 for minutes in {1, (60 * int(limit[1]) + int(limit[2]) + 1) // 2}:
                     change = f"with -W {limit_text(60 * minutes)} or less (backfill)"
                     assert planned(changed(instance, job.id, change), job.id) <= item.start
+
+
+def with_begins(seed: int) -> Instance:
+    """A random instance of which most waiting jobs may begin only later."""
+    instance, draw = random_instance(seed), random.Random(seed)
+    pending = (
+        replace(job, begin=instance.now + draw.choice([600, 2400, 3600]))
+        if draw.random() < 0.7
+        else job
+        for job in instance.pending
+    )
+    return replace(instance, pending=tuple(pending))
+
+
+@pytest.mark.behaviour("LOP-01")
+@pytest.mark.parametrize("seed", some(range(300, 500), 20))
+def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
+    """explain, ask and each suggestion against a plan made anew, with -b forced."""
+    instance = with_begins(seed)
+    draw = random.Random(seed)
+    for job in instance.pending[-2:]:
+        found = sw.explain(instance, job.id)
+        start = found.outlook.start
+        assert planned(instance, job.id) == (float("inf") if start is None else start)
+        for item in found.suggestions:
+            again = planned(changed(instance, job.id, item.change), job.id)
+            assert again == item.start, item.change
+    line = f"-q day -n {draw.randint(1, 4)} -W {7 * draw.randint(1, 9)}"
+    told = sw.ask(instance, line).line.outlook
+    more = replace(instance, pending=(*instance.pending, told.job))
+    assert planned(more, told.job.id) == (float("inf") if told.start is None else told.start)
+
+
+@pytest.mark.parametrize(("line", "start"), [("-n 2 -W 30", 20 * 60), ("-n 1 -W 30", 0)])
+def test_a_job_that_begins_later_and_an_end_before_it(line: str, start: int) -> None:
+    """p looks for its place at ends of jobs, and the line makes one more of them."""
+    instance = loads("""
+    format: slotwise/1
+    hosts: [{name: h, slots: 3}]
+    running: [{id: r, start: 0, run_limit: 20m, allocation: 2*h}]
+    pending: [{id: p, slots: 3, run_limit: 10m, begin: 40m}]
+    """)
+    found = sw.ask(instance, line).line.outlook
+    more = replace(instance, pending=(*instance.pending, found.job))
+    assert found.start == start
+    assert sw.plan(more, "time-based")[found.job.id].start == start
+    assert sw.simulate(more, reservation="time-based").starts[found.job.id] == start
 
 
 def says(text: str, told: Reason) -> bool:

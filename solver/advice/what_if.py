@@ -297,11 +297,13 @@ class Asker:
         """Whether jobs behind the one in question may have a say in its start.
 
         They have under a policy; where jobs backfill, which happens when every job has had its
-        turn; and where memory comes free between the ends of jobs: a job behind that starts now
-        makes one more end at which the job in question is looked at (TBR-02).
+        turn; and where a job begins later (-b) or memory comes free between the ends of jobs: a job
+        behind that starts now makes one more end at which jobs before it are looked at (TBR-02).
         """
         instance = self.instance
         if has_policy(instance) or any(queue.backfill for queue in instance.queues):
+            return True
+        if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
             return True
         problem = PlanningProblem.of(instance)
         times, ends = (
