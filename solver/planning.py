@@ -18,7 +18,7 @@ from ..model.plan import MOST_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
-from .fairshare.priority_order import first_in_order
+from .fairshare.priority_order import first_in_order, priority_order
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .shortage import counted
@@ -197,7 +197,45 @@ def _exact(
 
     problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin, partly=True)
     found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
-    return _with_unseen(found, problem.unseen, method) if problem.unseen else found
+    found = _with_unseen(found, problem.unseen, method) if problem.unseen else found
+    return _never_later(instance, found, margin, budget) if as_lsf and objective.in_order else found
+
+
+def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -> Plan:
+    """A plan that keeps what is held from jobs without BACKFILL, or the time-based one.
+
+    What such a plan holds is what would be held at each start; the next cycle holds what is free
+    now, which may let a job start earlier. Starts that both have keep their proofs.
+    """
+    if found.cut:
+        return found
+    timed = plan_next_cycle(instance, "time-based", budget=budget, margin=margin)
+    if timed.cut or _starts(instance, found) <= _starts(instance, timed):
+        return found
+    claims = {(item.job, item.start): (item.bound, item.proved) for item in found}
+    bounds = {item.job: item.bound for item in found}
+    same = True
+    entries = []
+    for item in timed:
+        bound, proved = claims.get((item.job, item.start), (bounds.get(item.job), False))
+        same = same and proved
+        known = None if bound is None or item.start is None else min(bound, item.start)
+        entries.append(replace(item, bound=known, proved=same))
+    return replace(
+        found,
+        status="feasible",
+        reservations=tuple(entries),
+        unplaced=timed.unplaced,
+        value=timed.value,
+        bound=None,
+        notes=(*found.notes, "as time-based reservation has it, where jobs start earlier"),
+    )
+
+
+def _starts(instance: Instance, found: Plan) -> list[float]:
+    """Starts in priority order, infinite where there is none."""
+    known = {item.job: item.start for item in found if item.start is not None}
+    return [float(known.get(job.id, math.inf)) for job in priority_order(instance)]
 
 
 def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:

@@ -164,7 +164,7 @@ def _earliest_beside_held(
         found = start_at(held, demand, start.time)
         if found is not None:
             return found
-        later = profile.with_openings(demand, profile.candidate_times(start.time + 1))[1:]
+        later = profile.with_openings(demand, profile.candidate_times(start.time))[1:]
         if not later:
             return None
         start = earliest_start(profile, demand, not_before=later[0])
