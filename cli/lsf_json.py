@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ..model.formats import written
 from ..model.time_text import wall_clock
 from .host_views import COLUMNS as HOST_COLUMNS
 from .host_views import numbers as host_numbers
@@ -192,6 +193,8 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "MIN_REQ_PROC": str(job.slots),
         "MAX_REQ_PROC": str(job.most_slots),
         "COMBINED_RESREQ": _requirement(instance, job),
+        "ASK_HOSTS": written.requests(job.hosts) or "",
+        "DEPENDENCY": "",
         "SUBMIT_TIME": stamp(instance, job.submit),
         "START_TIME": "",
         "FINISH_TIME": "",

@@ -23,8 +23,14 @@ FIELDS = (
     "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
     "nalloc_slot exec_host pend_reason"
 )
+#: Those that not every version knows.
+MORE_FIELDS = "ask_hosts dependency gpu_num estimated_start_time"
 COMMANDS = {
-    "bjobs": (("bjobs", "-u", "all", "-json", "-o", FIELDS), ("bjobs", "-u", "all", "-UF")),
+    "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", FIELDS),
+        ("bjobs", "-u", "all", "-UF"),
+    ),
     "bhosts": (("bhosts", "-l"),),
     "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
     "bhpart": (("bhpart", "-r"),),

@@ -3,43 +3,106 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ..errors import InputError
+from ..instance import Instance
 from ..job import Job
 from ..name_places import NamePlaces
 from ..on_demand import OnDemand
+from ..resreq import Vocabulary, heeded_part, readable, requirement_options
 from ..resreq.hostless import hostless
 from .finished_jobs import FinishedJob
+
+
+class Requirements:
+    """What of the requirements in a log can be asked of a cluster's hosts.
+
+    cluster: None where the log alone says what hosts there are: then that part is kept which
+    hosts without resources can meet (`hostless`).
+    """
+
+    def __init__(self, cluster: Instance | None) -> None:
+        self._options = (
+            None
+            if cluster is None
+            else requirement_options(cluster.params, Vocabulary.of_cluster(cluster.cluster))
+        )
+        self._known: dict[tuple[str, int], tuple[str | None, tuple[str, ...]]] = {}
+
+    @property
+    def hostless(self) -> bool:
+        """Whether nothing is known of hosts but their slots."""
+        return self._options is None
+
+    def of(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
+        """What is kept of the requirement of a job, and the parts that go, by name.
+
+        slots: of the job. None: nothing of it can be read, so nobody knows what the job asks for.
+        """
+        if not text:
+            return "", ()
+        key = text, slots if self.hostless else 0
+        if key not in self._known:
+            self._known[key] = self._read(*key)
+        return self._known[key]
+
+    def _read(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
+        if self._options is None:
+            kept, gone = hostless(text, slots)
+            return kept, tuple(
+                "unreadable requirement" if name == "unreadable" else f"{name}[]" for name in gone
+            )
+        keep = readable(self._options)
+        if keep(text):
+            return text, ()
+        try:
+            part = heeded_part(text, self._options, keep)
+        except InputError:
+            return None, ()
+        return part, (f"part of the requirement {text}",)
 
 
 class AcctJobs(OnDemand[Job]):
     """The records that started, in order of submission; zero: second 0, the first submission.
 
-    Of requirements that part is kept which hosts without resources can meet, where the log alone
-    says what hosts there are (`hostless`); application profiles are then left out.
+    Records whose requirement cannot be read are not among them (`unreadable`, by the text, how
+    many). Without a cluster application profiles are left out.
     """
 
-    __slots__ = ("_hostless", "_kept", "_parts", "_records", "zero")
+    __slots__ = ("_kept", "_records", "_requirements", "unreadable", "zero")
 
-    def __init__(self, records: Sequence[FinishedJob], kept: Sequence[int], hostless: bool) -> None:
+    def __init__(
+        self, records: Sequence[FinishedJob], kept: Sequence[int], requirements: Requirements
+    ) -> None:
         self._records = records
         self._kept = kept
-        self._hostless = hostless
-        self._parts: dict[tuple[str, int], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._requirements = requirements
+        self.unreadable: Counter[str] = Counter()
         self.zero = records[kept[0]].submit if len(kept) else 0
 
     @classmethod
-    def of(cls, records: Sequence[FinishedJob], *, hostless: bool) -> AcctJobs:
-        """Of all records those of jobs that ever started."""
+    def of(cls, records: Sequence[FinishedJob], *, cluster: Instance | None) -> AcctJobs:
+        """Of all records those of jobs that ever started, for the hosts of a cluster."""
         places, submits = array("q"), array("q")
+        requirements = Requirements(cluster)
+        unreadable: Counter[str] = Counter()
         for place, job in enumerate(records):
-            if job.start and job.hosts:
-                places.append(place)
-                submits.append(job.submit)
+            if not (job.start and job.hosts):
+                continue
+            if requirements.of(job.res_req, sum(job.hosts.values()))[0] is None:
+                unreadable[job.res_req] += 1
+                continue
+            places.append(place)
+            submits.append(job.submit)
         order = np.argsort(np.array(submits, dtype=np.int64), kind="stable")
-        return cls(records, array("q", np.array(places, dtype=np.int64)[order].tobytes()), hostless)
+        kept = array("q", np.array(places, dtype=np.int64)[order].tobytes())
+        found = cls(records, kept, requirements)
+        found.unreadable = unreadable
+        return found
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -57,17 +120,17 @@ class AcctJobs(OnDemand[Job]):
             user=job.user,
             queue=job.queue,
             project=job.project,
-            res_req=self._asks(job)[0],
+            res_req=(text,) if (text := self._asks(job)[0]) else (),
             run_limit=job.run_limit,
             run_time=job.end - job.start,
             cpu_time=job.cpu_time,
             submit=job.submit - self.zero,
             begin=job.begin - self.zero if job.begin else None,
-            application="" if self._hostless else job.application,
+            application="" if self._requirements.hostless else job.application,
         )
 
     def passed_over(self) -> Iterator[tuple[str, ...]]:
-        """For each job the sections of its requirement that are left out."""
+        """For each job the parts of its requirement that are left out."""
         return (self._asks(job)[1] for job in self.records())
 
     def recorded_starts(self) -> Mapping[str, int]:
@@ -79,18 +142,8 @@ class AcctJobs(OnDemand[Job]):
         job = self._records[self._kept[place]]
         return job.id, job.start - self.zero
 
-    def _asks(self, job: FinishedJob) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What of the requirement is kept, and the sections that go."""
-        if not job.res_req:
-            return (), ()
-        if not self._hostless:
-            return (job.res_req,), ()
-        key = job.res_req, sum(job.hosts.values())
-        if key not in self._parts:
-            text, gone = hostless(*key)
-            names = tuple("unreadable requirement" if n == "unreadable" else f"{n}[]" for n in gone)
-            self._parts[key] = ((text,) if text else (), names)
-        return self._parts[key]
+    def _asks(self, job: FinishedJob) -> tuple[str | None, tuple[str, ...]]:
+        return self._requirements.of(job.res_req, sum(job.hosts.values()))
 
 
 class _Starts(Mapping[str, int]):

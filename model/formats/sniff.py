@@ -59,7 +59,7 @@ _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
 _JSON = re.compile(r'"COMMAND"\s*:\s*"(bjobs|bhosts|bqueues)"')
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
-    (re.compile(r"^\s*JOBID\s+USER\s+STAT\b", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
     (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
     (re.compile(r"^\s*QUEUE:\s", re.M), "bqueues"),
     (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),

@@ -166,7 +166,7 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
     requirements that part is kept which such hosts can meet (:mod:`..resreq.hostless`).
     Raises InputError where no job ever started.
     """
-    log = AcctJobs.of(jobs, hostless=cluster is None)
+    log = AcctJobs.of(jobs, cluster=cluster)
     if not log:
         raise InputError("no job of these records ever started: there is nothing to replay")
     base = cluster or _seen(log.records())
@@ -177,10 +177,13 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
     if not queues and unknown:
         base = replace(base, params=replace(base.params, default_queue=unknown[0]))
     left_out: Counter[str] = Counter()
-    if never := len(jobs) - len(log):
+    for text, count in log.unreadable.items():
+        left_out[f"job whose requirement cannot be read: {text}"] = count
+    if never := len(jobs) - len(log) - log.unreadable.total():
         left_out["job that never started"] = never
+    because = " (no --cluster gives the hosts' resources)" if cluster is None else ""
     for gone in log.passed_over():
-        left_out.update(f"{name} (no --cluster gives the hosts' resources)" for name in gone)
+        left_out.update(f"{name}{because}" for name in gone)
     origin = datetime.fromtimestamp(log.zero, _zone(cluster)).isoformat()
     instance = replace(base, running=(), pending=(), future=log, now=0, origin=origin)
     return AcctReplay(instance, log.recorded_starts(), dict(left_out))

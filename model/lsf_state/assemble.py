@@ -20,13 +20,12 @@ from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
 from .acceptable import acceptable
 from .bhosts import SeenHost
-from .bjobs import SeenJob
+from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
 from .queues import merged_queues
 from .share_tables import SeenPartition
 
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
-WAITING = frozenset({"PEND", "WAIT"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
@@ -83,6 +82,8 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     notes = [*seen.notes]
     base, shift = _clocked(site, now)
     seen = _with_one_name(seen, base.cluster, notes)
+    if seen.hosts is not None:
+        seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
@@ -97,6 +98,24 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
     return Assembled(acceptable(instance, notes), notes)
+
+
+def _with_reasons(hosts: Sequence[SeenHost], notes: list[str]) -> list[SeenHost]:
+    """Hosts that are closed without a reason, as plain bhosts prints them, by their own numbers."""
+    closed = [host for host in hosts if host.status == "closed"]
+    full = [host.name for host in closed if host.is_full]
+    if full:
+        notes.append(
+            f"bhosts says closed and not why: all slots of {_some(full)} are in use: taken as "
+            "closed_Full (bhosts -l has the reason)"
+        )
+    other = [host.name for host in closed if not host.is_full]
+    if other:
+        notes.append(
+            f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
+            "administrator (bhosts -l has the reason)"
+        )
+    return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
 
 
 def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
@@ -262,12 +281,15 @@ class _Jobs:
         self.problems: list[Problem] = []
         self.left_out: Counter[str] = Counter()
         self.dependent = self.guessed = 0
+        self.unread: Counter[str] = Counter()
         self.names = {profile.name for profile in base.applications}
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
         running = []
         pending = []
         for job in jobs:
+            if job.status in RUNNING or job.status in WAITING:
+                self.unread.update(job.unread)
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
@@ -288,6 +310,8 @@ class _Jobs:
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
                 "look at them"
             )
+        for name, count in sorted(self.unread.items()):
+            self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
         if self.guessed:
             self.notes.append(
                 f"{self.guessed} pending job{'s' * (self.guessed > 1)} without a number of slots: "

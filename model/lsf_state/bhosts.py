@@ -19,7 +19,8 @@ _SIZES = ("mem", "swp", "tmp")
 class SeenHost:
     """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
 
-    sched, stop: thresholds. used: slots that started jobs hold, None where it is not said.
+    sched, stop: thresholds. used: slots that started jobs hold, reserved_slots: those that are
+    reserved for pending ones; None where it is not said.
     """
 
     name: str
@@ -28,11 +29,19 @@ class SeenHost:
     user_slots: int | None = None
     slots: int | None = None
     used: int | None = None
+    reserved_slots: int | None = None
     windows: str = ""
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
     sched: dict[str, float] = field(default_factory=dict)
     stop: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all its slots are in use or reserved, as far as its numbers say."""
+        if not self.slots or self.used is None:
+            return False
+        return self.used + (self.reserved_slots or 0) >= self.slots
 
 
 def read_bhosts(text: Text) -> list[SeenHost]:
@@ -59,7 +68,7 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
     value = reading.value
     numbers = {
         key: value(key, pick(record, key), values.whole)
-        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP")
+        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP", "RSV")
     }
     counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
     host = SeenHost(
@@ -69,6 +78,7 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
         user_slots=numbers["JL/U"],
         slots=numbers["MAX"],
         used=None if None in counted else sum(number or 0 for number in counted),
+        reserved_slots=numbers["RSV"],
         windows=pick(record, "DISPATCH_WINDOW"),
     )
     for index in _SIZES:

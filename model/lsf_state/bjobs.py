@@ -7,16 +7,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from ..errors import InputError, Problem
 from . import values
+from .bjobs_clauses import clauses, unread
+from .bjobs_layout import TIMED, blocks
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
 from .tables import limit_row
 from .values import PrintedTimes
 
+#: What bjobs -l and -UF begin a job with; the first line of all other forms.
+_LONG = re.compile(r"^\s*Job <", re.MULTILINE)
+_TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
+#: Columns of -o, each by its names, without which an answer may be another one.
+COLUMNS = (
+    ("queue",),
+    ("user",),
+    ("nreq_slot", "min_req_proc"),
+    ("combined_resreq", "effective_resreq", "res_req"),
+    ("runtimelimit",),
+    ("submit_time",),
+    ("job_priority",),
+    ("specified_start_time",),
+    ("ask_hosts", "asked_hosts"),
+    ("dependency",),
+)
+#: Columns that nobody reads and that have a say where they say something.
+_UNREAD = (
+    *("GPU_NUM", "GPU_MODE", "J_EXCLUSIVE", "NGPUS", "NETWORK_REQ", "SERVICE_CLASS", "SLA"),
+    *("DEPENDENCY", "LICENSE_PROJECT", "DATA_REQUIREMENT"),
+)
 #: What LSF itself adds to a job that asks for nothing.
 _DEFAULTS = re.compile(
     r"select\[\s*\(?\s*type\s*==\s*(?:local|any)\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
 )
+#: States in which a job waits for its start.
+WAITING = frozenset({"PEND", "WAIT"})
 STATES = frozenset(
     [
         "PEND",
@@ -43,7 +69,8 @@ class SeenJob:
     finish: when it is expected to end; from_limit: as its
     run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
     condition is not satisfied. queued_as: (second, place) in the queue after btop or bbot.
-    line: in the text, or None.
+    unread: what else was said of it that may have a say in its start. reason: why it waits, in
+    LSF's words. estimate: when LSF expects it to start. line: in the text, or None.
     """
 
     id: str
@@ -73,6 +100,9 @@ class SeenJob:
     allocation: dict[str, int] = field(default_factory=dict)
     dependent: bool = False
     queued_as: tuple[int, int] | None = None
+    unread: tuple[str, ...] = ()
+    reason: str = ""
+    estimate: int | None = None
     line: int | None = None
 
 
@@ -82,6 +112,16 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: list[str] | None = Non
     notes: gets what the command itself has said of jobs that it could not show.
     """
     check_kind(text, "bjobs")
+    if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
+        raise InputError(
+            [
+                Problem(
+                    "is a table of bjobs, which does not say how many slots a job asks for, nor "
+                    "its requirements and limits: give bjobs -u all -l, -UF or -json -o '…'",
+                    text.source,
+                )
+            ]
+        )
     reading = Reading(text)
     notes = [] if notes is None else notes
     jobs = list(
@@ -106,6 +146,7 @@ def _of_json(
 ) -> Iterator[SeenJob]:
     records = list(json_records(text))
     others = any("ERROR" not in record or "STAT" in record for _, record in records)
+    lacking, waiting = set(COLUMNS), 0
     for number, record in records:
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
@@ -118,7 +159,15 @@ def _of_json(
             reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
             continue
         reading.at(f"job {id}")
+        lacking -= {names for names in COLUMNS if any(name.upper() in record for name in names)}
+        waiting += pick(record, "STAT") in WAITING
         yield _job_of_json(id, record, reading, calendar)
+    if waiting and lacking:
+        columns = ", ".join(names[0] for names in COLUMNS if names in lacking)
+        notes.append(
+            f"{text.source}: has no column {columns}: what {waiting} waiting "
+            f"job{'s' * (waiting > 1)} ask for by that is not known: give them to bjobs -o"
+        )
 
 
 def _id(number: str, index: str) -> str:
@@ -147,7 +196,7 @@ def _job_of_json(
         slots=least,
         max_slots=most if most and least and most > least else None,
         res_req=requirement(pick(record, "COMBINED_RESREQ", "EFFECTIVE_RESREQ", "RES_REQ")),
-        hosts=pick(record, "ASKED_HOSTS"),
+        hosts=pick(record, "ASK_HOSTS", "ASKED_HOSTS"),
         submit=value("SUBMIT_TIME", pick(record, "SUBMIT_TIME"), calendar.past),
         begin=value("SPECIFIED_START_TIME", pick(record, "SPECIFIED_START_TIME"), calendar.coming),
         deadline=value(
@@ -162,6 +211,13 @@ def _job_of_json(
         allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
         or {},
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
+        unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
+        reason=pick(record, "PEND_REASON"),
+        estimate=value(
+            "ESTIMATED_START_TIME",
+            pick(record, "ESTIMATED_START_TIME", "ESTART_TIME"),
+            calendar.coming,
+        ),
     )
     counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
@@ -172,11 +228,6 @@ def _job_of_json(
 
 # --- text -----------------------------------------------------------------------------------------
 
-_INDENT = " " * 21
-_HEAD = re.compile(r"(?:^|,\s*)([A-Z][A-Za-z]*(?: [A-Za-z]+){0,2}) <(.*?)>(?=\s*(?:,|;|$))")
-_TIMED = re.compile(
-    r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
-)
 _TASKS = re.compile(
     r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"
 )
@@ -193,7 +244,7 @@ _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
 def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
-    for line, block in _blocks(text.content):
+    for line, block in blocks(text.content):
         reading.at("", line)
         job = _job_of_text(block, reading, calendar)
         if job is not None:
@@ -201,28 +252,10 @@ def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[S
             yield job
 
 
-def _blocks(content: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and unwrapped lines of each job."""
-    start, block = 0, list[str]()
-    for number, raw in enumerate(content.splitlines(), start=1):
-        line = raw.rstrip("\r")
-        if line.startswith(_INDENT) and block:
-            block[-1] += line[len(_INDENT) :]
-            continue
-        if line.lstrip().startswith("Job <"):
-            if block:
-                yield start, block
-            start, block = number, [line.lstrip()]
-        elif block:
-            block.append(line)
-    if block:
-        yield start, block
-
-
 def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> SeenJob | None:
     fields: dict[str, str] = {}
-    for found in _HEAD.finditer(block[0]):
-        fields.setdefault(found[1], found[2])
+    for name, value in clauses(block[0]):
+        fields.setdefault(name, value.removeprefix("<").removesuffix(">"))
     job = SeenJob(id=fields.get("Job", ""), status=fields.get("Status", "?"))
     reading.at(f"job {job.id}", reading.line)
     if job.status not in STATES:
@@ -234,8 +267,9 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.group = fields.get("User Group", "")
     job.application = fields.get("Application", "")
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
+    job.unread = tuple(unread(block[0]))
     for number, line in enumerate(block):
-        if timed := _TIMED.match(line):
+        if timed := TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
             continue
         limits = limit_row(line, block[number + 1] if number + 1 < len(block) else "")
@@ -276,3 +310,4 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     if found := re.search(rf"Specified Hosts {_HOSTS}", text):
         job.hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
     job.exclusive = "exclusive execution" in text.lower()
+    job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

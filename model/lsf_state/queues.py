@@ -143,7 +143,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: list[str]) -> Queue:
         job_accept_interval=None
         if seen.accept_interval is None
         else round(seen.accept_interval / base.params.mbd_sleep_time),
-        user_shares=_shares(seen) if not _is_listed(seen) else None,
+        user_shares=_shares(base, seen, notes) if not _is_listed(seen) else None,
         fairshare_queues=_others(seen),
         dispatch_order="QUEUE" if seen.by_queue else "",
         slot_share=seen.slot_share,
@@ -161,8 +161,19 @@ def _others(seen: SeenQueue) -> tuple[str, ...]:
     return () if _is_listed(seen) else tuple(n for n in seen.fairshare_queues if n != seen.name)
 
 
-def _shares(seen: SeenQueue) -> tuple[tuple[str, int], ...] | None:
-    return seen.shares or _top(seen.name, seen.accounts) or None
+def _shares(
+    base: Instance, seen: SeenQueue, notes: list[str]
+) -> tuple[tuple[str, int], ...] | None:
+    """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
+    shares = seen.shares or _top(seen.name, seen.accounts)
+    groups = {group.name for group in base.groups}
+    unknown = [name for name, _ in shares if name.endswith("@") and name[:-1] not in groups]
+    if unknown:
+        notes.append(
+            f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, and nothing says who "
+            "the members are: the share counts for nobody else than a user of that name"
+        )
+    return tuple((n.removesuffix("@") if n in unknown else n, s) for n, s in shares) or None
 
 
 def _top(name: str, accounts: Sequence[PrintedAccount]) -> tuple[tuple[str, int], ...]:
