@@ -165,8 +165,8 @@ def _of_json(
     if waiting and lacking:
         columns = ", ".join(names[0] for names in COLUMNS if names in lacking)
         notes.append(
-            f"{text.source}: has no column {columns}: what {waiting} waiting "
-            f"job{'s' * (waiting > 1)} ask for by that is not known: give them to bjobs -o"
+            f"{text.source}: has no column {columns}: nobody knows what {waiting} waiting "
+            f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)"
         )
 
 

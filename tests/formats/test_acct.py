@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,27 @@ def test_records_drive_the_loop_on_the_hosts_they_name() -> None:
     by_id = {job.id: job for job in log.jobs}
     for record in result.jobs:
         assert record.run_time == by_id[record.job].end - by_id[record.job].start
+
+
+def test_records_whose_requirement_cannot_be_read_are_left_out_and_counted() -> None:
+    """On a cluster that is given: of others the part that can be heeded is asked for."""
+    log = read_acct(ACCT / "lsb.acct.small-cluster")
+    cluster = from_acct(log.jobs).instance
+    jobs = [
+        replace(job, res_req=text)
+        for job, text in zip(
+            (job for job in log.jobs if job.start and job.hosts),
+            ["rusage[x=1] span[hosts=1]", "select[mem>?]", ""],
+            strict=False,
+        )
+    ]
+    found = from_acct(jobs, cluster=cluster)
+    assert [job.res_req for job in found.instance.future] == [("span[hosts=1]",), ()]
+    assert found.left_out == {
+        "job whose requirement cannot be read: select[mem>?]": 1,
+        "part of the requirement rusage[x=1] span[hosts=1]": 1,
+    }
+    assert len(simulate(found.instance).starts) == 2
 
 
 def test_swf_over_hosts() -> None:

@@ -162,6 +162,90 @@ def test_wrapped_text() -> None:
     assert running.line == 18
 
 
+def _wrapped(line: str, indent: int, width: int) -> list[str]:
+    """A line as bjobs -l breaks it, in the middle of a word where that falls so."""
+    rows, rest = [line[:width]], line[width:]
+    while rest:
+        rows.append(" " * indent + rest[: width - indent])
+        rest = rest[width - indent :]
+    return rows
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize("year", [False, True])
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("width", [79, 80])
+def test_lines_broken_at_every_column(year: bool, cut: bool, width: int) -> None:
+    """With and without the year (LSB_BJOBS_DISPLAY_YEAR), with blanks at ends of lines cut off."""
+    stamp = "Sun Mar 15 19:00:00 2026: " if year else "Sun Mar 15 19:00:00: "
+    calendar = PrintedTimes(datetime(2026, 3, 16, tzinfo=UTC))
+    for shift in range(width):
+        head = (
+            f"Job <5002>, Job Name <{'j' * shift}>, User <bob>, Project <lab1>, Status <PEND>, "
+            "Queue <normal>, Job Priority <50>, Command <x y z>, Share group charged </bob>"
+        )
+        submitted = (
+            f"{stamp}Submitted from host <login2>, CWD <$HOME/{'a' * shift}>, 48 Task(s), "
+            "Requested Resources < select[mem>1000] rusage[mem=1024] span[ptile=24]>, "
+            "Specified Hosts <a>, <b>;"
+        )
+        rows = ["", *_wrapped(head, len(stamp), width), *_wrapped(submitted, len(stamp), width)]
+        rows += [
+            " PENDING REASONS:",
+            " Job slot limit reached: 1 host;",
+            "",
+            " RUNLIMIT",
+            " 360.0 min",
+        ]
+        text = "\n".join(row.rstrip() if cut else row for row in rows) + "\n"
+        (job,) = read_bjobs(Text(text, "x"), calendar)
+        assert (job.user, job.queue, job.priority, job.slots) == ("bob", "normal", 50, 48), shift
+        assert job.res_req == "select[mem>1000] rusage[mem=1024] span[ptile=24]", shift
+        assert (job.hosts, job.run_limit, job.unread) == ("a b", 21600, ()), shift
+
+
+def test_parts_that_nobody_reads_are_named() -> None:
+    text = (
+        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Service Class <gold>, "
+        "Command <x, Bar <y>>\n"
+        "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>, Output File <o>, 2 Task(s), "
+        "Requested GPU <num=1:mode=shared>, Dependency Condition <done(1) && ended(2)>, "
+        "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
+    )
+    (job,) = read_bjobs(Text(text, "x"), CALENDAR)
+    assert job.unread == ("Service Class", "Requested GPU", "Dependency Condition")
+    assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME",
+        "JOBID USER STAT QUEUE FROM_HOST JOB_NAME SUBMIT_TIME",
+        "JOBID      STAT  QUEUE",
+    ],
+)
+def test_a_table_of_bjobs_is_refused_with_the_form_to_use(first: str) -> None:
+    content = first + "\n79727   hml     PEND  long       head   -   exe2       Nov 24 10:05\n"
+    with pytest.raises(
+        InputError, match=r"is a table of bjobs.*give bjobs -u all -l, -UF or -json"
+    ):
+        read_bjobs(Text(content, "f"), CALENDAR)
+
+
+def test_columns_that_are_not_there_are_named() -> None:
+    notes: list[str] = []
+    records = '{"COMMAND":"bjobs","RECORDS":[{"JOBID":"1","STAT":"%s","USER":"u","QUEUE":"q"}]}'
+    read_bjobs(Text(records % "PEND", "x"), CALENDAR, notes)
+    assert notes == [
+        "x: has no column nreq_slot, combined_resreq, runtimelimit, submit_time, job_priority, "
+        "specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting job asks for by "
+        "that (give them to bjobs -o)"
+    ]
+    read_bjobs(Text(records % "DONE", "x"), CALENDAR, notes)
+    assert len(notes) == 1
+
+
 def test_the_older_words_for_a_start() -> None:
     text = (
         "Job <2533>, User <user1>, Project <default>, Status <RUN>, Queue <normal>, Command <x>\n"

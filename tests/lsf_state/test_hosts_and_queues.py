@@ -18,6 +18,7 @@ from slotwise.model.lsf_state.records import Text, read_text
 from slotwise.model.lsf_state.share_tables import read_bhpart
 from slotwise.model.queue import Queue
 
+NOW = datetime(2026, 4, 12, tzinfo=UTC)
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 
 #: The documents' host (seed 000), and one with an index of the site's own and percent thresholds.
@@ -303,3 +304,35 @@ def test_slots_of_jobs_follow_their_hosts_or_are_one() -> None:
     made = assemble(seen, datetime(2026, 4, 12, tzinfo=UTC)).instance
     assert [(item.job.slots, item.allocation) for item in made.running] == [(4, {"A": 4})]
     assert [job.slots for job in made.pending] == [1]
+
+
+def test_hosts_that_are_closed_without_a_reason_are_taken_by_their_numbers() -> None:
+    """As plain bhosts prints them: full where all slots are in use or reserved."""
+    table = (
+        "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\n"
+        "full closed - 4 4 3 0 0 1\n"
+        "shut closed - 4 2 2 0 0 0\n"
+        "none closed - 0 0 0 0 0 0\n"
+    )
+    made = assemble(Seen(hosts=read_bhosts(Text(table, "x"))), NOW)
+    status = {host.name: host.status for host in made.instance.cluster.hosts}
+    assert status == {"full": "ok", "shut": "closed", "none": "closed"}
+    assert made.notes[:2] == [
+        "bhosts says closed and not why: all slots of full are in use: taken as closed_Full "
+        "(bhosts -l has the reason)",
+        "bhosts says closed and not why: shut, none: taken as closed by the administrator "
+        "(bhosts -l has the reason)",
+    ]
+
+
+def test_a_share_for_each_member_of_a_group_that_nothing_describes() -> None:
+    text = (
+        "QUEUE: q\n\nPARAMETERS/STATISTICS\n"
+        "PRIO NICE STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SSUSP USUSP RSV\n"
+        " 30 0 Open:Active - - - - 0 0 0 0 0 0\n\n"
+        "SCHEDULING POLICIES:  FAIRSHARE\nUSER_SHARES:  [app, 5] [bio@, 2] [default, 1]\n"
+    )
+    made = assemble(Seen(hosts=[SeenHost("h", slots=2)], queues=read_bqueues(Text(text, "x"))), NOW)
+    (queue,) = made.instance.queues
+    assert queue.user_shares == (("app", 5), ("bio", 2), ("default", 1))
+    assert any("USER_SHARES names bio@" in note for note in made.notes)

@@ -21,6 +21,13 @@ KNOWN = Vocabulary(numbers=frozenset({"lic"}), booleans=frozenset({"cs"}), compl
         ("same[type:x] span[ptile='!',X86:2]", "span[ptile='!',X86:2] same[type]"),
         ("2*{select[x]} + 3*{rusage[mem=5:x=1]}", "2*{} + 3*{rusage[mem=5]}"),
         ("{select[cs] rusage[x=1]} || {select[mem>1]}@60", "select[cs]"),
+        # What cannot be read at all goes alone too.
+        (
+            "select[mem>5 && cs>1?2] rusage[mem=5] span[hosts=1]",
+            "select[mem>5] rusage[mem=5] span[hosts=1]",
+        ),
+        ("rusage[mem=5:lic=?] span[stripe]", "rusage[mem=5]"),
+        ("queue[3] cu[maxcus=2] same[type]", "same[type] cu[maxcus=2]"),
     ],
 )
 def test_parts_go_alone(text: str, part: str) -> None:
@@ -34,6 +41,8 @@ def test_parts_go_alone(text: str, part: str) -> None:
 def test_what_is_no_requirement_is_refused() -> None:
     with pytest.raises(ResreqError):
         heeded_part("select[mem>", Options(), lambda part: True)
+    with pytest.raises(ResreqError):
+        heeded_part("2*{select[mem>?]} + {span[hosts=1]}", Options(), lambda part: True)
 
 
 @pytest.mark.parametrize(
