@@ -124,7 +124,7 @@ class Session:
             self.instance,
             self.requests,
             dispatch_policy(self.instance),
-            0 if settings.planning else settings.cycle,
+            settings.cycle,
             JobStates(self.given),
         )
         states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
@@ -278,7 +278,7 @@ class Session:
                     self._only_submissions = False
                     any_event = True
             elif world.running_profile.finish.get(number, FOREVER) <= at:
-                world.overdue(running)
+                world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True
         return any_event

@@ -44,7 +44,7 @@ def stands(cycle: CycleState) -> bool:
         return False
     if not all(_still_to_come(held, cycle.record.time, now) for held in cycle.reservations):
         return False
-    lent = (state.expected_end(now, 0) for state in world.borrowing.values())
+    lent = (state.expected_end(now) for state in world.borrowing.values())
     if any(end is not None and end <= now + 1 for end in lent):
         return False
     return not any(runs_out(cycle, state) for state in cycle.timed.values())

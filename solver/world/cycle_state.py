@@ -120,7 +120,7 @@ class CycleState:
         self.recount = True
         self.drop_future()
         self.moving = self.shifted = False
-        self.loans = Loans.of(world.borrowing.values(), world.now, world.cycle)
+        self.loans = Loans.of(world.borrowing.values(), world.now)
 
     def go_on(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.

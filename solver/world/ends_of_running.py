@@ -16,11 +16,11 @@ from .requests import Requests
 
 
 def ends_of_running(
-    requests: Requests, running: Sequence[RunningJob], now: int, cycle: int
+    requests: Requests, running: Sequence[RunningJob], now: int
 ) -> tuple[IntArray, IntArray]:
     """When jobs end if nothing else happens, and when that is expected, [n] each; or FOREVER.
 
-    cycle: seconds by which jobs that are overdue are put off. Suspended jobs as if they ran.
+    Those that are overdue are expected in the next second. Suspended jobs as if they ran.
     """
     spans = [requests.spans(item.job) for item in running]
     starts = np.fromiter((item.start for item in running), np.int64, len(running))
@@ -37,7 +37,7 @@ def ends_of_running(
     told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
     done = np.where(works < FOREVER, _after(starts, works), told)
     ends = np.minimum(done, _after(starts, limits))
-    return ends, np.where(expected > now, expected, now + max(1, cycle))
+    return ends, np.maximum(expected, now + 1)
 
 
 def _or_forever(column: Iterable[int | None]) -> IntArray:

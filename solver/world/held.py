@@ -204,11 +204,11 @@ class Loans:
         return bool(self._on)
 
     @classmethod
-    def of(cls, borrowers: Iterable[JobState], now: int, cycle: int) -> Loans:
-        """What these running jobs have borrowed; cycle: seconds between two cycles."""
+    def of(cls, borrowers: Iterable[JobState], now: int) -> Loans:
+        """What these running jobs have borrowed."""
         loans = cls()
         for state in borrowers:
-            end = state.expected_end(now, cycle)
+            end = state.expected_end(now)
             if end is not None:
                 for host, slots in state.borrowed.items():
                     loans._on.setdefault(host, []).append([end, slots])

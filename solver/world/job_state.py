@@ -126,12 +126,11 @@ class JobState:
         ends = [span for span in (self.work, self.limit) if span is not None]
         return self.since + min(ends) - self.ran if ends else None
 
-    def expected_end(self, now: int, cycle: int) -> int | None:
-        """When it is expected to end; one that is overdue, a cycle from now."""
+    def expected_end(self, now: int) -> int | None:
+        """When it is expected to end; one that is overdue, in the next second."""
         if self.duration is None:
             return None
-        end = self.since + self.duration - self.ran
-        return end if end > now else now + max(1, cycle)
+        return max(self.since + self.duration - self.ran, now + 1)
 
     @property
     def killed_by_limit(self) -> bool:

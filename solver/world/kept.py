@@ -56,7 +56,7 @@ class KeptRunning:
             state = JobState(running.job, len(self.states))
             self.states.append(state)
             world.begun(state, running)
-        ends, expected = ends_of_running(self.requests, jobs, world.now, 0)
+        ends, expected = ends_of_running(self.requests, jobs, world.now)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
         plain = Entering(self.requests.resolver, world.index).enter(

@@ -33,8 +33,7 @@ from .running_states import RunningStates
 
 
 class World:
-    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles, by
-    which jobs that are overdue are put off; 0 for a plan.
+    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
 
     suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
     held for others. falling: what falls over time.
@@ -132,7 +131,7 @@ class World:
         """
         running = self.instance.running
         self.running = RunningStates(range(len(running)), self.states.keep)
-        ends, expected = ends_of_running(self.requests, running, self.now, self.cycle)
+        ends, expected = ends_of_running(self.requests, running, self.now)
         stopped = np.fromiter((item.suspended for item in running), bool, len(running))
 
         def by_itself(number: int) -> None:
@@ -228,9 +227,7 @@ class World:
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
-        self.running_profile.started(
-            state.number, holds, state.start, state.expected_end(self.now, self.cycle)
-        )
+        self.running_profile.started(state.number, holds, state.start, state.expected_end(self.now))
         self.expect_end(state)
         self.changed = True
 
@@ -244,9 +241,14 @@ class World:
             ran_before = state.number < len(self.instance.running)
             earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
             self.events.push(max(end, earliest), Event.END, state.number)
-        expected = state.expected_end(self.now, self.cycle)
+        self._expect_overdue(state, end, self.now)
+
+    def _expect_overdue(self, state: JobState, end: int | None, now: int) -> None:
+        """The job is looked at again when it should have ended, or a cycle from now."""
+        expected = state.expected_end(now)
         if expected is not None and (end is None or expected < end):
-            self.events.push(expected, Event.OVERDUE, state.number)
+            again = now + max(1, self.cycle) if expected == now + 1 else expected
+            self.events.push(again, Event.OVERDUE, state.number)
 
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
         """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
@@ -368,7 +370,7 @@ class World:
     def _relive(self, state: JobState, *, known: bool = True) -> None:
         """Enter a job into the profile anew: its finish has moved, or is not known any more."""
         assert state.start is not None
-        finish = state.expected_end(self.now, self.cycle) if known else None
+        finish = state.expected_end(self.now) if known else None
         self.running_profile.started(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
@@ -380,14 +382,13 @@ class World:
             self.expect_end(state)
         self.changed = True
 
-    def overdue(self, state: JobState) -> None:
-        """A job runs longer than expected: it is now expected to end a cycle from now."""
+    def overdue(self, state: JobState, time: int) -> None:
+        """A job runs longer than expected: at `time` it will be expected in the next second."""
+        assert state.start is not None
         self.running_profile.ended(state.number)
-        self._relive(state)
-        end = state.real_end()
-        expected = state.expected_end(self.now, self.cycle)
-        if expected is not None and (end is None or expected < end):
-            self.events.push(expected, Event.OVERDUE, state.number)
+        finish = state.expected_end(time)
+        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
     # --- resizing -------------------------------------------------------------------------------

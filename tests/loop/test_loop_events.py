@@ -83,7 +83,7 @@ def test_a_job_without_any_limit_never_frees_anything() -> None:
     assert result.complete
 
 
-def test_an_overdue_job_is_expected_to_end_a_cycle_from_now() -> None:
+def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
     """RUNTIME is an estimate, nobody is killed for it: the estimates of others move on."""
     from slotwise.model.job import Application
 
