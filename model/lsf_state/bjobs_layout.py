@@ -25,14 +25,14 @@ _MOST_CUT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Wrapping:
     """indent: blanks before the rest of a wrapped line. width: columns at which lines break."""
 
     indent: int
     width: int
 
     @classmethod
-    def of(cls, lines: Sequence[str]) -> Layout:
+    def of(cls, lines: Sequence[str]) -> Wrapping:
         """The layout of a file."""
         blanks = Counter(
             lead
@@ -67,12 +67,12 @@ class Layout:
 def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
     """Line number (from 1) and unwrapped lines of each job."""
     lines = [line.rstrip("\r") for line in content.splitlines()]
-    layout = Layout.of(lines)
+    wrapping = Wrapping.of(lines)
     start, block = 0, list[str]()
     for number, (line, after) in enumerate(zip(lines, [*lines, ""][1:], strict=True), start=1):
-        text = layout.whole(line) if layout.is_rest(after) else line
-        if layout.is_rest(line) and block:
-            block[-1] += text[layout.indent :]
+        text = wrapping.whole(line) if wrapping.is_rest(after) else line
+        if wrapping.is_rest(line) and block:
+            block[-1] += text[wrapping.indent :]
         elif line.lstrip().startswith("Job <"):
             if block:
                 yield start, block
