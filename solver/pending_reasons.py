@@ -43,7 +43,7 @@ def what_it_waits_for(
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    ends = _opening_hosts(problem, demand, start, instant) or _enders(
+    ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
     return _shortage_until(problem, demand, profile, instant) + ends
@@ -60,17 +60,21 @@ def _shortage_until(
     return str(first) if first.kind == last.kind else f"{last} just before"
 
 
-def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:
+def _opening_hosts(
+    problem: PlanningProblem, demand: Demand, start: Start, profile: Profile, instant: int
+) -> str:
     """Which of the hosts it takes, closed at `instant`, a window or an interval opens by its start.
 
     "" where none opens just then: it is something else that the job waits for.
     """
-    calendar = demand.calendar
-    if calendar is None:
-        return ""
-    by_window = [mask for mask, windows in calendar.hosts if not windows.is_open(instant)]
-    late = [mask for mask, windows in calendar.hosts if not windows.is_open(start.time - 1)]
-    after_a_job = [mask for mask, until in calendar.closed_until if until == start.time]
+    windows = () if demand.calendar is None else demand.calendar.hosts
+    by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
+    late = [mask for mask, opening in windows if not opening.is_open(start.time - 1)]
+    after_a_job = [
+        closed
+        for closed in [profile.just_accepted(demand, start.time - 1)]
+        if closed is not None
+    ]
     for what, masks, last in (
         ("the dispatch window", by_window, late),
         ("JOB_ACCEPT_INTERVAL", after_a_job, after_a_job),
@@ -177,17 +181,14 @@ def closed_now(
 ) -> str:
     """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
 
-    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest:
-    the job on the others.
+    closed: hosts that load closes to it now, [H], or None. rest: the job on the others.
     """
     if closed is None or earliest_start(problem.base, demand) is None:
         return ""
     if earliest_start(problem.base, rest) is not None:
         return ""
     names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
-    return (
-        f"load or JOB_ACCEPT_INTERVAL closes {_some(names)} in this cycle, the rest is too little"
-    )
+    return f"load closes {_some(names)} in this cycle, the rest is too little"
 
 
 def _no_window(demand: Demand) -> str:

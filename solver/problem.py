@@ -12,6 +12,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import Method, Plan, PlannedJob
+from .availability.accepted import accepted_of
 from .availability.arrays import Allocation
 from .availability.demand import Demand, TermPlacer
 from .availability.profile import Profile, close_reserved_slots
@@ -92,6 +93,7 @@ class PlanningProblem:
         instance = with_loaded_modules(instance)
         resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
         base = profile_of_running(resolver)
+        base.accepted = accepted_of(instance)
         if partly:
             budget.renew_grace()
         if not as_lsf:

@@ -15,7 +15,8 @@ from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
-from ..availability.arrays import Allocation
+from ..availability.accepted import accepted_of
+from ..availability.arrays import Allocation, BoolArray
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget, OutOfTime
@@ -319,7 +320,7 @@ class NextCycle:
         cycle, shape = self.cycle.state, self.world.requests.shape(job)
         if shape.never:
             return None
-        closed = cycle.eligibility.closed(job.queue, None, windows=False)
+        closed = self._closed(job)
         demand = self.world.requests.reserving(shape, job, self.world.now)
         found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
         return None if found is None else found.time
@@ -355,8 +356,7 @@ class NextCycle:
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
         cycle, state = self.cycle.state, self.world.states.of(job)
-        closed = cycle.eligibility.closed(state.job.queue, None, windows=False)
-        return open_part(cycle, state, closed)
+        return open_part(cycle, state, self._closed(state.job))
 
     def hold_promises(self, profile: Profile) -> None:
         """What is held now for jobs that have no place in the future, for as long as it takes."""
@@ -399,7 +399,14 @@ class NextCycle:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
-        return self.world.running_profile.copy(begun)
+        profile = self.world.running_profile.copy(begun)
+        profile.accepted = accepted_of(self.instance)
+        return profile
+
+    def _closed(self, job: Job) -> BoolArray | None:
+        """Hosts that no plan has for a job: load, or their state, closes them."""
+        eligibility = self.cycle.state.eligibility
+        return eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
@@ -451,7 +458,7 @@ class NextCycle:
         return admissions(self.instance)
 
     def _closed_now(self, job: Job) -> str:
-        closed = self.cycle.state.eligibility.closed(job.queue, None, windows=False)
+        closed = self._closed(job)
         demand = self.problem.resolver.demand(job)
         return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
 

@@ -235,6 +235,7 @@ def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
             profile.hold(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
             blocked = set()
         before |= set(allocation)
+    profile.accept(demand, start.time, before)
 
 
 def earliest_start(
@@ -256,14 +257,23 @@ def earliest_start(
     if demand.impossible:
         return None
     earliest = max(demand.earliest, not_before or demand.earliest)
+    minds = profile.minds_intervals(demand)
+    if minds and len(demand.terms) == 1:
+        # JOB_ACCEPT_INTERVAL only delays: nothing fits before it does without.
+        plain = replace(demand, interval=None)
+        first = earliest_start(
+            profile, plain, finishes_only=finishes_only, not_before=earliest, not_after=not_after
+        )
+        if first is None:
+            return None
+        earliest = first.time
     times = profile.candidate_times(earliest, finishes_only=finishes_only)
-    if demand.calendar is not None:
-        times = profile.with_openings(demand, times)
+    times = profile.with_openings(demand, times)
     if not_after is not None:
         times = times[: bisect.bisect_right(times, not_after)]
     if not times:
         return None
-    if demand.calendar is not None:
+    if demand.calendar is not None or minds:
         alone = [(position, position + 1) for position in range(len(times))]
         return _in_stretches(profile, demand, times, alone, hint)
     if profile.only_grows:

@@ -97,7 +97,6 @@ class RuleBook:
             return demand
         demand = self._admitted(demand, self.admissions.get(demand.job.id, Admission()))
         demand = self._loaded(demand)
-        demand = self._accepting(demand)
         return self._selected_now(demand)
 
     def _admitted(self, demand: Demand, admission: Admission) -> Demand:
@@ -169,20 +168,6 @@ class RuleBook:
                 never = (resource.capacity < 0) | ((least <= 0) & (free >= 0))
                 return Floor(index, np.where(never, -np.inf, least))
         return None
-
-    def _accepting(self, demand: Demand) -> Demand:
-        """JOB_ACCEPT_INTERVAL of hosts that have just taken a job."""
-        interval = self.eligibility.interval(demand.queue)
-        if not interval:
-            return demand
-        until = self.situation.last_accepted + interval
-        closed = [
-            (until == time, int(time))
-            for time in np.unique(until[until > self.situation.now]).tolist()
-        ]
-        if len(self.instance.pending) > 1:
-            self._leave_out("JOB_ACCEPT_INTERVAL between planned jobs", [demand.job.id])
-        return _closed_until(demand, closed)
 
     def _selected_now(self, demand: Demand) -> Demand:
         """A selection by what is free: what it says now holds now; later it may say otherwise."""

@@ -374,7 +374,7 @@ class CycleState:
 
     def _planned(self, reservations: list[Held]) -> Profile:
         profile = self.world.running_profile.copy()
-        profile.crowded = Crowded()
+        profile.crowded, profile.accepted = Crowded(), self.eligibility.acceptances()
         for held in reservations:
             if held.start is not None and held.demand is not None:
                 hold_start(profile, held.demand, held.start)
