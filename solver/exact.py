@@ -14,6 +14,7 @@ from .optimal.claims import without_false_claims
 from .optimal.compound import TermsTogether
 from .optimal.exact_fits import with_exact_fits
 from .optimal.first_fit import plan_first_fit
+from .optimal.intervals import heeds_intervals, keeping_intervals, without_intervals
 from .optimal.one_by_one import must_be_one_by_one, plan_one_by_one
 from .optimal.ranges import fill_ranges
 from .optimal.window_effects import moved_by_windows
@@ -59,6 +60,10 @@ def _search(
         return _unsearched(problem, warm, method, objective), warm
     if must_be_one_by_one(problem):
         return plan_one_by_one(problem, warm, method, objective, budget), warm
+    if heeds_intervals(problem) and not (method == "optimal" and objective.in_order):
+        plain = without_intervals(problem)
+        found, _ = _search(plain, budget, method, objective, on_progress)
+        return keeping_intervals(problem, found, warm, objective), warm
     if method == "milp":
         from .milp import plan_milp
 

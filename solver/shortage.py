@@ -8,7 +8,6 @@ from itertools import chain
 
 import numpy as np
 
-from .availability.arrays import BoolArray
 from .availability.demand import Availability, Demand, Room, TermDemand
 from .availability.resources import SLOTS
 from .availability.room import SLACK, UNBOUND, met, stretches
@@ -104,7 +103,8 @@ def _term_shortage(
     if closed is not None and fits(
         term, availability.room(replace(demand, interval=None), term, alternative, instant)
     ):
-        return _just_accepted(problem, demand, closed)
+        each = f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
+        return Reason(f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
     for group in room.groups:
         inside = np.zeros_like(room.caps)
         inside[group.mask] = room.caps[group.mask]
@@ -124,14 +124,6 @@ def _term_shortage(
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
             return Reason(f"{pool.reason}: needs {held * slots:.10g}, has ", free)
     return _host_shortage(problem, term, availability, room, points, number)
-
-
-def _just_accepted(problem: PlanningProblem, demand: Demand, closed: BoolArray) -> Reason:
-    names = [problem.instance.cluster.hosts[host].name for host in np.flatnonzero(closed)]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    closed_by = "JOB_ACCEPT_INTERVAL: one job a host"
-    each = f" each {demand.interval} s" if demand.interval else " and interval"
-    return Reason(f"{closed_by}{each}; closes {shown}")
 
 
 def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:

@@ -12,7 +12,7 @@ from ..model.collection import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, limits, partitions, shape, times, units
+from .validation import accepting, capacity, claims, hosts, limits, partitions, shape, times, units
 from .validation.facts import Facts, Unfinished
 from .validation.split import split
 from .validation.violation import Violation
@@ -43,6 +43,7 @@ _CHECKS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     hosts.candidates,
     hosts.first_execution_host,
     partitions.one_partition,
+    accepting.accept_interval,
     capacity.running,
     capacity.slots,
     capacity.amounts,
