@@ -352,7 +352,7 @@ def _least_of(demand: Demand) -> Demand | None:
     if len(demand.terms) > 1 or demand.calendar is not None:
         return None
     if is_constant(demand):
-        return replace(demand, floors=())
+        return replace(demand, floors=(), interval=None)
     end = max(0, (demand.duration or 1) - 1)
     term = demand.terms[0]
     alternatives = tuple(
@@ -363,7 +363,8 @@ def _least_of(demand: Demand) -> Demand | None:
         )
         for alternative in term.alternatives
     )
-    return replace(demand, floors=(), terms=(replace(term, alternatives=alternatives),))
+    terms = (replace(term, alternatives=alternatives),)
+    return replace(demand, floors=(), interval=None, terms=terms)
 
 
 def _at_the_end(use: Use, elapsed: int) -> Use:

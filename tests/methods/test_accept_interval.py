@@ -202,3 +202,124 @@ def test_no_start_is_earlier_and_nothing_false_is_proved_on_many(mixed: bool, bl
         lexicographic_is_right(instance)
         plans_of_the_cycle_keep_it(instance)
         other_searches_claim_nothing_false(instance)
+
+
+# --- what a planner has told ----------------------------------------------------------------------
+
+
+def nobody_moves_later(seed: int) -> None:
+    """What was told stays possible when a job comes, or one that waits goes: nobody moves later."""
+    instance = drawn(seed, mixed=bool(seed % 2))
+    draw = Random(seed)
+    planner = Planner(instance, "time-based", tolerance=0)
+    told = {item.job: item.start for item in planner.plan()}
+    for number in range(4):
+        kind = draw.choice(["submit", "submit", "cancel", "advance"])
+        if kind == "submit":
+            slots = draw.randint(1, min(2, sum(item.slots for item in instance.cluster.hosts)))
+            planner.submit(
+                Job(f"n{number}", slots, queue="q", run_limit=STEP * 3, priority=number + 1)
+            )
+        elif kind == "cancel" and planner.instance.pending:
+            planner.cancel(draw.choice(planner.instance.pending).id)
+        else:
+            planner.advance(planner.instance.now + draw.choice([STEP, 2 * STEP]))
+        found = planner.plan()
+        assert validate(planner.instance, found, as_lsf=True) == []
+        now = {item.job: item.start for item in found}
+        for name, start in told.items():
+            if name in now:
+                assert start is not None
+                assert now[name] is not None, (seed, kind, name)
+                assert now[name] <= max(start, planner.instance.now), (seed, kind, name)
+        told = {name: min(start, told.get(name, start)) for name, start in now.items()}
+
+
+def test_what_was_told_is_kept() -> None:
+    for seed in range(60):
+        nobody_moves_later(seed)
+
+
+@pytest.mark.slow
+def test_what_was_told_is_kept_on_many() -> None:
+    for seed in range(5000, 6500):
+        nobody_moves_later(seed)
+
+
+# --- one host -------------------------------------------------------------------------------------
+
+
+def three_jobs(slots: int = 4) -> Instance:
+    """A host that takes one job a minute, and three jobs that it has room for."""
+    return small(
+        host("n1", slots),
+        pending=tuple(job(str(n), 1, minutes=60) for n in (1, 2, 3)),
+        params=Params(job_accept_interval=1, mbd_sleep_time=60),
+    )
+
+
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+def test_a_host_takes_one_job_in_each_interval(method: str) -> None:
+    instance = three_jobs()
+    found = plan(instance, method, **({"effort": 5} if method == "optimal" else {}))
+    assert [item.start for item in found] == [0, 60, 120]
+    assert [item.start for item in found] == list(simulate(instance, cycle=0).starts.values())
+    assert [item.proved for item in found] == [method == "optimal"] * 3
+    said = "one job a host each 60 s (JOB_ACCEPT_INTERVAL); waits for JOB_ACCEPT_INTERVAL of n1"
+    assert found["3"].waits_for == said
+
+
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+def test_explain_and_ask_know_when_the_host_takes_the_next_job(method: str) -> None:
+    instance = three_jobs()
+    for name, start in (("2", 60), ("3", 120)):
+        found = explain(instance, name, method=method)
+        assert found.outlook.start == start
+        assert all("JOB_ACCEPT_INTERVAL" in item.reason for item in found.obstacles)
+        first = next(item for item in found.suggestions if "first in line" in item.change)
+        assert first.start == 0
+    assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.outlook.start == 180
+
+
+def test_two_jobs_planned_for_now_break_it() -> None:
+    instance = three_jobs(2)
+    instance = replace(instance, pending=instance.pending[:2])
+    found = plan(instance, "optimal", effort=5)
+    no_objection(instance, found)
+    both = tuple(replace(item, start=0, finish=HOUR, bound=None, proved=False) for item in found)
+    wrong = replace(found, reservations=both, status="feasible", value=0.0, bound=None)
+    assert [item.check for item in validate(instance, wrong)] == ["accept-interval"]
+    free = replace(instance, params=Params())
+    assert validate(free, wrong) == []
+
+
+def test_a_start_keeps_off_the_host_as_long_as_the_queue_of_the_next_job_says() -> None:
+    """b may follow a at once, since its queue has no interval; a may not follow b."""
+    queues = (Queue("slow"), Queue("quick", job_accept_interval=0))
+    one = job("a", 1, minutes=60, queue="slow")
+    two = job("b", 1, minutes=60, queue="quick")
+    for pending, starts in (((one, two), {"a": 0, "b": 0}), ((two, one), {"a": 60, "b": 0})):
+        ordered = tuple(replace(item, submit=n) for n, item in enumerate(pending))
+        instance = small(
+            host("n1", 2),
+            queues=queues,
+            pending=ordered,
+            params=Params(job_accept_interval=1),
+        )
+        found = plan(instance, "time-based")
+        assert {item.job: item.start for item in found} == starts
+        # In one second any order of the two will do for a plan of all together.
+        best = plan(instance, "optimal", effort=5)
+        assert {item.start for item in best} == {0}
+        no_objection(instance, best)
+
+
+def test_what_runs_keeps_the_host_closed() -> None:
+    new = RunningJob(Job("r", 1, queue="q", run_limit=HOUR), -20, {"n1": 1})
+    instance = replace(three_jobs(), running=(new,))
+    for method in ("time-based", "optimal", "milp"):
+        found = plan(instance, method, **({} if method == "time-based" else {"effort": 5}))
+        assert found["1"].start == 40
+        no_objection(instance, found, as_lsf=method == "time-based")
+    early = replace(found, reservations=(replace(found["1"], start=MINUTE // 2),))
+    assert "accept-interval" in {item.check for item in validate(instance, early)}
