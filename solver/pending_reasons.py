@@ -16,6 +16,7 @@ from .availability.profile import Profile
 from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
 from .problem import PlanningProblem
+from .rules.rule_book import NOT_IN_A_PARTITION
 from .shortage import find_shortage
 
 #: Of a job that may not start before its -b.
@@ -163,6 +164,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     if demand.impossible:
         return demand.impossible
     if earliest_start(problem.empty, demand) is None:
+        if problem.instance.partitions and _fits_without_partitions(problem, demand):
+            return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
         return "does not fit on this cluster even when nothing runs: " + shortage(
@@ -174,6 +177,11 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
     return "the jobs before it hold its places for ever (they have no run limit)"
+
+
+def _fits_without_partitions(problem: PlanningProblem, demand: Demand) -> bool:
+    plain = problem.resolver.demand(demand.job)
+    return not plain.impossible and earliest_start(problem.empty, plain) is not None
 
 
 def closed_now(

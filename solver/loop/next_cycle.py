@@ -425,6 +425,7 @@ class NextCycle:
             return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
         placeless = state.number in cycle.placeless
+        never = never or (held is None and self._in_no_partition(job))
         closed = self._closed_now(job) if placeless and not never else ""
         no_estimate = placeless and (held is None or held.estimate is None)
         if not withheld and (never or (no_estimate and not closed)):
@@ -459,12 +460,18 @@ class NextCycle:
 
     def _closed_now(self, job: Job) -> str:
         closed = self._closed(job)
-        demand = self.problem.resolver.demand(job)
+        demand = self.problem.demand_of(job)
         return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
+
+    def _in_no_partition(self, job: Job) -> bool:
+        """Whether no host partition has a place for a job even when nothing runs."""
+        if not self.instance.partitions:
+            return False
+        return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
 
     def _why_never(self, job: Job) -> str:
         try:
-            return reason_unplaced(self.problem, self.problem.resolver.demand(job))
+            return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:
             shape = self.world.states.of(job.id).shape
             return (shape.never if shape else "") or "no place for it was found"

@@ -156,21 +156,35 @@ def can_start(
 
 
 def _start_compound(availability: Availability, demand: Demand, time: int) -> Start | None:
-    placed = _in_order(availability, demand, time)
-    if placed is None and demand.together is not None:
-        placed = demand.together(availability, demand, time)
-    return None if placed is None else Start(time, placed)
+    # Only host partitions give several terms alternatives: all are on hosts of one (FSH-08).
+    numbers = range(len(demand.terms[0].alternatives))
+    for number in numbers:
+        placed = _in_order(availability, demand, time, number)
+        if placed is not None:
+            return Start(time, placed, number)
+    for number in numbers if demand.together is not None else ():
+        one = demand if len(numbers) == 1 else _with_alternative(demand, number)
+        assert demand.together is not None
+        placed = demand.together(availability, one, time)
+        if placed is not None:
+            return Start(time, placed, number)
+    return None
+
+
+def _with_alternative(demand: Demand, number: int) -> Demand:
+    terms = (replace(term, alternatives=(term.alternatives[number],)) for term in demand.terms)
+    return replace(demand, terms=tuple(terms))
 
 
 def _in_order(
-    availability: Availability, demand: Demand, time: int
+    availability: Availability, demand: Demand, time: int, number: int
 ) -> tuple[Allocation, ...] | None:
     """Each term where it first fits beside the terms before it."""
     scratch = availability.copy()
     placed: list[Allocation] = []
     end = None if demand.duration is None else time + demand.duration
     for term in demand.terms:
-        alternative = term.alternatives[0]
+        alternative = term.alternatives[number]
         if alternative.missing:
             return None
         before = Start(time, tuple(placed)).allocation

@@ -45,6 +45,10 @@ class LeftOut:
         return f"not considered: {self.rule} (touches {shown}{more})"
 
 
+#: Said of a job whose partitions, each alone, have no place for it.
+NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
+
+
 class RuleBook:
     """The rules of an instance at its now, for the demands of its pending jobs."""
 
@@ -105,20 +109,7 @@ class RuleBook:
             return replace(demand, impossible=admission.refused)
         if admission.pooled:
             self._leave_out("what slot pools let a queue have", [demand.job.id])
-        if admission.hosts is None:
-            return demand
-        names = self.situation.names
-        label = np.full(len(names), -1, dtype=np.int64)
-        for number, hosts in enumerate(admission.hosts):
-            label[[name in hosts for name in names]] = number
-        if len(admission.hosts) > 1 and len(demand.terms) > 1:
-            self._leave_out(
-                "host partitions, for the terms of a compound requirement", [demand.job.id]
-            )
-        terms = tuple(_in_one_set(term, label) for term in demand.terms)
-        return _or_impossible(
-            replace(demand, terms=terms), "does not fit on the hosts of its partitions"
-        )
+        return in_one_partition(demand, admission, self.situation.names)
 
     def _loaded(self, demand: Demand) -> Demand:
         """loadSched: closed while the load is as reported; amounts are looked at when it starts."""
@@ -221,6 +212,35 @@ class RuleBook:
             "options of external schedulers (-ext)",
             [job.id for job in readable if job.extsched and topology(job.extsched).unheeded],
         )
+
+
+def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
+    """The demand on the hosts of one of its host partitions, or of none (FSH-08).
+
+    names: of the hosts, in order.
+    """
+    if admission.hosts is None:
+        return demand
+    sets = [np.array([name in hosts for name in names]) for hosts in admission.hosts]
+    if len(sets) > 1 and len(demand.terms) > 1:
+        return _or_impossible(_all_in_one_set(demand, sets), NOT_IN_A_PARTITION)
+    label = np.full(len(names), -1, dtype=np.int64)
+    for number, inside in enumerate(sets):
+        label[inside] = number
+    terms = tuple(_in_one_set(term, label) for term in demand.terms)
+    return _or_impossible(replace(demand, terms=terms), NOT_IN_A_PARTITION)
+
+
+def _all_in_one_set(demand: Demand, sets: Sequence[BoolArray]) -> Demand:
+    """A demand whose terms are all on hosts of one set: an alternative for each of the sets."""
+    terms = []
+    for term in demand.terms:
+        (alternative,) = term.alternatives
+        open_to = sets if alternative.hosts is None else [part & alternative.hosts for part in sets]
+        inside = np.logical_or.reduce(open_to)[term.candidates]
+        alternatives = tuple(replace(alternative, hosts=part) for part in open_to)
+        terms.append(replace(term, candidates=term.candidates[inside], alternatives=alternatives))
+    return replace(demand, terms=tuple(terms))
 
 
 def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
