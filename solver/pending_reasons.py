@@ -72,9 +72,7 @@ def _opening_hosts(
     by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
     late = [mask for mask, opening in windows if not opening.is_open(start.time - 1)]
     after_a_job = [
-        closed
-        for closed in [profile.just_accepted(demand, start.time - 1)]
-        if closed is not None
+        closed for closed in [profile.just_accepted(demand, start.time - 1)] if closed is not None
     ]
     for what, masks, last in (
         ("the dispatch window", by_window, late),

@@ -183,7 +183,11 @@ class PlanningProblem:
         sets = () if demand is None else demand.terms[0].alternatives
         hosts = [host for term in terms for host in term]
         return next(
-            (at for at, item in enumerate(sets) if item.hosts is not None and item.hosts[hosts].all()),
+            (
+                at
+                for at, item in enumerate(sets)
+                if item.hosts is not None and item.hosts[hosts].all()
+            ),
             0,
         )
 

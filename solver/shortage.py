@@ -103,7 +103,9 @@ def _term_shortage(
     if closed is not None and fits(
         term, availability.room(replace(demand, interval=None), term, alternative, instant)
     ):
-        each = f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
+        each = (
+            f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
+        )
         return Reason(f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
     for group in room.groups:
         inside = np.zeros_like(room.caps)

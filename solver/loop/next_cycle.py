@@ -32,7 +32,7 @@ from ..placement.earliest import Start, earliest_start
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.left_out import left_out_of_estimates
+from ..rules.left_out import RUN_OUT, as_estimates_see_it, names_left_out, note_of
 from ..shortage import counted
 from ..world.held import Held, overtaken, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
@@ -76,6 +76,7 @@ def plan_of(cycle: NextCycle) -> Plan:
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
+    names = names_left_out(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen())
     return Plan(
         method=method,
         objective="lexicographic",
@@ -84,24 +85,9 @@ def plan_of(cycle: NextCycle) -> Plan:
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=(
-            *left_out_of_estimates(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen()),
-            *cycle.cut_short(),
-        ),
+        notes=(*note_of(names), *cycle.cut_short()),
+        left_out=names,
         cut=cycle.cut,
-    )
-
-
-def as_estimates_see_it(instance: Instance) -> Instance:
-    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
-    hosts = tuple(h if not h.windows else replace(h, windows="") for h in instance.cluster.hosts)
-    queues = tuple(replace(queue, dispatch_window="", run_window="") for queue in instance.queues)
-    return replace(
-        instance,
-        cluster=replace(instance.cluster, hosts=hosts),
-        queues=queues,
-        advance_reservations=(),
-        future=(),
     )
 
 
@@ -238,7 +224,7 @@ class NextCycle:
             found.append("that jobs without a place in the future hold what comes free")
         several = len(self.instance.pending) > 1
         if several and any(self._runs_out(held) for held in self.cycle.reservations):
-            found.append("that reservations run out after MAX_RESERVE_TIME")
+            found.append(RUN_OUT)
         later = [held for held in self.cycle.reservations if held.start is not None]
         if any(
             held.demand is not None

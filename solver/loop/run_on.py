@@ -50,6 +50,41 @@ def placed_by_loop(
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
     is over, the starts so far are returned.
     """
+    session = _session(instance, method, jobs, effort, budget or Budget())
+    waiting = {job.id for job in instance.pending}
+    with suppress(OutOfTime):
+        session.begin()
+        while waiting and not session.budget.stopped() and session.advance():
+            waiting.difference_update(session.cycle.record.started)
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return tuple(
+        _placed(session.world, state, method) for state in states if state.start is not None
+    )
+
+
+def run_on_within(
+    instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
+) -> dict[str, int] | None:
+    """:func:`run_on`, None where it takes more turns of jobs over all cycles, or the budget."""
+    session = _session(instance, method, jobs, EFFORT, budget)
+    waiting = {job.id for job in instance.pending}
+    try:
+        session.begin()
+        while waiting and session.advance():
+            turns -= len(session.world.pending) + 1
+            if turns < 0 or budget.stopped():
+                return None
+            waiting.difference_update(session.cycle.record.started)
+    except OutOfTime:
+        return None
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return {state.job.id: state.start for state in states if state.start is not None}
+
+
+def _session(
+    instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
+) -> Session:
+    """A loop in which no job comes and all run to their limits."""
     at_limits = replace(
         instance,
         running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
@@ -58,17 +93,7 @@ def placed_by_loop(
     )
     top = max(1, len(instance.pending)) if jobs is None else jobs
     settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
-    budget = budget or Budget()
-    session = Session(at_limits, settings, budget=budget)
-    waiting = {job.id for job in instance.pending}
-    with suppress(OutOfTime):
-        session.begin()
-        while waiting and not budget.stopped() and session.advance():
-            waiting.difference_update(session.cycle.record.started)
-    states = (session.world.states.of(job.id) for job in instance.pending)
-    return tuple(
-        _placed(session.world, state, method) for state in states if state.start is not None
-    )
+    return Session(at_limits, settings, budget=budget)
 
 
 def _placed(world: World, state: JobState, method: str) -> PlannedJob:

@@ -182,9 +182,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
 def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
     """What the plan asks for: on hosts that are open, by their windows (TBR-19)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
-    closed = cycle.eligibility.closed(
-        state.job.queue, offer.hosts, windows=False, intervals=False
-    )
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
     calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
     return replace(without_hosts(demand, closed), calendar=calendar)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.calendar import Calendar
@@ -23,7 +21,9 @@ from .costs import in_terms_of
 from .lexicographic import warm_starts
 
 #: Said of a plan whose jobs had to be placed anew.
-PLACED_ANEW = "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
+PLACED_ANEW = (
+    "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
+)
 _Starts = dict[str, Start]
 
 
@@ -53,7 +53,9 @@ def _beside_running(problem: PlanningProblem, demand: Demand) -> Demand:
         start = opening
     if not closed:
         return plain
-    return replace(plain, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed)))
+    return replace(
+        plain, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed))
+    )
 
 
 def keeping_intervals(
@@ -106,9 +108,7 @@ def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective
     return placed
 
 
-def _as_plan(
-    problem: PlanningProblem, found: Plan, starts: _Starts, objective: Objective
-) -> Plan:
+def _as_plan(problem: PlanningProblem, found: Plan, starts: _Starts, objective: Objective) -> Plan:
     profile = problem.base.copy()
     entries: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
@@ -168,5 +168,7 @@ def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[f
     """Fewer jobs without a start, then the better value; in order, then the earlier starts."""
     if objective.in_order:
         starts = {item.job: item.start for item in plan}
-        return tuple(float(FOREVER if (s := starts.get(d.job.id)) is None else s) for d in problem.demands)
+        return tuple(
+            float(FOREVER if (s := starts.get(d.job.id)) is None else s) for d in problem.demands
+        )
     return (len(plan.unplaced), float("inf") if plan.value is None else plan.value)

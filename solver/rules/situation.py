@@ -17,6 +17,7 @@ from ..availability.free_now import FreeNow
 from ..availability.resources import ResourceTable
 from ..resolve import Resolver
 
+
 class Situation(Protocol):
     """One moment of a cluster; times in seconds, hosts in the order of the instance.
 

@@ -174,8 +174,10 @@ def plans_of_the_cycle_keep_it(instance: Instance) -> None:
     for method in ("greedy", "time-based", "optimal"):
         taken = running_of(instance)
         starts = simulate(instance, reservation=method, cycle=0, top=9)
-        begun = sorted((starts[item.id].start, not interval_of(instance, item), item.id, item)
-                       for item in instance.pending)
+        begun = sorted(
+            (starts[item.id].start, not interval_of(instance, item), item.id, item)
+            for item in instance.pending
+        )
         for start, _, name, item in begun:
             place = dict(starts[name].hosts)
             # The order of one second is the loop's: only what is too close is looked at.

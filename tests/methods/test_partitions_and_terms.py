@@ -82,9 +82,7 @@ def fits(instance: Instance, taken: Taken, rest: list[tuple[int, int, list[Place
 def _room(instance: Instance, taken: Taken) -> bool:
     for item in instance.cluster.hosts:
         for moment in {start for start, _, _ in taken}:
-            used = sum(
-                way.get(item.name, 0) for start, end, way in taken if start <= moment < end
-            )
+            used = sum(way.get(item.name, 0) for start, end, way in taken if start <= moment < end)
             if used > item.slots:
                 return False
     return True
@@ -140,9 +138,7 @@ def drawn(seed: int) -> tuple[Instance, dict[str, Terms]]:
         pending.append(
             Job(name, slots, queue="q", res_req=req, run_limit=STEP * draw.randint(1, 3), submit=-9)
         )
-    problem = small(
-        *hosts, running=running, pending=tuple(pending), partitions=tuple(parts)
-    )
+    problem = small(*hosts, running=running, pending=tuple(pending), partitions=tuple(parts))
     return problem, asked
 
 
