@@ -9,6 +9,7 @@ from typing import Any
 from ..model.objective import Objective
 from ..model.plan import Method, Plan
 from .budget import Budget
+from .loop.run_on import started_now
 from .optimal.backfill_needs import with_backfill_needs, without_backfill
 from .optimal.claims import without_false_claims
 from .optimal.compound import TermsTogether
@@ -41,7 +42,8 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    found = with_exact_fits(problem, without_false_claims(problem, found), budget)
+    begun = started_now(problem.instance, budget) if problem.left_out else ()
+    found = with_exact_fits(problem, without_false_claims(problem, found, begun), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 

@@ -13,6 +13,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
+from ..methods.greedy import Greedy
 from ..methods.registry import settings_for
 from ..world.job_state import JobState
 from ..world.settings import EFFORT
@@ -79,6 +80,20 @@ def run_on_within(
         return None
     states = (session.world.states.of(job.id) for job in instance.pending)
     return {state.job.id: state.start for state in states if state.start is not None}
+
+
+def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
+    """Pending jobs that the next cycle starts, with all rules and greedy reservation.
+
+    None of them where the budget does not last for it.
+    """
+    if budget.late():
+        return frozenset()
+    session = _session(instance, Greedy.name, None, EFFORT, Budget())
+    session.begin()
+    if not session.advance() or session.world.now > instance.now:
+        return frozenset()
+    return frozenset(session.cycle.record.started)
 
 
 def _session(

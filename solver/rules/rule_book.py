@@ -7,7 +7,7 @@ is used. What no demand can say is named instead, and nothing that it touches is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,18 +31,17 @@ from .situation import StandingCluster
 class LeftOut:
     """A rule that a plan does not consider, and the jobs that it touches.
 
-    may_help: it can only let a job start sooner, so that a start at now is the earliest all the
-    same.
+    may_help: a start at now is the earliest all the same: the rule can only let a job start
+    sooner, or acts only later. unless_now: it acts only where one of these jobs has to wait; empty
+    where it acts in any case. heeded: whether the loop heeds it, so that what starts in the next
+    cycle does so whatever the rule is.
     """
 
     rule: str
     jobs: frozenset[str]
     may_help: bool = False
-
-    def __str__(self) -> str:
-        shown = ", ".join(sorted(self.jobs)[:3])
-        more = f" and {len(self.jobs) - 3} more" if len(self.jobs) > 3 else ""
-        return f"not considered: {self.rule} (touches {shown}{more})"
+    unless_now: frozenset[str] = frozenset()
+    heeded: bool = True
 
 
 #: Said of a job whose partitions, each alone, have no place for it.
@@ -62,6 +61,7 @@ class RuleBook:
         self.admissions = admissions(instance)
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
+        self._whole: tuple[LeftOut, ...] = ()
         #: What hosts set a loadSched for.
         self._limited = frozenset(
             name for host in instance.cluster.hosts for name in host.thresholds.sched
@@ -79,17 +79,17 @@ class RuleBook:
     def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
         """The demands with everything that they have to heed, one after the other."""
         found = [self._heed(demand) for demand in demands]
-        for rule, jobs in self._always_left_out(found):
-            self._leave_out(rule, jobs)
+        self._whole = tuple(rule for rule in self._always_left_out(found) if rule.jobs)
         return tuple(found)
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """What was left out, after :meth:`apply`."""
-        return tuple(
+        of_jobs = (
             LeftOut(rule, frozenset(jobs), may_help)
             for (rule, may_help), jobs in self._left_out.items()
             if jobs
         )
+        return (*of_jobs, *self._whole)
 
     def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
         self._left_out.setdefault((rule, may_help), set()).update(jobs)
@@ -129,7 +129,6 @@ class RuleBook:
                 )
             closed |= beyond
         if floors:
-            self._leave_out("loadSched of memory beside other planned jobs", [demand.job.id])
             demand = replace(demand, floors=tuple(floors))
         if not closed.any():
             return demand
@@ -192,11 +191,17 @@ class RuleBook:
 
     # --- the whole instance ---------------------------------------------------------------------
 
-    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[tuple[str, list[str]]]:
-        """Rules that change what runs, which no plan of starts can say."""
+    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[LeftOut]:
+        """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
+        everybody = frozenset(demand.job.id for demand in demands)
         pairs = preempting_now(self.instance)
-        queues = {name for pair in pairs for name in pair}
-        yield "preemption", [d.job.id for d in demands if d.queue.name in queues]
+        if pairs:
+            # Whom it suspends ends later, so that it moves whatever waits for that.
+            queues = {queue for queue, _ in pairs}
+            asking = frozenset(d.job.id for d in demands if d.queue.name in queues)
+            if any(run.suspended for run in self.instance.running):
+                asking = frozenset()
+            yield LeftOut("preemption", everybody, may_help=True, unless_now=asking)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -204,14 +209,17 @@ class RuleBook:
             if self.eligibility.watches_load
         )
         if stopped:
-            yield "loadStop, which would suspend running jobs", [d.job.id for d in demands]
+            yield LeftOut("loadStop, which would suspend running jobs", everybody)
         readable = [demand.job for demand in demands if not demand.impossible]
-        yield "affinity[]", [job.id for job in readable if self.resolver.binds_cores(job)]
-        yield "GPUs (-gpu)", [job.id for job in readable if job.gpu]
-        yield (
-            "options of external schedulers (-ext)",
-            [job.id for job in readable if job.extsched and topology(job.extsched).unheeded],
-        )
+        for name, jobs in (
+            ("affinity[]", [job for job in readable if self.resolver.binds_cores(job)]),
+            ("GPUs (-gpu)", [job for job in readable if job.gpu]),
+            (
+                "options of external schedulers (-ext)",
+                [job for job in readable if job.extsched and topology(job.extsched).unheeded],
+            ),
+        ):
+            yield LeftOut(name, frozenset(job.id for job in jobs), heeded=False)
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
@@ -280,12 +288,3 @@ def _closed_until(demand: Demand, closed: Sequence[tuple[BoolArray, int]]) -> De
     return replace(
         demand, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed))
     )
-
-
-def by_job(left_out: Iterable[LeftOut]) -> Mapping[str, list[LeftOut]]:
-    """What was left out, by the job that it touches."""
-    found: dict[str, list[LeftOut]] = {}
-    for item in left_out:
-        for job in item.jobs:
-            found.setdefault(job, []).append(item)
-    return found

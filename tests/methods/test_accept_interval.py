@@ -52,10 +52,10 @@ Taken = list[tuple[Job, int, Place, bool]]
 def goes(instance: Instance, taken: Taken, item: Job, start: int, place: Place) -> bool:
     """Whether a job may start there beside the others: slots, and one job a host and interval."""
     assert item.run_limit is not None
-    for host in instance.cluster.hosts:
-        if host.name not in place:
+    for where in instance.cluster.hosts:
+        if where.name not in place:
             continue
-        here = [other for other in taken if host.name in other[2]]
+        here = [other for other in taken if where.name in other[2]]
         for other, began, _, planned in here:
             own, theirs = interval_of(instance, item), interval_of(instance, other)
             if began == start and planned:
@@ -66,11 +66,11 @@ def goes(instance: Instance, taken: Taken, item: Job, start: int, place: Place) 
         for moment in [start, *(began for _, began, _, _ in here)]:
             if start <= moment < start + item.run_limit:
                 used = sum(
-                    where[host.name]
-                    for other, began, where, _ in here
+                    on[where.name]
+                    for other, began, on, _ in here
                     if began <= moment < began + (other.run_limit or 0)
                 )
-                if used + place[host.name] > host.slots:
+                if used + place[where.name] > where.slots:
                     return False
     return True
 
@@ -133,10 +133,9 @@ def drawn(seed: int, *, mixed: bool) -> Instance:
     ]
     queues = (Queue("q"), Queue("w", job_accept_interval=draw.choice([0, 2]))) if mixed else None
     params = Params(job_accept_interval=draw.choice([0, 1]) if mixed else 1, mbd_sleep_time=60)
-    found = small(
+    return small(
         *hosts, queues=queues, running=tuple(running), pending=tuple(pending), params=params
     )
-    return found
 
 
 def no_objection(instance: Instance, found: Plan, *, as_lsf: bool = False) -> None:

@@ -391,6 +391,12 @@ def test_preemption_is_left_out_only_where_it_could_happen(
         notes = plan(problem, method, effort=5).notes
         assert any("preemption" in note for note in notes) is named
     assert plan(problem, "optimal", effort=5)["p"].proved is not named
+    # One that need not wait suspends nobody: the rule changes nothing, and nothing is named.
+    thin = replace(problem, pending=(job("p", 1, minutes=60, queue=waits),))
+    if not suspended:
+        for method in ("optimal", "time-based"):
+            assert plan(thin, method, effort=5).notes == ()
+        assert plan(thin, "optimal", effort=5)["p"].proved
 
 
 @pytest.mark.behaviour("TBR-16")
