@@ -14,7 +14,10 @@ from ...model.instance import Instance
 from ...model.plan import Plan
 from ...model.time_text import clock_text
 from ..budget import Budget
-from ..rules.left_out import HEEDED_NOWHERE, WITHOUT, note_of
+from ..resolve import Resolver
+from ..rules.eligibility import Eligibility
+from ..rules.left_out import HEEDED_NOWHERE, LOADS, WITHOUT, note_of
+from ..rules.situation import StandingCluster
 from .run_on import run_on_within
 
 #: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
@@ -23,7 +26,7 @@ _Starts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedStart:
     """A job that the loop starts at another second than planned, and the rules that may be why.
 
     start, planned: seconds, None for never.
@@ -39,7 +42,7 @@ class Moved:
         if self.start is None:
             what = f"job {self.job} does not start"
         else:
-            what = f"job {self.job} starts at {clock_text(instance, self.start)}"
+            what = f"job {self.job} starts {clock_text(instance, self.start)}"
         planned = "never" if self.planned is None else clock_text(instance, self.planned)
         return f"{'; '.join(self.rules)} ({what}, not {planned})"
 
@@ -50,7 +53,7 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
     jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
     """
     names = found.left_out
-    if not names or found.cut or budget.stopped():
+    if not names or found.cut or budget.late():
         return found
     method, top = (found.method, jobs) if jobs != 0 else ("greedy", None)
     loops = _Loops(instance, method, top, budget)
@@ -58,6 +61,8 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
     if moved is None:
         return found
     unseen = [name for name in names if name in HEEDED_NOWHERE]
+    if LOADS in names and _load_closes(instance, found):
+        unseen.append(LOADS)
     told = [*(item.text(instance) for item in moved), *unseen]
     notes = [note for note in found.notes if note not in note_of(names)]
     rules = tuple(dict.fromkeys([*(name for item in moved for name in item.rules), *unseen]))
@@ -77,14 +82,14 @@ class _Loops:
         return run_on_within(instance, self.method, jobs=top, budget=budget, turns=TURNS)
 
 
-def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[Moved] | None:
+def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
     """The rules, each with the first job that it moves; None where that took too long."""
     starts = loops.starts(loops.instance)
     if starts is None:
         return None
     planned = dict(_planned(found))
     others = [job for job, start in planned.items() if starts.get(job) != start]
-    moved: list[Moved] = []
+    moved: list[MovedStart] = []
     explained: set[str] = set()
     for name in names if others else ():
         if name not in WITHOUT:
@@ -95,12 +100,23 @@ def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[Moved] | No
         own = [job for job in others if without.get(job) != starts.get(job)]
         explained.update(own)
         if own:
-            moved.append(Moved((name,), own[0], starts.get(own[0]), planned[own[0]]))
+            moved.append(MovedStart((name,), own[0], starts.get(own[0]), planned[own[0]]))
     rest = [job for job in others if job not in explained]
-    rules = tuple(name for name in names if name not in WITHOUT and name not in HEEDED_NOWHERE)
+    heeded = tuple(name for name in names if name not in HEEDED_NOWHERE)
+    rules = tuple(name for name in heeded if name not in WITHOUT) or heeded
     if rest and rules:
-        moved.append(Moved(rules, rest[0], starts.get(rest[0]), planned[rest[0]]))
+        moved.append(MovedStart(rules, rest[0], starts.get(rest[0]), planned[rest[0]]))
     return moved
+
+
+def _load_closes(instance: Instance, found: Plan) -> bool:
+    """Whether load keeps a job from hosts that has no start, which no loop sees change."""
+    jobs = {job.id: job for job in instance.pending}
+    waiting = [jobs[item.job].queue for item in found if item.start is None]
+    waiting += [jobs[item.job].queue for item in found.unplaced]
+    situation = StandingCluster(instance, Resolver.of(instance))
+    eligibility = Eligibility(situation, [host.status for host in instance.cluster.hosts])
+    return any(eligibility.why_load(queue) for queue in dict.fromkeys(waiting))
 
 
 def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:

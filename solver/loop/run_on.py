@@ -66,18 +66,15 @@ def placed_by_loop(
 def run_on_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
 ) -> dict[str, int] | None:
-    """:func:`run_on`, None where it takes more turns of jobs over all cycles, or the budget."""
-    session = _session(instance, method, jobs, EFFORT, budget)
+    """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
+    session = _session(instance, method, jobs, EFFORT, Budget())
     waiting = {job.id for job in instance.pending}
-    try:
-        session.begin()
-        while waiting and session.advance():
-            turns -= len(session.world.pending) + 1
-            if turns < 0 or budget.stopped():
-                return None
-            waiting.difference_update(session.cycle.record.started)
-    except OutOfTime:
-        return None
+    session.begin()
+    while waiting and session.advance():
+        turns -= len(session.world.pending) + 1
+        if turns < 0 or budget.late():
+            return None
+        waiting.difference_update(session.cycle.record.started)
     states = (session.world.states.of(job.id) for job in instance.pending)
     return {state.job.id: state.start for state in states if state.start is not None}
 

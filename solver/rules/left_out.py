@@ -23,7 +23,7 @@ from .preempting import preempting_now
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class EstimateRule:
     """A rule that the next cycle cannot foresee.
 
     name: as notes have it. holds: whether an instance has it. without: the instance without it,
@@ -157,49 +157,53 @@ def _nobody_grows(instance: Instance) -> Instance:
     return replace(plain, running=tuple(running))
 
 
+#: Nobody knows when and how: no start hangs on it but of jobs that it leaves none.
+LOADS = "that reported loads change"
 #: Those that are read and heeded nowhere, in no loop either: whom they touch is not to be seen.
 HEEDED_NOWHERE = ("options of external schedulers (-ext)", "GPUs (-gpu)", "affinity[]")
-OF_THE_INSTANCE: tuple[Rule, ...] = (
-    Rule("dispatch and run windows", _windows, _without_windows),
-    Rule(
+OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
+    EstimateRule("dispatch and run windows", _windows, _without_windows),
+    EstimateRule(
         "advance reservations",
         lambda instance: bool(instance.advance_reservations),
         lambda instance: replace(instance, advance_reservations=()),
     ),
-    Rule(
+    EstimateRule(
         "preemption",
         lambda instance: bool(preempting_now(instance)),
         _each_queue(preemptive=None, preemptable=None),
     ),
-    Rule("that priorities, and what slot pools leave, change as jobs start and end", has_policy),
-    Rule(
+    EstimateRule(
+        "that priorities, and what slot pools leave, change as jobs start and end", has_policy
+    ),
+    EstimateRule(
         "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve",
         _reserves_in_part,
         _all_reserve,
     ),
-    Rule("JOB_ACCEPT_INTERVAL", _accepts_in_intervals, _without_intervals),
-    Rule("that reported loads change", _loads),
-    Rule(
+    EstimateRule("JOB_ACCEPT_INTERVAL", _accepts_in_intervals, _without_intervals),
+    EstimateRule(LOADS, _loads),
+    EstimateRule(
         "jobs before their begin time (-b)",
         lambda instance: any((job.begin or 0) > instance.now for job in instance.pending),
         _each_pending(lambda job: replace(job, begin=None)),
     ),
-    Rule(
+    EstimateRule(
         "the growth of resizable jobs",
         lambda instance: any(run.job.resizable for run in instance.running),
         _nobody_grows,
     ),
-    Rule(
+    EstimateRule(
         "options of external schedulers (-ext)",
         lambda instance: any(_unheeded(job.extsched) for job in instance.pending),
     ),
-    Rule(
+    EstimateRule(
         "what a loop remembers of the cycle before (held, borrowed)",
         lambda instance: bool(instance.held or instance.borrowed),
         lambda instance: replace(instance, held=(), borrowed=()),
     ),
-    Rule("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
-    Rule(
+    EstimateRule("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
+    EstimateRule(
         "that a job for later may get more of its range of slots",
         lambda instance: any(job.most_slots > job.slots for job in instance.pending),
         _each_pending(lambda job: replace(job, max_slots=None)),

@@ -474,8 +474,7 @@ class CycleState:
             (
                 held.state.number,
                 held.estimate,
-                tuple(held.slots.items()),
-                tuple(held.memory.items()),
+                *(tuple(x.items()) for x in (held.slots, held.memory)),
             )
             for held in self.reservations
         )
