@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...model.objective import Objective
-from ...model.plan import Method, Plan, PlannedJob
+from ...model.plan import Method, Plan, PlannedJob, Status
 from ..budget import Budget
 from ..placement.earliest import earliest_start
 from ..problem import PlanningProblem
@@ -41,7 +41,7 @@ def plan_one_by_one(
     proved = never and all(item.proved for item in reservations)
     open_still = [item.job for item in reservations if not item.proved]
     open_still += [] if never else [item.job for item in first.unplaced]
-    whole = "infeasible" if first.unplaced else "optimal"
+    whole: Status = "infeasible" if first.unplaced else "optimal"
     value = first.value if objective.in_order else None
     return replace(
         first,
