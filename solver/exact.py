@@ -9,11 +9,13 @@ from typing import Any
 from ..model.objective import Objective
 from ..model.plan import Method, Plan
 from .budget import Budget
+from .loop.run_on import started_now
 from .optimal.backfill_needs import with_backfill_needs, without_backfill
 from .optimal.claims import without_false_claims
 from .optimal.compound import TermsTogether
 from .optimal.exact_fits import with_exact_fits
 from .optimal.first_fit import plan_first_fit
+from .optimal.intervals import heeds_intervals, keeping_intervals, without_intervals
 from .optimal.one_by_one import must_be_one_by_one, plan_one_by_one
 from .optimal.ranges import fill_ranges
 from .optimal.window_effects import moved_by_windows
@@ -40,7 +42,8 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    found = with_exact_fits(problem, without_false_claims(problem, found), budget)
+    begun = started_now(problem.instance, budget) if problem.left_out else ()
+    found = with_exact_fits(problem, without_false_claims(problem, found, begun), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 
@@ -59,6 +62,10 @@ def _search(
         return _unsearched(problem, warm, method, objective), warm
     if must_be_one_by_one(problem):
         return plan_one_by_one(problem, warm, method, objective, budget), warm
+    if heeds_intervals(problem) and not (method == "optimal" and objective.in_order):
+        plain = without_intervals(problem)
+        found, _ = _search(plain, budget, method, objective, on_progress)
+        return keeping_intervals(problem, found, warm, objective), warm
     if method == "milp":
         from .milp import plan_milp
 

@@ -16,6 +16,7 @@ from .availability.profile import Profile
 from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
 from .problem import PlanningProblem
+from .rules.rule_book import NOT_IN_A_PARTITION
 from .shortage import find_shortage
 
 #: Of a job that may not start before its -b.
@@ -43,7 +44,7 @@ def what_it_waits_for(
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
         return "a dispatch or run window"
-    ends = _opening_hosts(problem, demand, start, instant) or _enders(
+    ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
     return _shortage_until(problem, demand, profile, instant) + ends
@@ -60,17 +61,19 @@ def _shortage_until(
     return str(first) if first.kind == last.kind else f"{last} just before"
 
 
-def _opening_hosts(problem: PlanningProblem, demand: Demand, start: Start, instant: int) -> str:
+def _opening_hosts(
+    problem: PlanningProblem, demand: Demand, start: Start, profile: Profile, instant: int
+) -> str:
     """Which of the hosts it takes, closed at `instant`, a window or an interval opens by its start.
 
     "" where none opens just then: it is something else that the job waits for.
     """
-    calendar = demand.calendar
-    if calendar is None:
-        return ""
-    by_window = [mask for mask, windows in calendar.hosts if not windows.is_open(instant)]
-    late = [mask for mask, windows in calendar.hosts if not windows.is_open(start.time - 1)]
-    after_a_job = [mask for mask, until in calendar.closed_until if until == start.time]
+    windows = () if demand.calendar is None else demand.calendar.hosts
+    by_window = [mask for mask, opening in windows if not opening.is_open(instant)]
+    late = [mask for mask, opening in windows if not opening.is_open(start.time - 1)]
+    after_a_job = [
+        closed for closed in [profile.just_accepted(demand, start.time - 1)] if closed is not None
+    ]
     for what, masks, last in (
         ("the dispatch window", by_window, late),
         ("JOB_ACCEPT_INTERVAL", after_a_job, after_a_job),
@@ -159,6 +162,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     if demand.impossible:
         return demand.impossible
     if earliest_start(problem.empty, demand) is None:
+        if problem.instance.partitions and _fits_without_partitions(problem, demand):
+            return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
         return "does not fit on this cluster even when nothing runs: " + shortage(
@@ -172,22 +177,24 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     return "the jobs before it hold its places for ever (they have no run limit)"
 
 
+def _fits_without_partitions(problem: PlanningProblem, demand: Demand) -> bool:
+    plain = problem.resolver.demand(demand.job)
+    return not plain.impossible and earliest_start(problem.empty, plain) is not None
+
+
 def closed_now(
     problem: PlanningProblem, demand: Demand, rest: Demand, closed: BoolArray | None
 ) -> str:
     """Why a job has no place in this cycle, where closed hosts alone are the reason, else "".
 
-    closed: hosts that load or JOB_ACCEPT_INTERVAL closes to it now, [H] (TBR-16), or None. rest:
-    the job on the others.
+    closed: hosts that load closes to it now, [H], or None. rest: the job on the others.
     """
     if closed is None or earliest_start(problem.base, demand) is None:
         return ""
     if earliest_start(problem.base, rest) is not None:
         return ""
     names = list(problem.named(dict.fromkeys(np.flatnonzero(closed).tolist(), 1)))
-    return (
-        f"load or JOB_ACCEPT_INTERVAL closes {_some(names)} in this cycle, the rest is too little"
-    )
+    return f"load closes {_some(names)} in this cycle, the rest is too little"
 
 
 def _no_window(demand: Demand) -> str:

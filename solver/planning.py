@@ -19,6 +19,7 @@ from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
+from .loop.moved_starts import naming_what_moves
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .shortage import counted
@@ -159,6 +160,8 @@ def _estimates(
     budget: Budget,
 ) -> Plan:
     found = plan_next_cycle(instance, method, jobs=jobs, budget=budget, margin=margin)
+    if not margin:
+        found = naming_what_moves(instance, found, jobs=jobs, budget=budget)
     if objective.name == found.objective:
         return found
     from .optimal.costs import in_terms_of

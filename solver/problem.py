@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..model.duration import expected_finish
@@ -12,15 +12,17 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import Method, Plan, PlannedJob
+from .availability.accepted import accepted_of
 from .availability.arrays import Allocation
 from .availability.demand import Demand, TermPlacer
 from .availability.profile import Profile, close_reserved_slots
 from .budget import NOT_LOOKED_AT, Budget
 from .entering import profile_of_running
+from .fairshare.admission import Admission, admissions
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
 from .resolve import Resolver
-from .rules.rule_book import LeftOut, RuleBook
+from .rules.rule_book import LeftOut, RuleBook, in_one_partition
 
 #: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.
 RESOLVING = 0.5
@@ -70,6 +72,7 @@ class PlanningProblem:
     unseen: tuple[Job, ...] = ()
     _finishes: Finishes = field(default_factory=Finishes, compare=False, repr=False)
     _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)
+    _admissions: dict[str, Admission] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -92,6 +95,7 @@ class PlanningProblem:
         instance = with_loaded_modules(instance)
         resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
         base = profile_of_running(resolver)
+        base.accepted = accepted_of(instance)
         if partly:
             budget.renew_grace()
         if not as_lsf:
@@ -169,7 +173,37 @@ class PlanningProblem:
         index = self.resolver.host_index()
         parts = item.terms or (item.allocation,)
         terms = tuple({index[name]: n for name, n in part.items()} for part in parts)
-        return Start(item.start, terms, item.alternative)
+        if len(terms) == 1:
+            return Start(item.start, terms, item.alternative)
+        return Start(item.start, terms, self._set_of(item.job, terms))
+
+    def _set_of(self, job: str, terms: Sequence[Allocation]) -> int:
+        """Which of its host partitions has the terms of a job; a plan does not say."""
+        demand = next((demand for demand in self.demands if demand.job.id == job), None)
+        sets = () if demand is None else demand.terms[0].alternatives
+        hosts = [host for term in terms for host in term]
+        return next(
+            (
+                at
+                for at, item in enumerate(sets)
+                if item.hosts is not None and item.hosts[hosts].all()
+            ),
+            0,
+        )
+
+    def demand_of(self, job: Job) -> Demand:
+        """What a job asks for, pending here or not, on the hosts of one of its partitions."""
+        plain = self.resolver.demand(job)
+        if not self.instance.partitions or plain.impossible:
+            return plain
+        if not self._admissions:
+            self._admissions.update(admissions(self.instance))
+        admission = self._admissions.get(job.id)
+        known = next((other for other in self.instance.pending if other.id == job.id), None)
+        if admission is None or known != job:
+            others = (other for other in self.instance.pending if other is not known)
+            admission = admissions(replace(self.instance, pending=(*others, job)))[job.id]
+        return in_one_partition(plain, admission, [h.name for h in self.instance.cluster.hosts])
 
     def planned(
         self,
@@ -190,7 +224,7 @@ class PlanningProblem:
             bound=bound,
             proved=bound is not None and bound >= start.time,
             waits_for=waits_for,
-            alternative=start.alternative,
+            alternative=start.alternative if len(start.terms) == 1 else 0,
             terms=tuple(map(self.named, start.terms)) if len(start.terms) > 1 else (),
         )
 

@@ -24,6 +24,7 @@ from ..model.resreq import (
 from ..model.resreq.evaluate import named
 from ..model.resreq.options import LSF_7
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term, simples
+from .availability.accepted import accept_interval
 from .availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand
@@ -58,6 +59,7 @@ class Resolver:
     margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
     _calendars: dict[str, Calendar | None] = field(default_factory=dict)
+    _intervals: dict[str, int | None] = field(default_factory=dict)
     _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
     _selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
@@ -243,7 +245,14 @@ class Resolver:
         return Demand(
             *(job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes),
             margin=self.margin,
+            interval=self._interval(queue),
         )
+
+    def _interval(self, queue: Queue) -> int | None:
+        """JOB_ACCEPT_INTERVAL of a queue, looked up once."""
+        if queue.name not in self._intervals:
+            self._intervals[queue.name] = accept_interval(self.instance, queue)
+        return self._intervals[queue.name]
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:
         if isinstance(requirement, Simple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -98,6 +99,14 @@ def _term_shortage(
     room = availability.room(demand, term, alternative, instant)
     if fits(term, room):
         return None
+    closed = availability.just_accepted(demand, instant)
+    if closed is not None and fits(
+        term, availability.room(replace(demand, interval=None), term, alternative, instant)
+    ):
+        each = (
+            f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
+        )
+        return Reason(f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
     for group in room.groups:
         inside = np.zeros_like(room.caps)
         inside[group.mask] = room.caps[group.mask]

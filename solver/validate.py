@@ -12,8 +12,20 @@ from ..model.collection import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, earlier, hosts, limits, partitions, shape, times, units
+from .validation import (
+    accepting,
+    capacity,
+    claims,
+    earlier,
+    hosts,
+    limits,
+    partitions,
+    shape,
+    times,
+    units,
+)
 from .validation.facts import Facts, Unfinished
+from .validation.opening import may_be_closed
 from .validation.split import split
 from .validation.violation import Violation
 
@@ -44,6 +56,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     hosts.candidates,
     hosts.first_execution_host,
     partitions.one_partition,
+    accepting.accept_interval,
     capacity.running,
     capacity.slots,
     capacity.amounts,
@@ -84,8 +97,11 @@ def validate(
     def facts_of(other: Plan) -> Facts:
         return Facts.of(instance, other, as_lsf=as_lsf, split=split, stop=stop)
 
-    def allowed(other: Plan) -> bool:
+    def allowed(other: Plan, moved: str) -> bool:
         facts = facts_of(other)
+        (holding,) = (item for item in facts.planned if item.job.id == moved)
+        if any(may_be_closed(facts, holding, host) for host in holding.allocation):
+            return False
         return not any(True for check in _RULES for _ in check(facts))
 
     with no_collection():

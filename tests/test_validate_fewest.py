@@ -320,8 +320,8 @@ def test_a_host_that_is_closed_saves_no_unit(
 
 
 @pytest.mark.behaviour("TBR-16")
-def test_a_host_that_is_closed_in_this_cycle_saves_no_unit_later() -> None:
-    """The estimate of time-based leaves r1b out, so it takes a host of another unit."""
+def test_a_host_that_is_closed_in_this_cycle_saves_a_unit_later() -> None:
+    """r1b has just taken a job, and takes the next one by the time that the others are free."""
     long = {"run_limit": 300}
     instance = problem(
         job(
@@ -341,7 +341,7 @@ def test_a_host_that_is_closed_in_this_cycle_saves_no_unit_later() -> None:
     )
     found = planned(instance, "time-based")
     assert not any("bug" in note for note in found.notes)
-    assert (found["j"].start, set(found["j"].allocation)) == (300, {"r1a", "r2a"})
+    assert (found["j"].start, set(found["j"].allocation)) == (300, {"r1a", "r1b"})
     assert set(planned(instance, "optimal")["j"].allocation) == {"r1a", "r1b"}
 
 

@@ -98,6 +98,9 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
     edges = {start - length + 1 for start in profile.later_starts for length in lengths}
     changes = {demand.earliest, *profile.changes(), *base.changes(), *edges}
     times = sorted(time for time in changes if demand.earliest <= time < FOREVER)
+    if profile.accepted is not None and profile.minds_intervals(demand):
+        closings = profile.accepted.closings()
+        times = sorted({*times, *(time for time in closings if demand.earliest <= time)})
     return sorted({*profile.with_openings(demand, times), *_closings(demand, times)})
 
 

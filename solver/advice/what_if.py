@@ -247,7 +247,7 @@ class Asker:
 
     def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view; the exact method places its terms together."""
-        demand = view.problem.resolver.demand(job)
+        demand = view.problem.demand_of(job)
         if self.method == "time-based" or len(demand.terms) == 1:
             return demand
         budget = Budget(self.time_limit, effort=self.effort, cancel=self.cancel)

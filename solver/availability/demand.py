@@ -99,7 +99,9 @@ class Demand:
     calendar: windows that bind it, None for none. together: places the terms of a compound
     requirement jointly where they do not fit one after another; None: only in order (REQ-14).
     floors: amounts that must be free on a host before the job starts there (loadSched). margin:
-    seconds of the duration that are kept free behind the job's own end.
+    seconds of the duration that are kept free behind the job's own end. interval: seconds that a
+    host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None where no queue has
+    such a rule.
     """
 
     job: Job
@@ -114,6 +116,7 @@ class Demand:
     together: TermPlacer | None = None
     floors: tuple[Floor, ...] = ()
     margin: int = 0
+    interval: int | None = None
 
     @property
     def runs(self) -> int | None:
@@ -189,6 +192,9 @@ class Availability(Protocol):
 
     def open_for(self, demand: Demand, time: int) -> bool:
         """Whether the job may start at `time` as far as this availability minds its windows."""
+
+    def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
+        """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
 
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What one term of a job finds over its window from `start`."""

@@ -265,6 +265,10 @@ class Residual:
         self._at(time)
         return True
 
+    def just_accepted(self, demand: Demand, time: int) -> None:
+        """So is JOB_ACCEPT_INTERVAL: see `closed`."""
+        self._at(time)
+
     def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
         """What the job finds now; free_now as pref[] counts it: all slots that no job runs on."""
         room = find_room(self, demand, term, alternative, [start])

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.instance import Instance
-from .arrays import Allocation, FloatArray
+from .accepted import Accepted
+from .arrays import Allocation, BoolArray, FloatArray
 from .crowded import Crowded
 from .demand import Demand, Room, TermDemand
 from .resources import SLOTS, ResourceTable, flat
@@ -55,6 +56,8 @@ class Profile:
         self._finishes: list[int] = []
         #: Windows known to be too crowded, where nothing is ever given back: its owner knows.
         self.crowded: Crowded | None = None
+        #: What hosts took and will take, where JOB_ACCEPT_INTERVAL counts.
+        self.accepted: Accepted | None = None
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
@@ -64,6 +67,7 @@ class Profile:
         twin._starts = list(self._starts)
         twin._ends = list(self._ends)
         twin._finishes = list(self._finishes)
+        twin.accepted = None if self.accepted is None else self.accepted.copy()
         return twin
 
     def bring_up(self) -> None:
@@ -203,11 +207,32 @@ class Profile:
         return demand.calendar is None or demand.calendar.allows(time, demand.duration)
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
-        """Candidate times with the instants at which a window of the job opens."""
-        if demand.calendar is None:
+        """Candidate times with those at which a window of the job, or a host for it, opens."""
+        if not times or (demand.calendar is None and not self.minds_intervals(demand)):
             return times
-        openings = {opening for time in times for opening in demand.calendar.openings(time)}
+        openings: set[int] = set()
+        if demand.calendar is not None:
+            openings.update(*(demand.calendar.openings(time) for time in times))
+        if demand.interval is not None and self.accepted is not None:
+            openings |= self.accepted.openings(demand.interval)
         return sorted({*times, *(time for time in openings if time >= times[0])})
+
+    # --- JOB_ACCEPT_INTERVAL --------------------------------------------------------------------
+
+    def minds_intervals(self, demand: Demand) -> bool:
+        """Whether some host may be closed to the job because of another's start."""
+        return demand.interval is not None and self.accepted is not None
+
+    def accept(self, demand: Demand, start: int, hosts: Iterable[int]) -> None:
+        """Hosts take a planned job, which closes them to others for a while."""
+        if demand.interval is not None and self.accepted is not None:
+            self.accepted.add(start, demand.interval, hosts)
+
+    def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
+        """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
+        if demand.interval is None or self.accepted is None:
+            return None
+        return self.accepted.closed(demand.interval, time)
 
     # --- asking -------------------------------------------------------------------------------
 
@@ -323,6 +348,7 @@ class Lent(Profile):
         self._lent = lent
         self._starts, self._ends, self._finishes = held.times()
         self.crowded = None if held.crowded is None else held.crowded.heeding(until)
+        self.accepted = plain.accepted
 
     def copy(self) -> Profile:
         """An independent copy that shares the table."""

@@ -50,6 +50,9 @@ def find_room(
     closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
     if closed is not None:
         whole[closed] = 0
+    accepted = availability.just_accepted(demand, points[0])
+    if accepted is not None:
+        whole[accepted] = 0
     for floor in demand.floors:
         whole[availability.free(floor.index, points[0]) + SLACK < floor.least] = 0
     groups: list[GroupCap] = []

@@ -284,8 +284,14 @@ class Cycle:
         return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
-        """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19)."""
-        return self.state.eligibility.closed(job.job.queue, offer.hosts, windows=False)
+        """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
+
+        A plan knows when hosts that have just taken a job take the next; the loop's estimates
+        leave them out (TBR-16).
+        """
+        return self.state.eligibility.closed(
+            job.job.queue, offer.hosts, windows=False, intervals=not self.settings.planning
+        )
 
     def _foresee(self, job: JobState, offer: Offer) -> Held | None:
         """An estimate for a job that waits for the clock: it holds nothing until then."""

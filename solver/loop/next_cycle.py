@@ -15,7 +15,8 @@ from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
-from ..availability.arrays import Allocation
+from ..availability.accepted import accepted_of
+from ..availability.arrays import Allocation, BoolArray
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget, OutOfTime
@@ -31,7 +32,7 @@ from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.left_out import left_out_of_estimates
+from ..rules.left_out import RUN_OUT, as_estimates_see_it, names_left_out, note_of
 from ..shortage import counted
 from ..world.held import Held, overtaken, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
@@ -75,6 +76,7 @@ def plan_of(cycle: NextCycle) -> Plan:
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
+    names = names_left_out(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen())
     return Plan(
         method=method,
         objective="lexicographic",
@@ -83,24 +85,9 @@ def plan_of(cycle: NextCycle) -> Plan:
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=(
-            *left_out_of_estimates(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen()),
-            *cycle.cut_short(),
-        ),
+        notes=(*note_of(names), *cycle.cut_short()),
+        left_out=names,
         cut=cycle.cut,
-    )
-
-
-def as_estimates_see_it(instance: Instance) -> Instance:
-    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
-    hosts = tuple(h if not h.windows else replace(h, windows="") for h in instance.cluster.hosts)
-    queues = tuple(replace(queue, dispatch_window="", run_window="") for queue in instance.queues)
-    return replace(
-        instance,
-        cluster=replace(instance.cluster, hosts=hosts),
-        queues=queues,
-        advance_reservations=(),
-        future=(),
     )
 
 
@@ -257,7 +244,7 @@ class NextCycle:
             found.append("that jobs without a place in the future hold what comes free")
         several = len(self.instance.pending) > 1
         if several and any(self._runs_out(held) for held in self.cycle.reservations):
-            found.append("that reservations run out after MAX_RESERVE_TIME")
+            found.append(RUN_OUT)
         later = [held for held in self.cycle.reservations if held.start is not None]
         if any(
             held.demand is not None
@@ -339,7 +326,7 @@ class NextCycle:
         cycle, shape = self.cycle.state, self.world.requests.shape(job)
         if shape.never:
             return None
-        closed = cycle.eligibility.closed(job.queue, None, windows=False)
+        closed = self._closed(job)
         demand = self.world.requests.reserving(shape, job, self.world.now)
         found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
         return None if found is None else found.time
@@ -375,8 +362,7 @@ class NextCycle:
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
         cycle, state = self.cycle.state, self.world.states.of(job)
-        closed = cycle.eligibility.closed(state.job.queue, None, windows=False)
-        return open_part(cycle, state, closed)
+        return open_part(cycle, state, self._closed(state.job))
 
     def hold_promises(self, profile: Profile) -> None:
         """What is held now for jobs that have no place in the future, for as long as it takes."""
@@ -419,7 +405,14 @@ class NextCycle:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
-        return self.world.running_profile.copy(begun)
+        profile = self.world.running_profile.copy(begun)
+        profile.accepted = accepted_of(self.instance)
+        return profile
+
+    def _closed(self, job: Job) -> BoolArray | None:
+        """Hosts that no plan has for a job: load, or their state, closes them."""
+        eligibility = self.cycle.state.eligibility
+        return eligibility.closed(job.queue, None, windows=False, intervals=False)
 
     def place_of(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
@@ -438,6 +431,7 @@ class NextCycle:
             return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
         placeless = state.number in cycle.placeless
+        never = never or (held is None and self._in_no_partition(job))
         closed = self._closed_now(job) if placeless and not never else ""
         no_estimate = placeless and (held is None or held.estimate is None)
         if not withheld and (never or (no_estimate and not closed)):
@@ -471,13 +465,19 @@ class NextCycle:
         return admissions(self.instance)
 
     def _closed_now(self, job: Job) -> str:
-        closed = self.cycle.state.eligibility.closed(job.queue, None, windows=False)
-        demand = self.problem.resolver.demand(job)
+        closed = self._closed(job)
+        demand = self.problem.demand_of(job)
         return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
+
+    def _in_no_partition(self, job: Job) -> bool:
+        """Whether no host partition has a place for a job even when nothing runs."""
+        if not self.instance.partitions:
+            return False
+        return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
 
     def _why_never(self, job: Job) -> str:
         try:
-            return reason_unplaced(self.problem, self.problem.resolver.demand(job))
+            return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:
             shape = self.world.states.of(job.id).shape
             return (shape.never if shape else "") or "no place for it was found"

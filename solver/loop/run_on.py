@@ -13,6 +13,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
+from ..methods.greedy import Greedy
 from ..methods.registry import settings_for
 from ..world.job_state import JobState
 from ..world.settings import EFFORT
@@ -50,6 +51,52 @@ def placed_by_loop(
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
     is over, the starts so far are returned.
     """
+    session = _session(instance, method, jobs, effort, budget or Budget())
+    waiting = {job.id for job in instance.pending}
+    with suppress(OutOfTime):
+        session.begin()
+        while waiting and not session.budget.stopped() and session.advance():
+            waiting.difference_update(session.cycle.record.started)
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return tuple(
+        _placed(session.world, state, method) for state in states if state.start is not None
+    )
+
+
+def run_on_within(
+    instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
+) -> dict[str, int] | None:
+    """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
+    session = _session(instance, method, jobs, EFFORT, Budget())
+    waiting = {job.id for job in instance.pending}
+    session.begin()
+    while waiting and session.advance():
+        turns -= len(session.world.pending) + 1
+        if turns < 0 or budget.late():
+            return None
+        waiting.difference_update(session.cycle.record.started)
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return {state.job.id: state.start for state in states if state.start is not None}
+
+
+def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
+    """Pending jobs that the next cycle starts, with all rules and greedy reservation.
+
+    None of them where the budget does not last for it.
+    """
+    if budget.late():
+        return frozenset()
+    session = _session(instance, Greedy.name, None, EFFORT, Budget())
+    session.begin()
+    if not session.advance() or session.world.now > instance.now:
+        return frozenset()
+    return frozenset(session.cycle.record.started)
+
+
+def _session(
+    instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
+) -> Session:
+    """A loop in which no job comes and all run to their limits."""
     at_limits = replace(
         instance,
         running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
@@ -58,17 +105,7 @@ def placed_by_loop(
     )
     top = max(1, len(instance.pending)) if jobs is None else jobs
     settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
-    budget = budget or Budget()
-    session = Session(at_limits, settings, budget=budget)
-    waiting = {job.id for job in instance.pending}
-    with suppress(OutOfTime):
-        session.begin()
-        while waiting and not budget.stopped() and session.advance():
-            waiting.difference_update(session.cycle.record.started)
-    states = (session.world.states.of(job.id) for job in instance.pending)
-    return tuple(
-        _placed(session.world, state, method) for state in states if state.start is not None
-    )
+    return Session(at_limits, settings, budget=budget)
 
 
 def _placed(world: World, state: JobState, method: str) -> PlannedJob:

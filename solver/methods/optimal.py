@@ -182,7 +182,7 @@ def _choose(cycle: CycleState) -> list[_Top]:
 def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
     """What the plan asks for: on hosts that are open, by their windows (TBR-19)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
-    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False)
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
     calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
     return replace(without_hosts(demand, closed), calendar=calendar)
 
@@ -190,6 +190,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
 def _running(cycle: CycleState) -> Profile:
     """What runs, and what is set aside by advance reservations."""
     profile = cycle.world.running_profile.copy()
+    profile.accepted = cycle.eligibility.acceptances()
     close_reserved_slots(cycle.instance, profile)
     return profile
 
@@ -231,9 +232,14 @@ def _alone(profile: Profile, item: _Top) -> Start | None:
     return earliest_start(profile, item.demand, finishes_only=True)
 
 
+def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
+    """Hosts that are closed to a job after what this cycle has started (TBR-16)."""
+    return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
+
+
 def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
     """Start a job where the plan has it, if nothing keeps it from there."""
-    if not still_free(cycle.beside(item.closed, item.state), item.demand, planned):
+    if not still_free(cycle.beside(_closed_now(cycle, item), item.state), item.demand, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
     return True
@@ -241,7 +247,7 @@ def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
 
 def _start(cycle: CycleState, item: _Top) -> bool:
     """Start a job where it fits, if not where the plan has it."""
-    start = cycle.try_start(item.shape, cycle.beside(item.closed, item.state))
+    start = cycle.try_start(item.shape, cycle.beside(_closed_now(cycle, item), item.state))
     if start is None:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")

@@ -2,43 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
+from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
+from ...model.time_text import clock_text
 from ..problem import PlanningProblem
-from ..rules.rule_book import LeftOut, by_job
+from ..rules.rule_book import LeftOut
+
+#: Jobs that a note names.
+SHOWN = 3
 
 
-def without_false_claims(problem: PlanningProblem, plan: Plan) -> Plan:
-    """The plan without proofs and bounds that a left-out rule touches; the rules are named."""
-    binding = tuple(rule for rule in problem.left_out if _binds(rule, plan))
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A left-out rule, and the jobs of a plan that it may move, with their starts if any."""
+
+    rule: str
+    jobs: Sequence[tuple[str, int | None]]
+
+    def note(self, instance: Instance) -> str:
+        """One sentence."""
+        shown = ", ".join(
+            f"{job}, which has no start"
+            if start is None
+            else f"{job} at {clock_text(instance, start)}"
+            for job, start in self.jobs[:SHOWN]
+        )
+        more = f" and {len(self.jobs) - SHOWN} more" if len(self.jobs) > SHOWN else ""
+        return f"not considered: {self.rule} (touches {shown}{more})"
+
+
+def without_false_claims(problem: PlanningProblem, plan: Plan, begun: Collection[str] = ()) -> Plan:
+    """The plan without proofs and bounds that a left-out rule touches; the rules are named.
+
+    begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
+    whatever rules there are.
+    """
+    found = (binding_of(rule, plan, begun) for rule in problem.left_out)
+    binding = tuple(item for item in found if item.jobs)
     if not binding:
         return plan
-    touched = by_job(binding)
-    now = plan.now
-    reservations = tuple(_honest(item, touched.get(item.job, []), now) for item in plan)
+    rules: dict[str, str] = {}
+    for item in binding:
+        for job, _ in item.jobs:
+            rules.setdefault(job, item.rule)
     return replace(
         plan,
         status="feasible" if plan.status in ("optimal", "infeasible") else plan.status,
         bound=None,
-        reservations=reservations,
-        notes=(*plan.notes, *map(str, binding)),
-        left_out=tuple(rule.rule for rule in binding),
+        reservations=tuple(_honest(item, rules.get(item.job, "")) for item in plan),
+        notes=(*plan.notes, *(item.note(problem.instance) for item in binding)),
+        left_out=(*plan.left_out, *(item.rule for item in binding)),
     )
 
 
-def _binds(rule: LeftOut, plan: Plan) -> bool:
-    """Whether a rule may make the plan wrong: more than let a job start now that does so anyway."""
-    if not rule.may_help:
-        return bool(rule.jobs)
-    return any(item.start != plan.now for item in plan if item.job in rule.jobs) or any(
-        item.job in rule.jobs for item in plan.unplaced
-    )
+def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:
+    """Whom a rule may move: not who starts now, if that is the earliest whatever the rule is."""
+    places = {item.job: item.start for item in plan} | {item.job: None for item in plan.unplaced}
+    now = plan.now
+    if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
+        return Binding(rule.rule, ())
+    touched = [
+        (job, start)
+        for job, start in places.items()
+        if job in rule.jobs
+        and not (start == now and (rule.may_help or (rule.heeded and job in begun)))
+    ]
+    return Binding(rule.rule, touched)
 
 
-def _honest(item: PlannedJob, rules: list[LeftOut], now: int) -> PlannedJob:
-    binding = [rule.rule for rule in rules if not (rule.may_help and item.start == now)]
-    if not binding:
+def _honest(item: PlannedJob, rule: str) -> PlannedJob:
+    if not rule:
         return item
-    fallback = item.fallback or f"not proved: {binding[0]} is not considered"
+    fallback = item.fallback or f"not proved: {rule} is not considered"
     return replace(item, bound=None, proved=False, fallback=fallback)

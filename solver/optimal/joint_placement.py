@@ -17,6 +17,7 @@ from ..availability.demand import Availability, Demand, TermDemand
 from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..placement.earliest import Start
+from .accepting import keep_apart
 from .cpsat import run
 from .shape import TermShape
 from .shared_capacity import PlacedChoice, SharedCapacity
@@ -43,6 +44,7 @@ class JointPlacement:
             self.choices.append(self._add_job(demand, time))
         if not self.hopeless:
             SharedCapacity(self.model, base, self._every_choice()).add(self._points())
+            keep_apart(self.model, self._every_choice(), self._every_choice())
 
     def beside(self, demand: Demand, time: int) -> JointPlacement:
         """The same model with one more job; this one stays as it is."""
@@ -60,6 +62,7 @@ class JointPlacement:
         if not self.hopeless:
             points = [point for point in self._points() if any(c.runs_at(point) for c in added)]
             SharedCapacity(self.model, self.base, self._every_choice(), set(added)).add(points)
+            keep_apart(self.model, self._every_choice(), added)
 
     @property
     def size(self) -> int:

@@ -86,10 +86,12 @@ class JointProbe:
         beside_base = start_at(self.base, demand, time)
         if beside_base is None or self._too_full(settled, demand, time):
             return "INFEASIBLE", {}
-        group = _overlapping(settled, demand, time)
+        # A start closes hosts to others beyond its own end (JOB_ACCEPT_INTERVAL).
+        alone = demand.interval is None
+        group = _overlapping(settled, demand, time) if alone else list(settled)
         if not group:
             return "FEASIBLE", {demand.job.id: beside_base}
-        if self.no_goods.refute(_starts(group), demand, time):
+        if alone and self.no_goods.refute(_starts(group), demand, time):
             return "INFEASIBLE", {}
         asked = self._with_blocks(group, demand, time)
         if self._counts_refute(asked):
@@ -182,6 +184,7 @@ class JointProbe:
         if status == "INFEASIBLE":
             return status, {}
         whole = status == "FEASIBLE" and all(blocks for _, _, blocks in asked)
+        whole = whole and all(job.interval is None for job, _, _ in asked)
         return "FEASIBLE", counts.placed(found) if whole else None
 
     # --- the model ----------------------------------------------------------------------------

@@ -142,7 +142,8 @@ class _Search:
 
         Where a job first fits beside them is then its optimum.
         """
-        return all(has_one_place(item.demand) for item in self.settled)
+        intervals = {demand.interval for demand in self.problem.demands}
+        return len(intervals) <= 1 and all(has_one_place(item.demand) for item in self.settled)
 
     def _look(self, demand: Demand, times: list[int], looked: _Looked) -> None:
         """Find the first feasible instant of a stretch, by bisection.
@@ -243,7 +244,7 @@ class _Search:
         times = {*profile.candidate_times(demand.earliest), *self._other_drops()}
         opened = profile.with_openings(demand, sorted(t for t in times if t >= demand.earliest))
         instants = [time for time in opened if first <= time < last]
-        if not instants or demand.calendar is not None:
+        if not instants or demand.calendar is not None or demand.interval is not None:
             return [[time] for time in instants]
         edges = profile.stretches(instants, demand.duration, one_by_one=not is_constant(demand))
         return [instants[begin:end] for begin, end in edges]

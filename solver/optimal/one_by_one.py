@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...model.objective import Objective
-from ...model.plan import Method, Plan
+from ...model.plan import Method, Plan, PlannedJob, Status
 from ..budget import Budget
 from ..placement.earliest import earliest_start
 from ..problem import PlanningProblem
+
+#: What is left out: a start that is later than alone may be one that a joint plan would mend.
+RULE = "loadSched of memory beside other planned jobs"
 
 
 def must_be_one_by_one(problem: PlanningProblem) -> bool:
@@ -24,7 +27,7 @@ def plan_one_by_one(
     first: the first-fit plan. A job that the budget does not reach has no bound.
     """
     demands = {demand.job.id: demand for demand in problem.demands}
-    reservations = []
+    reservations: list[PlannedJob] = []
     for item in first:
         if item.start is None or budget.late():
             reservations.append(replace(item, method=method))
@@ -32,12 +35,27 @@ def plan_one_by_one(
         alone = earliest_start(problem.base, demands[item.job])
         bound = None if alone is None else alone.time
         proved = bound is not None and bound == item.start
-        reservations.append(replace(item, method=method, bound=bound, proved=proved))
+        why = item.fallback if proved else f"not proved: {RULE} is not considered"
+        reservations.append(replace(item, method=method, bound=bound, proved=proved, fallback=why))
+    never = all(earliest_start(problem.base, demands[item.job]) is None for item in first.unplaced)
+    proved = never and all(item.proved for item in reservations)
+    open_still = [item.job for item in reservations if not item.proved]
+    open_still += [] if never else [item.job for item in first.unplaced]
+    whole: Status = "infeasible" if first.unplaced else "optimal"
+    value = first.value if objective.in_order else None
     return replace(
         first,
         method=method,
         objective=objective.name,
-        status="feasible",
+        status=whole if proved and objective.in_order and not first.cut else "feasible",
         reservations=tuple(reservations),
-        value=None if not objective.in_order else first.value,
+        value=value,
+        bound=value if proved and not first.unplaced else None,
+        notes=(*first.notes, *([_note(open_still)] if open_still else [])),
+        left_out=(*first.left_out, *([RULE] if open_still else [])),
     )
+
+
+def _note(jobs: list[str]) -> str:
+    more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
+    return f"not considered: {RULE} (touches {', '.join(jobs[:3])}{more})"

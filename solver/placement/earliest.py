@@ -156,21 +156,35 @@ def can_start(
 
 
 def _start_compound(availability: Availability, demand: Demand, time: int) -> Start | None:
-    placed = _in_order(availability, demand, time)
-    if placed is None and demand.together is not None:
-        placed = demand.together(availability, demand, time)
-    return None if placed is None else Start(time, placed)
+    # Only host partitions give several terms alternatives: all are on hosts of one (FSH-08).
+    numbers = range(len(demand.terms[0].alternatives))
+    for number in numbers:
+        placed = _in_order(availability, demand, time, number)
+        if placed is not None:
+            return Start(time, placed, number)
+    for number in numbers if demand.together is not None else ():
+        one = demand if len(numbers) == 1 else _with_alternative(demand, number)
+        assert demand.together is not None
+        placed = demand.together(availability, one, time)
+        if placed is not None:
+            return Start(time, placed, number)
+    return None
+
+
+def _with_alternative(demand: Demand, number: int) -> Demand:
+    terms = (replace(term, alternatives=(term.alternatives[number],)) for term in demand.terms)
+    return replace(demand, terms=tuple(terms))
 
 
 def _in_order(
-    availability: Availability, demand: Demand, time: int
+    availability: Availability, demand: Demand, time: int, number: int
 ) -> tuple[Allocation, ...] | None:
     """Each term where it first fits beside the terms before it."""
     scratch = availability.copy()
     placed: list[Allocation] = []
     end = None if demand.duration is None else time + demand.duration
     for term in demand.terms:
-        alternative = term.alternatives[0]
+        alternative = term.alternatives[number]
         if alternative.missing:
             return None
         before = Start(time, tuple(placed)).allocation
@@ -235,6 +249,7 @@ def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
             profile.hold(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
             blocked = set()
         before |= set(allocation)
+    profile.accept(demand, start.time, before)
 
 
 def earliest_start(
@@ -256,14 +271,23 @@ def earliest_start(
     if demand.impossible:
         return None
     earliest = max(demand.earliest, not_before or demand.earliest)
+    minds = profile.minds_intervals(demand)
+    if minds and len(demand.terms) == 1:
+        # JOB_ACCEPT_INTERVAL only delays: nothing fits before it does without.
+        plain = replace(demand, interval=None)
+        first = earliest_start(
+            profile, plain, finishes_only=finishes_only, not_before=earliest, not_after=not_after
+        )
+        if first is None:
+            return None
+        earliest = first.time
     times = profile.candidate_times(earliest, finishes_only=finishes_only)
-    if demand.calendar is not None:
-        times = profile.with_openings(demand, times)
+    times = profile.with_openings(demand, times)
     if not_after is not None:
         times = times[: bisect.bisect_right(times, not_after)]
     if not times:
         return None
-    if demand.calendar is not None:
+    if demand.calendar is not None or minds:
         alone = [(position, position + 1) for position in range(len(times))]
         return _in_stretches(profile, demand, times, alone, hint)
     if profile.only_grows:
@@ -342,7 +366,7 @@ def _least_of(demand: Demand) -> Demand | None:
     if len(demand.terms) > 1 or demand.calendar is not None:
         return None
     if is_constant(demand):
-        return replace(demand, floors=())
+        return replace(demand, floors=(), interval=None)
     end = max(0, (demand.duration or 1) - 1)
     term = demand.terms[0]
     alternatives = tuple(
@@ -353,7 +377,8 @@ def _least_of(demand: Demand) -> Demand | None:
         )
         for alternative in term.alternatives
     )
-    return replace(demand, floors=(), terms=(replace(term, alternatives=alternatives),))
+    terms = (replace(term, alternatives=alternatives),)
+    return replace(demand, floors=(), interval=None, terms=terms)
 
 
 def _at_the_end(use: Use, elapsed: int) -> Use:

@@ -20,7 +20,7 @@ from ...model.formats.submit import refusals
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.modules import with_loaded_modules
-from ..loop.next_cycle import as_estimates_see_it
+from ..rules.left_out import as_estimates_see_it
 from ..world.kept import KeptRunning
 
 

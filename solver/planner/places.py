@@ -132,15 +132,15 @@ def keeping_told(
     pins: dict[str, Start] = {}
     profile = base.copy()
     later: list[tuple[Demand, int]] = []
-    for job, start in sorted(told.items(), key=lambda item: item[1].time):
-        demand = by_job.get(job)
-        if demand is None:
-            continue
+    known = [(by_job[job], start) for job, start in told.items() if job in by_job]
+    # Of one second those come last that no JOB_ACCEPT_INTERVAL keeps off a host.
+    known.sort(key=lambda item: (item[1].time, not item[0].interval))
+    for demand, start in known:
         pin = _as_told(profile, demand, start)
         if pin is None:
             later.append((demand, start.time))
             continue
-        pins[job] = pin
+        pins[demand.job.id] = pin
         hold_start(profile, demand, pin)
     for demand, time in later:
         found = earliest_start(profile, demand, finishes_only=True, not_before=time)

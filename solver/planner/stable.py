@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
+from ..availability.accepted import accepted_of
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..certify import holds
@@ -94,11 +95,10 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
 
 def _each_start_counts(instance: Instance) -> bool:
     """Whether where a job goes decides by more than what it takes whether another may follow."""
-    params, cluster = instance.params, instance.cluster
+    cluster = instance.cluster
     return (
         bool(instance.partitions)
-        or bool(params.job_accept_interval)
-        or any(queue.job_accept_interval for queue in instance.queues)
+        or accepted_of(instance) is not None
         or any(queue.thresholds.sched for queue in instance.queues)
         or any(host.thresholds.sched for host in cluster.hosts)
     )

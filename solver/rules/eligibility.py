@@ -10,6 +10,7 @@ import numpy as np
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.job import Job
 from ...model.queue import Queue
+from ..availability.accepted import Accepted, accept_interval
 from ..availability.arrays import BoolArray, FloatArray
 from ..availability.calendar import WEEK, Windows
 from ..availability.resources import HostResource
@@ -61,7 +62,7 @@ class Eligibility:
                 *(host.thresholds for host in hosts),
             )
         )
-        self._masks: dict[tuple[str, frozenset[str] | None, bool], BoolArray | None] = {}
+        self._masks: dict[tuple[str, frozenset[str] | None, bool, bool], BoolArray | None] = {}
         self._inside: dict[frozenset[str], BoolArray] = {}
 
     # --- a cycle --------------------------------------------------------------------------------
@@ -86,21 +87,27 @@ class Eligibility:
             self._masks.clear()
 
     def closed(
-        self, queue: str, hosts: frozenset[str] | None, *, windows: bool = True
+        self,
+        queue: str,
+        hosts: frozenset[str] | None,
+        *,
+        windows: bool = True,
+        intervals: bool = True,
     ) -> BoolArray | None:
         """Hosts that take no job of a queue now, [H]; None where all do. hosts: the only ones.
 
-        windows: False leaves host windows out, as an estimate does (TBR-19).
+        windows: False leaves host windows out, as an estimate does (TBR-19). intervals: False
+        leaves JOB_ACCEPT_INTERVAL out, for a plan that knows when it ends.
         """
-        key = (queue, hosts, windows or not self._host_windows)
+        key = (queue, hosts, windows or not self._host_windows, intervals)
         if key not in self._masks:
-            mask = self._closed(self._queues[queue], windows=windows)
+            mask = self._closed(self._queues[queue], windows=windows, intervals=intervals)
             if hosts is not None:
                 mask = mask | ~self.membership(hosts)
             self._masks[key] = mask if mask.any() else None
         return self._masks[key]
 
-    def _closed(self, queue: Queue, *, windows: bool) -> BoolArray:
+    def _closed(self, queue: Queue, *, windows: bool, intervals: bool) -> BoolArray:
         situation = self.situation
         mask = np.zeros(len(self.status), dtype=bool)
         if not self.all_up:
@@ -108,7 +115,7 @@ class Eligibility:
         for own, opening in self._host_windows if windows else ():
             if not opening.is_open(situation.now):
                 mask |= own
-        interval = self.interval(queue)
+        interval = self.interval(queue) if intervals else 0
         if interval:
             mask |= situation.now < situation.last_accepted + interval
         if self._any_thresholds:
@@ -117,10 +124,11 @@ class Eligibility:
 
     def interval(self, queue: Queue) -> int:
         """JOB_ACCEPT_INTERVAL of a queue in seconds."""
-        cycles = queue.job_accept_interval
-        if cycles is None:
-            cycles = self.situation.instance.params.job_accept_interval
-        return cycles * self.situation.instance.params.mbd_sleep_time
+        return accept_interval(self.situation.instance, queue) or 0
+
+    def acceptances(self) -> Accepted | None:
+        """What hosts took so far, for a profile; None where no queue has JOB_ACCEPT_INTERVAL."""
+        return Accepted(self.situation.last_accepted.copy()) if self._intervals() else None
 
     def _intervals(self) -> bool:
         return any(self.interval(queue) for queue in self._queues.values())

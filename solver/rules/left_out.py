@@ -6,8 +6,10 @@ the same again as long as nothing of this list is at work (docs/semantics.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.errors import InputError
@@ -20,21 +22,50 @@ from ..resolve import Resolver
 from .preempting import preempting_now
 
 
-def left_out_of_estimates(
+@dataclass(frozen=True, slots=True)
+class EstimateRule:
+    """A rule that the next cycle cannot foresee.
+
+    name: as notes have it. holds: whether an instance has it. without: the instance without it,
+    so that a loop can show what it changes; None where it cannot be taken away.
+    """
+
+    name: str
+    holds: Callable[[Instance], bool]
+    without: Callable[[Instance], Instance] | None = None
+
+
+def names_left_out(
     instance: Instance, resolver: Resolver, also: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """One sentence with the rules of the instance that its next cycle cannot foresee, or none.
+    """The names of the rules of an instance that its next cycle cannot foresee.
 
     also: what else the cycle has seen to be at work.
     """
     readable = list(_readable(instance, resolver))
     asked = [resolver.requirement(job) for job in readable]
-    found = [name for name, holds in _OF_THE_INSTANCE if holds(instance)]
+    found = [rule.name for rule in OF_THE_INSTANCE if rule.holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
     if any(map(resolver.selects_by_load, readable)):
         found.append("selections by what is free")
-    found += also
-    return (f"not considered: {'; '.join(found)}",) if found else ()
+    return (*found, *also)
+
+
+def left_out_of_estimates(
+    instance: Instance, resolver: Resolver, also: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """The note with the names of :func:`names_left_out`, or none."""
+    return note_of(names_left_out(instance, resolver, also))
+
+
+def note_of(names: Sequence[str]) -> tuple[str, ...]:
+    """One sentence with what was not considered, none where that is nothing."""
+    return (f"not considered: {'; '.join(names)}",) if names else ()
+
+
+def as_estimates_see_it(instance: Instance) -> Instance:
+    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
+    return replace(_without_windows(instance), advance_reservations=(), future=())
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
@@ -75,42 +106,120 @@ def _unheeded(extsched: str) -> bool:
     return False
 
 
-_OF_THE_INSTANCE: tuple[tuple[str, Callable[[Instance], bool]], ...] = (
-    ("dispatch and run windows", _windows),
-    ("advance reservations", lambda instance: bool(instance.advance_reservations)),
-    ("preemption", lambda instance: bool(preempting_now(instance))),
-    (
-        "that priorities, and what slot pools leave, change as jobs start and end",
-        has_policy,
+def _each_queue(**changes: Any) -> Callable[[Instance], Instance]:
+    def without(instance: Instance) -> Instance:
+        return replace(instance, queues=tuple(replace(q, **changes) for q in instance.queues))
+
+    return without
+
+
+def _each_pending(change: Callable[[Job], Job]) -> Callable[[Instance], Instance]:
+    return lambda instance: replace(instance, pending=tuple(map(change, instance.pending)))
+
+
+def _without_windows(instance: Instance) -> Instance:
+    hosts = tuple(h if not h.windows else replace(h, windows="") for h in instance.cluster.hosts)
+    plain = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+    return _each_queue(dispatch_window="", run_window="")(plain)
+
+
+def _all_reserve(instance: Instance) -> Instance:
+    """Every queue reserves, in the way of those that do, and as long as the longest."""
+    cycles = max(queue.reserve_cycles or 0 for queue in instance.queues)
+    queues = (
+        queue if queue.reserve_cycles is not None else replace(queue, slot_reserve=cycles)
+        for queue in instance.queues
+    )
+    return replace(instance, queues=tuple(queues))
+
+
+def _without_end(instance: Instance) -> Instance:
+    """Reservations last as long as their jobs wait."""
+    queues = (
+        replace(
+            queue,
+            slot_reserve=None if queue.slot_reserve is None else LONG,
+            resource_reserve=None if queue.resource_reserve is None else LONG,
+        )
+        for queue in instance.queues
+    )
+    return replace(instance, queues=tuple(queues))
+
+
+def _without_intervals(instance: Instance) -> Instance:
+    plain = replace(instance, params=replace(instance.params, job_accept_interval=0))
+    return _each_queue(job_accept_interval=None)(plain)
+
+
+def _nobody_grows(instance: Instance) -> Instance:
+    running = (replace(r, job=replace(r.job, resizable=False)) for r in instance.running)
+    plain = _each_pending(lambda job: replace(job, resizable=False))(instance)
+    return replace(plain, running=tuple(running))
+
+
+#: Nobody knows when and how: no start hangs on it but of jobs that it leaves none.
+LOADS = "that reported loads change"
+#: Those that are read and heeded nowhere, in no loop either: whom they touch is not to be seen.
+HEEDED_NOWHERE = ("options of external schedulers (-ext)", "GPUs (-gpu)", "affinity[]")
+OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
+    EstimateRule("dispatch and run windows", _windows, _without_windows),
+    EstimateRule(
+        "advance reservations",
+        lambda instance: bool(instance.advance_reservations),
+        lambda instance: replace(instance, advance_reservations=()),
     ),
-    (
+    EstimateRule(
+        "preemption",
+        lambda instance: bool(preempting_now(instance)),
+        _each_queue(preemptive=None, preemptable=None),
+    ),
+    EstimateRule(
+        "that priorities, and what slot pools leave, change as jobs start and end", has_policy
+    ),
+    EstimateRule(
         "that only queues with SLOT_RESERVE or RESOURCE_RESERVE reserve",
         _reserves_in_part,
+        _all_reserve,
     ),
-    ("JOB_ACCEPT_INTERVAL", _accepts_in_intervals),
-    ("that reported loads change", _loads),
-    (
+    EstimateRule("JOB_ACCEPT_INTERVAL", _accepts_in_intervals, _without_intervals),
+    EstimateRule(LOADS, _loads),
+    EstimateRule(
         "jobs before their begin time (-b)",
         lambda instance: any((job.begin or 0) > instance.now for job in instance.pending),
+        _each_pending(lambda job: replace(job, begin=None)),
     ),
-    (
+    EstimateRule(
         "the growth of resizable jobs",
         lambda instance: any(run.job.resizable for run in instance.running),
+        _nobody_grows,
     ),
-    (
+    EstimateRule(
         "options of external schedulers (-ext)",
         lambda instance: any(_unheeded(job.extsched) for job in instance.pending),
     ),
-    (
+    EstimateRule(
         "what a loop remembers of the cycle before (held, borrowed)",
         lambda instance: bool(instance.held or instance.borrowed),
+        lambda instance: replace(instance, held=(), borrowed=()),
     ),
-    ("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
-    (
+    EstimateRule("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
+    EstimateRule(
         "that a job for later may get more of its range of slots",
         lambda instance: any(job.most_slots > job.slots for job in instance.pending),
+        _each_pending(lambda job: replace(job, max_slots=None)),
     ),
 )
+
+
+#: Of what a cycle has seen to be at work: MAX_RESERVE_TIME ends reservations.
+RUN_OUT = "that reservations run out after MAX_RESERVE_TIME"
+#: Cycles that no reservation lasts for.
+LONG = 1 << 40
+#: What takes a rule away, by the names of those that can be taken away.
+WITHOUT: Mapping[str, Callable[[Instance], Instance]] = {
+    RUN_OUT: _without_end,
+    **{rule.name: rule.without for rule in OF_THE_INSTANCE if rule.without is not None},
+}
 
 
 def _falls(requirement: Requirement) -> bool:

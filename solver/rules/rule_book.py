@@ -7,7 +7,7 @@ is used. What no demand can say is named instead, and nothing that it touches is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,18 +31,21 @@ from .situation import StandingCluster
 class LeftOut:
     """A rule that a plan does not consider, and the jobs that it touches.
 
-    may_help: it can only let a job start sooner, so that a start at now is the earliest all the
-    same.
+    may_help: a start at now is the earliest all the same: the rule can only let a job start
+    sooner, or acts only later. unless_now: it acts only where one of these jobs has to wait; empty
+    where it acts in any case. heeded: whether the loop heeds it, so that what starts in the next
+    cycle does so whatever the rule is.
     """
 
     rule: str
     jobs: frozenset[str]
     may_help: bool = False
+    unless_now: frozenset[str] = frozenset()
+    heeded: bool = True
 
-    def __str__(self) -> str:
-        shown = ", ".join(sorted(self.jobs)[:3])
-        more = f" and {len(self.jobs) - 3} more" if len(self.jobs) > 3 else ""
-        return f"not considered: {self.rule} (touches {shown}{more})"
+
+#: Said of a job whose partitions, each alone, have no place for it.
+NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
 
 class RuleBook:
@@ -58,6 +61,7 @@ class RuleBook:
         self.admissions = admissions(instance)
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
+        self._whole: tuple[LeftOut, ...] = ()
         #: What hosts set a loadSched for.
         self._limited = frozenset(
             name for host in instance.cluster.hosts for name in host.thresholds.sched
@@ -75,17 +79,17 @@ class RuleBook:
     def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
         """The demands with everything that they have to heed, one after the other."""
         found = [self._heed(demand) for demand in demands]
-        for rule, jobs in self._always_left_out(found):
-            self._leave_out(rule, jobs)
+        self._whole = tuple(rule for rule in self._always_left_out(found) if rule.jobs)
         return tuple(found)
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """What was left out, after :meth:`apply`."""
-        return tuple(
+        of_jobs = (
             LeftOut(rule, frozenset(jobs), may_help)
             for (rule, may_help), jobs in self._left_out.items()
             if jobs
         )
+        return (*of_jobs, *self._whole)
 
     def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
         self._left_out.setdefault((rule, may_help), set()).update(jobs)
@@ -97,7 +101,6 @@ class RuleBook:
             return demand
         demand = self._admitted(demand, self.admissions.get(demand.job.id, Admission()))
         demand = self._loaded(demand)
-        demand = self._accepting(demand)
         return self._selected_now(demand)
 
     def _admitted(self, demand: Demand, admission: Admission) -> Demand:
@@ -106,20 +109,7 @@ class RuleBook:
             return replace(demand, impossible=admission.refused)
         if admission.pooled:
             self._leave_out("what slot pools let a queue have", [demand.job.id])
-        if admission.hosts is None:
-            return demand
-        names = self.situation.names
-        label = np.full(len(names), -1, dtype=np.int64)
-        for number, hosts in enumerate(admission.hosts):
-            label[[name in hosts for name in names]] = number
-        if len(admission.hosts) > 1 and len(demand.terms) > 1:
-            self._leave_out(
-                "host partitions, for the terms of a compound requirement", [demand.job.id]
-            )
-        terms = tuple(_in_one_set(term, label) for term in demand.terms)
-        return _or_impossible(
-            replace(demand, terms=terms), "does not fit on the hosts of its partitions"
-        )
+        return in_one_partition(demand, admission, self.situation.names)
 
     def _loaded(self, demand: Demand) -> Demand:
         """loadSched: closed while the load is as reported; amounts are looked at when it starts."""
@@ -139,7 +129,6 @@ class RuleBook:
                 )
             closed |= beyond
         if floors:
-            self._leave_out("loadSched of memory beside other planned jobs", [demand.job.id])
             demand = replace(demand, floors=tuple(floors))
         if not closed.any():
             return demand
@@ -169,20 +158,6 @@ class RuleBook:
                 never = (resource.capacity < 0) | ((least <= 0) & (free >= 0))
                 return Floor(index, np.where(never, -np.inf, least))
         return None
-
-    def _accepting(self, demand: Demand) -> Demand:
-        """JOB_ACCEPT_INTERVAL of hosts that have just taken a job."""
-        interval = self.eligibility.interval(demand.queue)
-        if not interval:
-            return demand
-        until = self.situation.last_accepted + interval
-        closed = [
-            (until == time, int(time))
-            for time in np.unique(until[until > self.situation.now]).tolist()
-        ]
-        if len(self.instance.pending) > 1:
-            self._leave_out("JOB_ACCEPT_INTERVAL between planned jobs", [demand.job.id])
-        return _closed_until(demand, closed)
 
     def _selected_now(self, demand: Demand) -> Demand:
         """A selection by what is free: what it says now holds now; later it may say otherwise."""
@@ -216,11 +191,17 @@ class RuleBook:
 
     # --- the whole instance ---------------------------------------------------------------------
 
-    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[tuple[str, list[str]]]:
-        """Rules that change what runs, which no plan of starts can say."""
+    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[LeftOut]:
+        """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
+        everybody = frozenset(demand.job.id for demand in demands)
         pairs = preempting_now(self.instance)
-        queues = {name for pair in pairs for name in pair}
-        yield "preemption", [d.job.id for d in demands if d.queue.name in queues]
+        if pairs:
+            # Whom it suspends ends later, so that it moves whatever waits for that.
+            queues = {queue for queue, _ in pairs}
+            asking = frozenset(d.job.id for d in demands if d.queue.name in queues)
+            if any(run.suspended for run in self.instance.running):
+                asking = frozenset()
+            yield LeftOut("preemption", everybody, may_help=True, unless_now=asking)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -228,14 +209,46 @@ class RuleBook:
             if self.eligibility.watches_load
         )
         if stopped:
-            yield "loadStop, which would suspend running jobs", [d.job.id for d in demands]
+            yield LeftOut("loadStop, which would suspend running jobs", everybody)
         readable = [demand.job for demand in demands if not demand.impossible]
-        yield "affinity[]", [job.id for job in readable if self.resolver.binds_cores(job)]
-        yield "GPUs (-gpu)", [job.id for job in readable if job.gpu]
-        yield (
-            "options of external schedulers (-ext)",
-            [job.id for job in readable if job.extsched and topology(job.extsched).unheeded],
-        )
+        for name, jobs in (
+            ("affinity[]", [job for job in readable if self.resolver.binds_cores(job)]),
+            ("GPUs (-gpu)", [job for job in readable if job.gpu]),
+            (
+                "options of external schedulers (-ext)",
+                [job for job in readable if job.extsched and topology(job.extsched).unheeded],
+            ),
+        ):
+            yield LeftOut(name, frozenset(job.id for job in jobs), heeded=False)
+
+
+def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
+    """The demand on the hosts of one of its host partitions, or of none (FSH-08).
+
+    names: of the hosts, in order.
+    """
+    if admission.hosts is None:
+        return demand
+    sets = [np.array([name in hosts for name in names]) for hosts in admission.hosts]
+    if len(sets) > 1 and len(demand.terms) > 1:
+        return _or_impossible(_all_in_one_set(demand, sets), NOT_IN_A_PARTITION)
+    label = np.full(len(names), -1, dtype=np.int64)
+    for number, inside in enumerate(sets):
+        label[inside] = number
+    terms = tuple(_in_one_set(term, label) for term in demand.terms)
+    return _or_impossible(replace(demand, terms=terms), NOT_IN_A_PARTITION)
+
+
+def _all_in_one_set(demand: Demand, sets: Sequence[BoolArray]) -> Demand:
+    """A demand whose terms are all on hosts of one set: an alternative for each of the sets."""
+    terms = []
+    for term in demand.terms:
+        (alternative,) = term.alternatives
+        open_to = sets if alternative.hosts is None else [part & alternative.hosts for part in sets]
+        inside = np.logical_or.reduce(open_to)[term.candidates]
+        alternatives = tuple(replace(alternative, hosts=part) for part in open_to)
+        terms.append(replace(term, candidates=term.candidates[inside], alternatives=alternatives))
+    return replace(demand, terms=tuple(terms))
 
 
 def _in_one_set(term: TermDemand, label: IntArray) -> TermDemand:
@@ -275,12 +288,3 @@ def _closed_until(demand: Demand, closed: Sequence[tuple[BoolArray, int]]) -> De
     return replace(
         demand, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed))
     )
-
-
-def by_job(left_out: Iterable[LeftOut]) -> Mapping[str, list[LeftOut]]:
-    """What was left out, by the job that it touches."""
-    found: dict[str, list[LeftOut]] = {}
-    for item in left_out:
-        for job in item.jobs:
-            found.setdefault(job, []).append(item)
-    return found

@@ -11,13 +11,11 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ..availability.accepted import last_starts
 from ..availability.arrays import Allocation, FloatArray, IntArray
 from ..availability.free_now import FreeNow
 from ..availability.resources import ResourceTable
 from ..resolve import Resolver
-
-#: The last acceptance of a host that has not accepted a job yet.
-NEVER = -(1 << 60)
 
 
 class Situation(Protocol):
@@ -96,11 +94,7 @@ class StandingCluster:
     @cached_property
     def last_accepted(self) -> IntArray:
         """When each host took its last job, [H]."""
-        found = np.full(len(self.names), NEVER, dtype=np.int64)
-        for item, allocation in self._running:
-            hosts = list(allocation)
-            found[hosts] = np.maximum(found[hosts], item.start)
-        return found
+        return last_starts(self.instance)
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""

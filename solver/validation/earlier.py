@@ -16,12 +16,13 @@ from .violation import Violation
 MOST_MOVES, MOST_OF_A_JOB = 40, 3
 
 
-def false_bounds(facts: Facts, allowed: Callable[[Plan], bool]) -> Iterator[Violation]:
+def false_bounds(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
     """Jobs that may start before their bound, on their own hosts and beside all other jobs.
 
     A bound of a plan in priority order says that no start is earlier, given those of the jobs
     before; it is looked at where these are proved. "optimal" by the sum of starts says that no job
-    could start earlier. allowed: whether a plan keeps the rules. The first `MOST_MOVES` are tried.
+    could start earlier. allowed: whether a plan keeps the rules, and the hosts of the job that was
+    moved are surely open. The first `MOST_MOVES` are tried.
     """
     moves = 0
     for entry, bound in _claims(facts):
@@ -31,7 +32,7 @@ def false_bounds(facts: Facts, allowed: Callable[[Plan], bool]) -> Iterator[Viol
             if moves == MOST_MOVES:
                 return
             moves += 1
-            if allowed(_moved(facts, entry, time)):
+            if allowed(_moved(facts, entry, time), entry.job):
                 text = f"job {entry.job}: it may start at {time} s on the same hosts, beside all "
                 yield Violation("bound", f"{text}others; {bound} s is claimed", entry.job, "", time)
                 break

@@ -24,9 +24,7 @@ def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
         return False
     there = facts.by_host.get(host, ())
     starts = [other.start for other in there if other.job.id != holding.job.id]
-    # A plan of the next cycle leaves out what is closed then, for later starts too.
-    moments = (facts.instance.now, holding.start)
-    return any(start <= at < start + interval for start in starts for at in moments)
+    return any(start <= holding.start < start + interval for start in starts)
 
 
 def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...model.fairshare import partition_hosts
-from ...model.resreq.syntax import Simple
 from .facts import Facts
 from .violation import Violation
 
@@ -38,12 +37,12 @@ class Sides:
 
 
 def one_partition(facts: Facts) -> Iterator[Violation]:
-    """No job has hosts of a partition beside others, but for the terms of a compound request."""
+    """No job has hosts of a partition beside others, nor have its terms."""
     if not facts.instance.partitions:
         return
     sides = Sides.of(facts)
     for holding in facts.planned:
-        if isinstance(holding.requirement, Simple) and not sides.open_with(holding.allocation):
+        if not sides.open_with(holding.allocation):
             hosts = " ".join(holding.allocation)
             text = f"job {holding.job.id}: {hosts} are neither in one host partition nor in none"
             yield Violation("partition", text, holding.job.id, "", holding.start)

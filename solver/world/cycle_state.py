@@ -28,6 +28,7 @@ from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
+from ..rules.rule_book import NOT_IN_A_PARTITION
 from .cycle_record import CycleRecord
 from .guard import Guard
 from .held import Held, Loans
@@ -167,7 +168,7 @@ class CycleState:
         if key not in self._nowhere:
             demand = without_hosts(shape.demand, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
-            self._nowhere[key] = "" if fits else "does not fit on the hosts of its partitions"
+            self._nowhere[key] = "" if fits else NOT_IN_A_PARTITION
         return self._nowhere[key]
 
     def open_slots(self) -> dict[str, int] | None:
@@ -374,7 +375,7 @@ class CycleState:
 
     def _planned(self, reservations: list[Held]) -> Profile:
         profile = self.world.running_profile.copy()
-        profile.crowded = Crowded()
+        profile.crowded, profile.accepted = Crowded(), self.eligibility.acceptances()
         for held in reservations:
             if held.start is not None and held.demand is not None:
                 hold_start(profile, held.demand, held.start)
@@ -473,8 +474,7 @@ class CycleState:
             (
                 held.state.number,
                 held.estimate,
-                tuple(held.slots.items()),
-                tuple(held.memory.items()),
+                *(tuple(x.items()) for x in (held.slots, held.memory)),
             )
             for held in self.reservations
         )

@@ -35,6 +35,8 @@ class Repetition:
         if not (self.holds and self._since <= place < len(self._made)):
             return None
         before = self._made[place]
+        if before.demand is not None and before.demand.interval is not None:
+            return None  # the last start may have closed its hosts for a while
         return before.start if before.state is state else None
 
 

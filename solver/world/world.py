@@ -14,6 +14,7 @@ import numpy as np
 from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ..availability.accepted import NEVER
 from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart, parts_of
@@ -23,7 +24,7 @@ from ..availability.running_profile import Hold, RunningProfile
 from ..entering import Entering, Running
 from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
-from ..rules.situation import NEVER, add_reserved_load
+from ..rules.situation import add_reserved_load
 from .ends_of_running import ends_of_running
 from .events import EventQueue
 from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState

@@ -565,4 +565,4 @@ def test_a_closed_host_is_not_to_blame_where_no_end_is_known() -> None:
     assert "end is unknown (no run limit): old" in str([*found, *found.unplaced])
     free = replace(instance, running=(running("old", {"B": 4}, run_limit=None),))
     told = solve(free, "time-based")
-    assert "load or JOB_ACCEPT_INTERVAL closes A" in str([*told, *told.unplaced])
+    assert "load closes A" in str([*told, *told.unplaced])

@@ -25,6 +25,12 @@ class Instants:
     def candidate_times(self, start: int, *, finishes_only: bool) -> list[int]:
         return [time for time in self.times if time >= start]
 
+    def minds_intervals(self, demand: object) -> bool:
+        return False
+
+    def with_openings(self, demand: object, times: list[int]) -> list[int]:
+        return times
+
     def stretches(
         self, times: list[int], duration: int | None, *, one_by_one: bool
     ) -> list[tuple[int, int]]:
@@ -44,6 +50,7 @@ class Asked:
     calendar: object = None
     duration: int | None = 10
     floors: tuple[Any, ...] = ()
+    interval: object = None
 
 
 def demand(terms: int = 1, together: object = None) -> Any:

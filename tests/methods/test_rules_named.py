@@ -1,0 +1,248 @@
+"""Rules that a plan leaves out are named where they change a start, and nowhere else (LOP-05)."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from loop_lab import MINUTE, host, job, running
+from loop_lab import instance as small
+from slotwise.model.cluster import Thresholds
+from slotwise.model.instance import AdvanceReservation, Instance
+from slotwise.model.job import HostRequest
+from slotwise.model.plan import Plan
+from slotwise.model.queue import Queue
+from slotwise.model.time_text import clock_text
+from slotwise.solver.loop import moved_starts
+from slotwise.solver.loop.run_on import run_on
+from slotwise.solver.planning import plan
+from slotwise.solver.rules.left_out import HEEDED_NOWHERE, WITHOUT
+
+pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
+NAMED = re.compile(
+    r"(?:^|; )(?P<rules>[^()]*(?:\(-b\)|\(held, borrowed\))?[^()]*) \((?P<what>[^()]*)\)"
+)
+TOLD = re.compile(r"job (?P<job>\S+) (?:starts (?P<start>.+)|does not start), not (?P<planned>.+)")
+
+
+def workload(draw: random.Random, *, rich: bool) -> Instance:
+    """Two queues, BACKFILL on or off, one to four hosts; rich: memory and limits too."""
+    hosts = [host(f"h{n}", draw.randint(1, 4), 400.0) for n in range(draw.randint(1, 4))]
+    queues = (
+        Queue("a", priority=draw.choice([1, 2]), backfill=draw.random() < 0.5),
+        Queue("b", priority=draw.choice([1, 3]), backfill=draw.random() < 0.5),
+    )
+    if rich:
+        first = replace(
+            queues[0],
+            queue_slots=draw.choice([None, 4]),
+            resource_reserve=draw.choice([None, 100]),
+        )
+        queues = (first, queues[1])
+    runs = [
+        replace(
+            running(f"r{item.name}", {item.name: draw.randint(1, item.slots)}, draw.randint(1, 20)),
+        )
+        for item in hosts
+        if draw.random() < 0.7
+    ]
+    runs = [replace(run, job=replace(run.job, queue=draw.choice("ab"))) for run in runs]
+    asks: list[tuple[str, ...]] = [(), (), (), ("span[ptile=1]",), ("span[hosts=1]",)]
+    asks += [("rusage[mem=100]",), ("rusage[mem=50] span[ptile=2]",)] if rich else []
+    pending = [
+        job(
+            f"p{n}",
+            draw.randint(1, 5),
+            *draw.choice(asks),
+            minutes=draw.randint(1, 12),
+            user=draw.choice(["ann", "bob"]),
+            queue=draw.choice("ab"),
+            submit=-20 + n,
+        )
+        for n in range(draw.randint(1, 5))
+    ]
+    return small(*hosts, queues=queues, running=tuple(runs), pending=tuple(pending))
+
+
+def windows(draw: random.Random, it: Instance) -> Instance:
+    """A dispatch window that is shut for some minutes."""
+    first = draw.randint(1, 20)
+    text = f"0:{first:02d}-23:00"
+    queues = (replace(it.queues[0], dispatch_window=text), *it.queues[1:])
+    return replace(it, queues=queues)
+
+
+def set_aside(draw: random.Random, it: Instance) -> Instance:
+    chosen = draw.choice(it.cluster.hosts)
+    begin = draw.randint(0, 10) * MINUTE
+    kept = AdvanceReservation("kept", begin, begin + 10 * MINUTE, {chosen.name: chosen.slots})
+    return replace(it, advance_reservations=(kept,))
+
+
+def begins(draw: random.Random, it: Instance) -> Instance:
+    pending = tuple(
+        replace(item, begin=draw.choice([None, 5 * MINUTE, 12 * MINUTE])) for item in it.pending
+    )
+    return replace(it, pending=pending)
+
+
+def intervals(draw: random.Random, it: Instance) -> Instance:
+    return replace(it, params=replace(it.params, job_accept_interval=draw.choice([1, 2])))
+
+
+def preempts(draw: random.Random, it: Instance) -> Instance:
+    first, second = it.queues
+    queues = (replace(first, priority=5, preemptive=("b",)), replace(second, backfill=False))
+    return replace(it, queues=queues)
+
+
+def some_reserve(draw: random.Random, it: Instance) -> Instance:
+    first, second = it.queues
+    return replace(it, queues=(replace(first, slot_reserve=draw.choice([1, 1000])), second))
+
+
+def ranges(draw: random.Random, it: Instance) -> Instance:
+    pending = tuple(replace(item, max_slots=item.slots + draw.randint(0, 2)) for item in it.pending)
+    return replace(it, pending=pending)
+
+
+def shares(draw: random.Random, it: Instance) -> Instance:
+    fair = (("ann", 1), ("bob", draw.randint(1, 9)))
+    return replace(it, queues=tuple(replace(queue, user_shares=fair) for queue in it.queues))
+
+
+RULES = (windows, set_aside, begins, intervals, preempts, some_reserve, ranges, shares)
+
+
+def names_of(found: Plan) -> list[tuple[list[str], re.Match[str]]]:
+    """The rules that a plan names, with what they do to a job."""
+    notes = [note for note in found.notes if note.startswith("not considered: ")]
+    assert len(notes) <= 1
+    named = []
+    for item in NAMED.finditer(notes[0].removeprefix("not considered: ") if notes else ""):
+        told = TOLD.fullmatch(item["what"])
+        assert told is not None, notes
+        named.append((item["rules"].split("; "), told))
+    assert bool(notes) == bool(named)
+    return named
+
+
+def right(it: Instance) -> int:
+    """The notes of the time-based plan against the loop with each rule and without; how many."""
+    found = plan(it, "time-based")
+    starts = run_on(it, "time-based")
+    planned: dict[str, int | None] = {
+        item.job: item.start for item in found if item.start is not None
+    }
+    planned |= {item.job: None for item in found.unplaced}
+    other = {name for name, start in planned.items() if starts.get(name) != start}
+    named = names_of(found)
+    assert bool(named) == bool(other), (found.notes, other)
+    for rules, told in named:
+        name, start = told["job"], starts.get(told["job"])
+        assert name in other
+        assert told["start"] == (None if start is None else clock_text(it, start))
+        before = planned[name]
+        assert told["planned"] == ("never" if before is None else clock_text(it, before))
+        for rule in rules:
+            assert rule in found.left_out
+            assert rule not in HEEDED_NOWHERE
+            if len(rules) == 1 and rule in WITHOUT:
+                # It moves the job in the loop, or else misleads the plan.
+                plain = WITHOUT[rule](it)
+                told_plainly = plan(plain, "time-based").get(name)
+                assert (
+                    run_on(plain, "time-based").get(name) != start
+                    or (None if told_plainly is None else told_plainly.start) != before
+                ), rule
+    return len(named)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_is_named_where_it_changes_a_start_and_nowhere_else(
+    rule: Callable[[random.Random, Instance], Instance],
+) -> None:
+    for seed in range(30):
+        draw = random.Random(seed)
+        right(rule(draw, workload(draw, rich=False)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rich", [False, True], ids=["slots", "rich"])
+def test_a_rule_is_named_where_it_changes_a_start_on_many(
+    rule: Callable[[random.Random, Instance], Instance], rich: bool
+) -> None:
+    for seed in range(1000, 1200):
+        draw = random.Random(seed)
+        right(rule(draw, workload(draw, rich=rich)))
+
+
+# --- exact plans ----------------------------------------------------------------------------------
+
+
+def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
+    """The pool gives the queue of four slots two: one job starts in the loop, one waits."""
+    pooled = {"slot_pool": "P", "hosts": (HostRequest("h0"),)}
+    queues = (Queue("a", slot_share=50, **pooled), Queue("b", slot_share=50, **pooled))
+    it = small(
+        host("h0", 4),
+        queues=queues,
+        pending=(
+            job("one", 2, minutes=10, queue="a"),
+            job("two", 2, minutes=10, queue="b"),
+            job("more", 2, minutes=10, queue="a"),
+        ),
+    )
+    found = plan(it, "optimal", effort=5)
+    begun = {name for name, start in run_on(it, "greedy").items() if start == 0}
+    assert begun == {"one", "two"}
+    assert {item.job for item in found if item.proved} == begun
+    (note,) = found.notes
+    assert note.startswith(
+        "not considered: what slot pools let a queue have (touches more at +10m)"
+    )
+
+
+def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> None:
+    limits = Thresholds({"mem": 100.0})
+    it = small(
+        host("h0", 2, 400.0),
+        queues=(Queue("q", thresholds=limits),),
+        running=(running("r", {"h0": 1}, 10, res_req=("rusage[mem=350]",)),),
+        pending=(job("p", 1, "rusage[mem=50]", minutes=5),),
+    )
+    found = plan(it, "optimal", effort=5)
+    assert (found.status, found["p"].start, found["p"].proved) == ("optimal", 600, True)
+    assert (found.notes, found.left_out) == ((), ())
+    # Two jobs that the threshold keeps from each other: a joint plan might do better.
+    pair = tuple(job(name, 1, "rusage[mem=350]", minutes=5) for name in ("p", "s"))
+    both = plan(replace(it, pending=pair), "optimal", effort=5)
+    assert [item.start for item in both] == [600, 900]
+    assert [item.proved for item in both] == [True, False]
+    assert both.status == "feasible"
+    rule = "loadSched of memory beside other planned jobs"
+    assert both.notes == (f"not considered: {rule} (touches s)",)
+    assert both.left_out == (rule,)
+
+
+def test_a_rule_that_nobody_heeds_touches_those_that_ask_for_it() -> None:
+    asking = replace(job("gpu", 1, minutes=5), gpu="num=1")
+    it = small(host("h0", 4), pending=(asking, job("plain", 1, minutes=5)))
+    found = plan(it, "optimal", effort=5)
+    assert {item.job: item.proved for item in found} == {"gpu": False, "plain": True}
+    assert found.notes == ("not considered: GPUs (-gpu) (touches gpu at now)",)
+    assert plan(it, "time-based").notes == ("not considered: GPUs (-gpu)",)
+
+
+def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    it = workload(random.Random(3), rich=False)
+    fair = (("ann", 1), ("bob", 3))
+    it = replace(it, queues=tuple(replace(queue, user_shares=fair) for queue in it.queues))
+    monkeypatch.setattr(moved_starts, "TURNS", 0)
+    found = plan(it, "time-based")
+    assert found.left_out
+    assert found.notes == (f"not considered: {'; '.join(found.left_out)}",)
