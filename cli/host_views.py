@@ -35,7 +35,9 @@ def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
         rows = [[found[host.name][name] for name in COLUMNS] for host in hosts]
         if format == "csv":
             return csv_rows([column.lower() for column in COLUMNS], rows)
-        return plain_table(COLUMNS, rows, "<<>>>>>>>")
+        # The short form says that a host is closed, the long one why.
+        short = [[name, status.partition("_")[0], *rest] for name, status, *rest in rows]
+        return plain_table(COLUMNS, short, "<<>>>>>>>")
     return "\n".join(
         f"HOST  {host.name}\n"
         + plain_table(
@@ -57,13 +59,14 @@ def numbers(moment: Snapshot, host: Host) -> dict[str, Any]:
         suspended += slots if item.suspended else 0
         run += 0 if item.suspended else slots
     reserved = moment.hosts[host.name].slots
+    held = run + suspended + reserved
     return {
         "HOST_NAME": host.name,
-        "STATUS": host.status,
+        "STATUS": "closed_Full" if host.status == "ok" and held >= host.slots else host.status,
         "CPUF": f"{host.cpu_factor:.2f}",
         "JL/U": host.user_slots,
         "MAX": host.slots if host.mxj_defined else None,
-        "NJOBS": run + suspended + reserved,
+        "NJOBS": held,
         "RUN": run,
         "SSUSP": 0,
         "USUSP": suspended,

@@ -148,13 +148,37 @@ def test_bhosts_shows_what_is_reserved(tmp_path):
     assert [line.split()[-1] for line in before[-2:]] == ["43M", "100M"]
 
 
+@pytest.mark.behaviour("VEW-02")
+@pytest.mark.parametrize(
+    ("held", "status"), [("4*hostA", ("closed", "closed_Full")), ("3*hostA", ("ok", "ok"))]
+)
+def test_a_host_whose_slots_are_all_used_is_full(
+    tmp_path: Path, held: str, status: tuple[str, str]
+) -> None:
+    """The short form says closed, the long one and JSON why."""
+    file = tmp_path / "full.yaml"
+    file.write_text(
+        "format: slotwise/1\nhosts: [{name: hostA, slots: 4}, {name: hostB, slots: 1, "
+        f"status: closed_Adm}}]\nrunning: [{{id: r, start: 0, allocation: '{held}'}}]\n"
+    )
+    short = shown("bhosts", str(file)).splitlines()
+    assert [line.split()[1] for line in short[1:]] == [status[0], "closed"]
+    long = shown("bhosts", str(file), "-l")
+    assert [long.splitlines()[2].split()[0], "closed_Adm" in long] == [status[1], True]
+    records = json.loads(shown("bhosts", str(file), "--format", "lsf-json"))["RECORDS"]
+    assert [record["STATUS"] for record in records] == [status[1], "closed_Adm"]
+
+
 @pytest.mark.behaviour("VEW-02", "QBF-03", "QBF-04")
 def test_bhosts_and_bqueues_after_the_cycle_are_the_documents_tables():
-    """Fifteen slots of three hosts are in use; 8, 5 and 2 of the three queues run."""
+    """Fifteen slots of three hosts are in use; 8, 5 and 2 of the three queues run.
+
+    The documents print `ok` for the full hosts; bhosts of the family prints `closed`.
+    """
     lines = shown("bhosts", "--example", "fairshare-pool").splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
-        *(f"host{letter} ok - 5 5 5 0 0 0" for letter in "abc"),
+        *(f"host{letter} closed - 5 5 5 0 0 0" for letter in "abc"),
     ]
     queues = shown("bqueues", "--example", "fairshare-pool", "--cycle").splitlines()
     assert [line.split()[-4:] for line in queues[1:]] == [
