@@ -248,7 +248,7 @@ def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
         "p10": questions.raw(0.1),
         "p50": questions.raw(0.5),
         "p90": questions.raw(0.9),
-        "not_before": questions.early.round(),
+        "one_in_ten_by": questions.early.round(),
         "nine_in_ten_by": questions.late.round(),
     }
     rows = zip(names, *(map(_whole, column.tolist()) for column in columns.values()), strict=True)

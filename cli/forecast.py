@@ -28,7 +28,7 @@ STRIP = 24
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _COLUMNS = (
     *(Column("JOB"), Column("SLOTS"), Column("BY LIMITS"), Column("LIKELY", marked=True)),
-    *(Column("9 IN 10 BY", marked=True), Column("NOT BEFORE")),
+    *(Column("9 IN 10 BY", marked=True), Column("1 IN 10 BY")),
 )
 
 HistoryFile = Annotated[
@@ -115,7 +115,7 @@ def forecast(
     workers: SampleWorkers = 1,
     format: FormatOption = "text",
 ) -> None:
-    """When each pending job will really start: likely, 9 times in 10, and not before.
+    """When each pending job will really start: likely, 9 times in 10, and 1 time in 10 by when.
 
     Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
@@ -215,13 +215,13 @@ def likely_columns() -> tuple[Column, ...]:
 def likely_cells(
     instance: Instance, likely: Likely | None, *, short: bool = False
 ) -> tuple[str, str, str]:
-    """LIKELY, 9 IN 10 BY, NOT BEFORE of a job; "?" where there was no time for them."""
+    """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job; "?" where there was no time for them."""
     from ..model.time_text import clock_text, short_clock_text
     from ..solver.advice.likely import UNKNOWN
 
     item = likely or UNKNOWN
     missing = "?" if item == UNKNOWN else "never"
-    times = (item.likely, item.nine_in_ten_by, item.not_before)
+    times = (item.likely, item.nine_in_ten_by, item.one_in_ten_by)
     clock = short_clock_text if short else clock_text
     one, two, three = (missing if time is None else clock(instance, time) for time in times)
     return one, two, three
@@ -286,7 +286,7 @@ def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, An
     rows = []
     for name, strip in zip(found.names, _strips(found), strict=True):
         record = records[name]
-        times = [record[key] for key in ("by_limits", "likely", "nine_in_ten_by", "not_before")]
+        times = [record[key] for key in ("by_limits", "likely", "nine_in_ten_by", "one_in_ten_by")]
         texts = ["never" if time is None else clock_text(instance, time) for time in times]
         chance = [f"{record['chance']:.0%}"] if "chance" in record else []
         cells = (name, str(slots[name]), *texts, *chance, strip)
@@ -315,17 +315,17 @@ def _text(
     text = selection.text(instance, columns, _shown(instance, found, records))
     samples = found.samples.shape[1]
     rests = found.calibration.forecasts
-    bounds = "not calibrated (slotwise backtest LOG says how often such bounds held)"
+    bounds = "not calibrated, so somewhat fewer do (slotwise backtest LOG says how many did)"
     if rests >= LEAST:
         bounds = f"calibrated by {rests} past forecasts"
     elif rests:
         bounds = f"not calibrated ({rests} past forecasts known, {LEAST} are needed)"
-    hold = "mean little (too few ended jobs or futures)"
+    hold = "1 IN 10 BY and 9 IN 10 BY mean little (too few ended jobs or futures)"
     if not found.doubtful:
-        hold = f"should hold 9 times in 10, {bounds}"
+        hold = f"1 job in 10 should start by 1 IN 10 BY, 9 in 10 by 9 IN 10 BY: {bounds}"
     return text + paragraph(
         f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
-        f"plan; 9 IN 10 BY and NOT BEFORE {hold}; "
+        f"plan; {hold}; "
         f"WHEN spans {duration_text(_span(found))} from now."
     )
 

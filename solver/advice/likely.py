@@ -25,7 +25,7 @@ from ..forecast.runtimes import Ratios
 
 World = PoolWorld | HostsWorld
 #: The times of a record, and what they are called in tables.
-TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "not_before": "NOT BEFORE"}
+TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1 IN 10 BY"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Likely:
 
     likely: int | None
     nine_in_ten_by: int | None
-    not_before: int | None
+    one_in_ten_by: int | None
     cut: bool = False
 
     def record(self) -> dict[str, int | None]:

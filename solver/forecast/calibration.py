@@ -19,7 +19,7 @@ import numpy as np
 from ...model.errors import InputError, Problem
 from .draws import Floats
 
-#: Levels of the bounds: not before, 9 in 10 by.
+#: Levels of the bounds: 1 in 10 by, 9 in 10 by.
 EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
 #: Waits below so many seconds count as so many: nobody plans by less.
 FLOOR = 300.0

@@ -22,7 +22,7 @@ from .workers import Stop, results_of
 
 SAMPLES = 200
 #: Names of the times of a record: the plan, P50, calibrated P90 and P10.
-TIMES = ("by_limits", "likely", "nine_in_ten_by", "not_before")
+TIMES = ("by_limits", "likely", "nine_in_ten_by", "one_in_ten_by")
 #: Jobs come for so many times what the last asked job would wait at limits, within these bounds.
 LOOK_AHEAD = 2
 SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
@@ -71,7 +71,7 @@ class Forecasts:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """Calibrated P10 and P90: not before, 9 in 10 by."""
+        """Calibrated P10 and P90: 1 in 10 by, 9 in 10 by."""
         early, likely, late = (_quantile(self.waits, level) for level in (EARLY, LIKELY, LATE))
         low, high = self.calibration.bounds(early, likely, late)
         return np.rint(self.now + low), np.rint(self.now + high)

@@ -86,7 +86,8 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     A log of LSF says which second is which, an SWF log with UnixStartTime and an instance with an
     origin too. Where one does not, their seconds 0 are taken for one. A log that begins after the
     instance's now on a clock that nobody says, or ends weeks before it, is moved by whole weeks, so
-    that what it holds had ended just now.
+    that what it holds had ended just now. A record of a job that waits or runs in the instance
+    does not count, whatever it says.
 
     Raises
     ------
@@ -104,6 +105,14 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
         remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
     shift += weeks * WEEK
     known = [item for item in ended if item.end + shift <= instance.now]
+    unended = _unended(instance, shift)
+    if own := [item for item in known if _place(item.job) in unended]:
+        # Where waits are not recorded they would have ended at once, and told how long they run.
+        remarks += (
+            f"{source}: {len(own)} job{'s' * (len(own) > 1)} of it wait or run in the instance: "
+            "not counted as ended",
+        )
+        known = [item for item in known if _place(item.job) not in unended]
     if not known:
         wrong = "no job of this log had ended by the instance's now: a forecast looks back only"
         raise InputError([Problem(wrong, source)])
@@ -112,6 +121,17 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     if users and not users & set(found.users):
         remarks += (f"{source}: none of the instance's users is in it: all its jobs count alike",)
     return replace(found, remarks=remarks)
+
+
+def _place(job: Job) -> tuple[str, int, int]:
+    """What tells a job of a log from others, on the log's clock."""
+    return job.id, job.slots, job.submit
+
+
+def _unended(instance: Instance, shift: int) -> frozenset[tuple[str, int, int]]:
+    """The jobs that wait or run, on the clock of a log that is `shift` seconds behind."""
+    jobs = (*(run.job for run in instance.running), *instance.pending)
+    return frozenset((job.id, job.slots, job.submit - shift) for job in jobs)
 
 
 def _offset(epoch: int | None, instance: Instance) -> int:

@@ -65,12 +65,12 @@ def test_json_csv_text_and_the_library_say_the_same(moment, log):
     assert len(record["jobs"]) == len(instance.pending) > 3
     rows = list(csv.DictReader(io.StringIO(_forecast(moment, log, "--format", "csv").stdout)))
     for row, job in zip(rows, record["jobs"], strict=True):
-        for key in ("job", "by_limits", "likely", "nine_in_ten_by", "not_before"):
+        for key in ("job", "by_limits", "likely", "nine_in_ten_by", "one_in_ten_by"):
             assert row[key] == str(job[key])
-        assert job["not_before"] <= job["likely"] <= job["nine_in_ten_by"]
+        assert job["one_in_ten_by"] <= job["likely"] <= job["nine_in_ten_by"]
         assert 0 <= job["chance"] <= 1
     text = _forecast(moment, log, "--top", "0", "--by", "1h").stdout
-    for word in ("BY LIMITS", "LIKELY", "9 IN 10 BY", "NOT BEFORE", "BY +1h", "not calibrated"):
+    for word in ("BY LIMITS", "LIKELY", "9 IN 10 BY", "1 IN 10 BY", "BY +1h", "not calibrated"):
         assert word in text
     for job in record["jobs"]:
         assert f" {job['job']} " in text

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 RUNNER = CliRunner()
 LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]'"
 FEW = sw.Drawing(samples=25)
-TIMES = ("likely", "nine_in_ten_by", "not_before")
+TIMES = ("likely", "nine_in_ten_by", "one_in_ten_by")
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,13 @@ def test_ask_says_the_same_in_every_format(log):
     assert record == answer.to_dict()
     both = [record["line"], *record["alternatives"]]
     for item in both:
-        assert item["not_before"] <= item["likely"] <= item["nine_in_ten_by"] < item["start"]
+        assert item["one_in_ten_by"] <= item["likely"] <= item["nine_in_ten_by"] < item["start"]
     rows = list(csv.DictReader(io.StringIO(_run(*given, "--format", "csv").stdout)))
     assert [[row[name] for name in TIMES] for row in rows] == [
         [str(item[name]) for name in TIMES] for item in both
     ]
     text = _run(*given).stdout
-    assert all(title in text for title in ("LIKELY", "9 IN 10 BY", "NOT BEFORE"))
+    assert all(title in text for title in ("LIKELY", "9 IN 10 BY", "1 IN 10 BY"))
     assert "likely +" in text
 
 
@@ -251,7 +251,7 @@ def test_too_few_samples_or_ended_jobs_are_said(views, log, tmp_path):
         shown = views("--samples", samples, past=past)
         for text in shown.values():
             assert words in text
-        assert "should hold" not in shown["forecast"]
+        assert "1 job in 10 should" not in shown["forecast"]
     shown = views("--samples", 10, past=enough)
     assert not any("mean little" in text for text in shown.values())
-    assert "should hold 9 times in 10" in shown["forecast"]
+    assert "9 in 10 by 9 IN 10 BY" in shown["forecast"]

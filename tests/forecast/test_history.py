@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -153,3 +154,22 @@ def test_lsb_acct_and_lsb_events_of_real_clusters():
         assert (jobs.end[:-1] <= jobs.end[1:]).all()
         assert -WEEK <= jobs.end[-1] <= 0
         assert (jobs.slots >= 1).all()
+
+
+def test_jobs_of_the_instance_do_not_stand_in_its_own_history_as_ended(tmp_path):
+    """Without recorded waits all three would have ended; two of them wait or run by now."""
+    records = tuple(
+        (n, submit, -1, run, procs, limit, user)
+        for n, submit, _, run, procs, limit, user in RECORDS
+    )
+    log = _swf(tmp_path, records)
+    bare = _instance()
+    assert read_history(log, bare).jobs.submit.tolist() == [10, 0, 20]
+    waiting = Job("1", slots=3, user="user7", submit=0)
+    running = RunningJob(Job("3", slots=1, user="user7", submit=20), 30, {"pool": 1})
+    found = read_history(log, replace(bare, pending=(waiting,), running=(running,)))
+    assert found.jobs.submit.tolist() == [10]
+    assert any("2 jobs of it wait or run in the instance" in remark for remark in found.remarks)
+    # A job of the same name from elsewhere is another one.
+    other = replace(bare, pending=(replace(waiting, submit=500),))
+    assert len(read_history(log, other).jobs) == 3
