@@ -138,6 +138,7 @@ def forecast(
             calibration=_calibration(calibration),
             calibrate=calibrate,
             workers=workers,
+            jobs=selection.names or None,
             stop=stopped,
         )
     for remark in (*found.remarks, *_never(instance, found, selection)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any
@@ -12,11 +12,12 @@ import numpy as np
 from ...model.errors import InputError
 from ...model.time_text import with_stamps
 from ...model.workload import Ints
-from .arrivals import DAY, NOBODY, Arrivals, ComingJobs
+from ..budget import OutOfTime
+from .arrivals import DAY, NOBODY, Arrivals, Coming, ComingJobs
 from .calibration import EARLY, LATE, LIKELY, UNCALIBRATED, Calibration
 from .draws import Floats
 from .forward import ForwardWorld, never
-from .jobs import NEVER
+from .jobs import NEVER, NO_LIMIT, ints
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import Stop, results_of
 
@@ -36,7 +37,8 @@ class Forecasts:
     job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
     wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
-    ran the cluster forward, in words. doubtful: too few ended jobs or samples for bounds to hold.
+    ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold: too
+    few ended jobs or samples.
     """
 
     now: int
@@ -48,7 +50,13 @@ class Forecasts:
     remarks: tuple[str, ...] = ()
     origin: str | None = None
     run_by: str = ""
-    doubtful: bool = False
+    seed: int = 0
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether there are too few ended jobs or samples for bounds to hold."""
+        return bool(self.doubts)
 
     @property
     def waits(self) -> Floats:
@@ -98,6 +106,9 @@ class Forecasts:
             "now": self.now,
             "origin": self.origin,
             "samples": self.samples.shape[1],
+            "seed": self.seed,
+            "run_by": self.run_by,
+            "doubts": list(self.doubts),
             "calibration": asdict(self.calibration),
             **({} if by is None else {"by": by}),
             "jobs": self.records(by),
@@ -127,24 +138,76 @@ def forecast_world(
     known: int | None = None,
     calibration: Calibration = UNCALIBRATED,
     workers: int = 1,
+    jobs: Iterable[str] | None = None,
     stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """Run a world forward once with limits and `samples` times with drawn run times and arrivals.
 
     names: of the asked jobs. known: the second up to which models may know the past, now if None.
-    workers: processes that draw samples; a sample depends on the seed and its number alone. stop:
-    once it says yes the forecasts rest on the samples so far.
+    workers: processes that draw samples; a sample depends on the seed and its number alone. jobs:
+    those of the asked jobs to forecast, all where None: a future then ends once they have started,
+    and says of them what a forecast of all does. stop: once it says yes the forecasts rest on the
+    samples so far.
     Raises OutOfTime where a world that takes long is stopped before the first of them.
     """
     known = world.now if known is None else known
     by_limits = starts_at_limits(world, stop)
-    until = world.now + look_ahead(by_limits, world.now)
+    chosen = np.arange(len(names))
+    if jobs is not None:
+        wanted = set(jobs)
+        chosen = ints([row for row, name in enumerate(names) if name in wanted])
     run_times = runtimes.draw(world.jobs, known, samples, seed)
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
-    tasks = ((run_times[:, sample], coming(sample, until)) for sample in range(samples))
-    found = list(results_of(_sample, world, tasks, workers, stop))
-    starts = np.stack(found, axis=1)
-    return Forecasts(world.now, names, by_limits, starts, calibration, len(found) < samples)
+    # With limits on all that runs and waits, who has no start by them has none in any future.
+    sure = bool((world.jobs.limit != NO_LIMIT).all())
+    hopeful = chosen[by_limits[chosen] != NEVER] if sure else chosen
+    asked = world.about(world.asked[hopeful])
+    until = world.now + look_ahead(by_limits, world.now)
+    found, cut = _futures(asked, run_times, coming, until, workers, stop)
+    starts = np.full((len(names), found.shape[1]), NEVER, dtype=np.int64)
+    starts[hopeful] = found
+    return Forecasts(
+        world.now,
+        tuple(names[row] for row in chosen.tolist()),
+        by_limits[chosen],
+        starts[chosen],
+        calibration,
+        cut,
+    )
+
+
+def _futures(
+    world: ForwardWorld, run_times: Ints, coming: Coming, until: int, workers: int, stop: Stop
+) -> tuple[Ints, bool]:
+    """Starts of the asked jobs in each future, [asked, samples], and whether some are missing.
+
+    until: jobs come up to this second. A future in which an asked job has not started by then is
+    run again with twice as many days of them, up to the longest look ahead.
+    """
+    left = list(range(run_times.shape[1]))
+    found: dict[int, Ints] = {}
+    last = world.now + LONGEST_LOOK
+    while left:
+        tasks = ((run_times[:, sample], coming(sample, until)) for sample in left)
+        try:
+            done = list(results_of(_sample, world, tasks, workers, stop))
+        except OutOfTime:
+            if not found:
+                raise
+            return _stacked(found), True
+        found |= dict(zip(left, done, strict=False))
+        if len(done) < len(left):
+            return _stacked(found), True
+        if until >= last:
+            break
+        left = [sample for sample in left if (found[sample] > until).any()]
+        until = min(last, until + (until - world.now))
+    return _stacked(found), False
+
+
+def _stacked(found: dict[int, Ints]) -> Ints:
+    """One column a future; those of which nothing is known at the end are left out."""
+    return np.stack([found[sample] for sample in sorted(found)], axis=1)
 
 
 def _sample(world: ForwardWorld, task: tuple[Ints, ComingJobs], stop: Stop) -> Ints:
@@ -160,8 +223,7 @@ def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> I
 
 
 def look_ahead(by_limits: Ints, now: int) -> int:
-    """Seconds for which jobs come."""
-    if not len(by_limits) or (by_limits == NEVER).any():
-        return LONGEST_LOOK
-    longest = LOOK_AHEAD * int(by_limits.max() - now)
+    """Seconds for which jobs come at first; jobs without a start by limits have no say."""
+    known = by_limits[by_limits != NEVER]
+    longest = LOOK_AHEAD * int(known.max() - now) if len(known) else 0
     return min(max(SHORTEST_LOOK, longest), LONGEST_LOOK)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +39,9 @@ class ForwardWorld(Protocol):
     def asked(self) -> Ints:
         """Rows of the jobs whose starts are wanted."""
 
+    def about(self, asked: Ints) -> ForwardWorld:
+        """The same world, asked about these rows alone."""
+
     def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """Start (seconds) of each asked job, NEVER where it has none; shape (asked,).
 
@@ -61,6 +64,10 @@ class PoolWorld:
     jobs: AskedJobs
     asked: Ints
     policy: str = "easy"
+
+    def about(self, asked: Ints) -> PoolWorld:
+        """As :class:`ForwardWorld` says."""
+        return replace(self, asked=asked)
 
     def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
         """As :class:`ForwardWorld` says."""

@@ -56,6 +56,10 @@ class HostsWorld:
         """The moment (seconds)."""
         return self.instance.now
 
+    def about(self, asked: Ints) -> HostsWorld:
+        """As :class:`ForwardWorld` says."""
+        return replace(self, asked=asked)
+
     def __reduce__(self) -> tuple[object, ...]:
         """What another process enters for itself."""
         given = (self.instance, self.jobs, self.names, self.asked, self.settings, self.newcomers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -40,6 +40,7 @@ def forecast(
     calibrate: int | None = None,
     tell: Callable[[int], object] = lambda done: None,
     workers: int = 1,
+    jobs: Collection[str] | None = None,
     stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """When each pending job will really start, in the order in which they have turns.
@@ -49,7 +50,8 @@ def forecast(
     the history. calibration: factors of P10 and P90, as a backtest found them; calibrate: find them
     first, by a backtest of so many jobs of the history on this cluster, with the models of the
     history; tell: called with how many of them are done. workers: processes that draw samples,
-    which makes no difference to them. stop: asked now and then; once it says yes the forecasts
+    which makes no difference to them. jobs: ids of the pending jobs to forecast, all where None;
+    few take less time, and are told the same. stop: asked now and then; once it says yes the forecasts
     rest on the samples so far.
 
     Raises
@@ -57,6 +59,8 @@ def forecast(
     InputError
         The log cannot be read or tells nothing by the instance's now; it is no number of
         samples; the policy is unknown.
+    UnknownNameError
+        One of `jobs` is not pending.
     OutOfTime
         It was stopped before the first sample.
     """
@@ -77,12 +81,18 @@ def forecast(
             remarks = (f"warning: not calibrated: {error}",)
     runtimes, arrivals = runtimes or Ratios(past.jobs), arrivals or PastBlocks(past.jobs)
     names = waiting_names(instance)
-    found = forecast_world(world, names, runtimes, arrivals, calibration=calibration, **drawn)
+    for name in jobs or ():
+        if name not in names:
+            raise UnknownNameError.among("pending job", name, names)
+    found = forecast_world(
+        world, names, runtimes, arrivals, calibration=calibration, jobs=jobs, **drawn
+    )
     doubts = doubts_of(past, found.samples.shape[1])
     return replace(
         found,
         remarks=(*past.remarks, *remarks, *doubts),
-        doubtful=bool(doubts),
+        doubts=doubts,
+        seed=seed,
         origin=instance.origin,
         run_by=run_by(world),
     )

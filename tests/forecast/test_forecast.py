@@ -6,6 +6,7 @@ import numpy as np
 from forecast_lab import asked_of, past_of
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise.solver.forecast import forecast as forecast_module
 from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
 from slotwise.solver.forecast.calibration import Calibration
 from slotwise.solver.forecast.draws import keys_of
@@ -110,3 +111,54 @@ def test_a_world_with_nobody_waiting_has_no_forecasts():
     assert found.samples.shape == (0, 3)
     assert found.likely.shape == (0,)
     assert len(NOBODY) == 0
+
+
+class Recorded:
+    """The arrivals of the past, and up to when they were asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def after(self, *given):
+        coming = PastBlocks(PAST).after(*given)
+
+        def noted(sample, until):
+            self.asked.append(until)
+            return coming(sample, until)
+
+        return noted
+
+
+def test_asked_about_some_jobs_the_answers_are_those_of_a_forecast_of_all():
+    world = _world((1, 100, 4, 30), (1, 100, 2, -1), (2, 60, 4, -1), (3, 500, 1, -1))
+    names = ("1", "2", "3")
+    options = {"samples": 20, "seed": 4}
+    whole = forecast_world(world, names, Ratios(PAST), PastBlocks(PAST), **options)
+    some = forecast_world(world, names, Ratios(PAST), PastBlocks(PAST), jobs=["3", "1"], **options)
+    assert some.names == ("1", "3")
+    assert some.samples.tolist() == whole.samples[[0, 2]].tolist()
+    assert some.by_limits.tolist() == whole.by_limits[[0, 2]].tolist()
+
+
+def test_a_job_that_can_never_start_makes_no_future_longer():
+    """It asks for more than there is; the others are told what they are told without it."""
+    rows = ((1, 100, 4, 30), (1, 100, 2, -1), (2, 60, 4, -1))
+    alone, beside = Recorded(), Recorded()
+    found = forecast_world(_world(*rows), ("1", "2"), Ratios(PAST), alone, samples=5)
+    more = (*rows, (3, 60, 9, -1))
+    with_it = forecast_world(_world(*more), ("1", "2", "3"), Ratios(PAST), beside, samples=5)
+    assert beside.asked == alone.asked
+    assert with_it.samples[:2].tolist() == found.samples.tolist()
+    assert with_it.samples[2].tolist() == [NEVER] * 5
+    assert with_it.by_limits[2] == NEVER
+
+
+def test_jobs_come_until_the_last_asked_job_has_started(monkeypatch):
+    """Where a first look ahead is too short the future is run again with more of them."""
+    monkeypatch.setattr(forecast_module, "SHORTEST_LOOK", 10)
+    monkeypatch.setattr(forecast_module, "LOOK_AHEAD", 0)
+    world = _world((1, 100, 4, 30), (1, 100, 4, -1))
+    recorded = Recorded()
+    found = forecast_world(world, ("1",), AtLimits(), recorded, samples=2)
+    assert found.samples.tolist() == [[NOW + 70] * 2]
+    assert recorded.asked == [NOW + 10] * 2 + [NOW + 20] * 2 + [NOW + 40] * 2 + [NOW + 80] * 2
