@@ -51,8 +51,8 @@ def forecast(
     first, by a backtest of so many jobs of the history on this cluster, with the models of the
     history; tell: called with how many of them are done. workers: processes that draw samples,
     which makes no difference to them. jobs: ids of the pending jobs to forecast, all where None;
-    few take less time, and are told the same. stop: asked now and then; once it says yes the forecasts
-    rest on the samples so far.
+    few take less time, and are told the same. stop: asked now and then; once it says yes the
+    forecasts rest on the samples so far.
 
     Raises
     ------
@@ -66,8 +66,7 @@ def forecast(
     """
     check_drawing(samples, seed, workers, calibration)
     _check_calibrate(calibrate, calibration)
-    if not isinstance(policy, str) or policy not in POLICIES:
-        raise UnknownNameError.among("policy", policy, POLICIES)
+    _check_names(policy, jobs or (), waiting_names(instance))
     past = past_of(history, instance)
     world = world_of(instance, past, policy)
     drawn: _Drawn = {"samples": samples, "seed": seed, "workers": workers, "stop": stop}
@@ -81,21 +80,26 @@ def forecast(
             remarks = (f"warning: not calibrated: {error}",)
     runtimes, arrivals = runtimes or Ratios(past.jobs), arrivals or PastBlocks(past.jobs)
     names = waiting_names(instance)
-    for name in jobs or ():
-        if name not in names:
-            raise UnknownNameError.among("pending job", name, names)
     found = forecast_world(
         world, names, runtimes, arrivals, calibration=calibration, jobs=jobs, **drawn
     )
+    said = (*past.remarks, *remarks)
+    return _told(replace(found, remarks=said, seed=seed, run_by=run_by(world)), instance, past)
+
+
+def _told(found: Forecasts, instance: Instance, past: History) -> Forecasts:
+    """The forecasts with the date of their second 0, and with doubts about their bounds."""
     doubts = doubts_of(past, found.samples.shape[1])
-    return replace(
-        found,
-        remarks=(*past.remarks, *remarks, *doubts),
-        doubts=doubts,
-        seed=seed,
-        origin=instance.origin,
-        run_by=run_by(world),
-    )
+    remarks = (*found.remarks, *doubts)
+    return replace(found, remarks=remarks, doubts=doubts, origin=instance.origin)
+
+
+def _check_names(policy: object, jobs: Collection[str], names: tuple[str, ...]) -> None:
+    if not isinstance(policy, str) or policy not in POLICIES:
+        raise UnknownNameError.among("policy", policy, POLICIES)
+    for job in jobs:
+        if job not in names:
+            raise UnknownNameError.among("pending job", job, names)
 
 
 class _Drawn(TypedDict):
