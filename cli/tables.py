@@ -39,6 +39,8 @@ _FRAME = 10
 _LINES_OF_A_CARD = 2
 _FEWEST_ROWS = 5
 _BLANK = "\N{NO-BREAK SPACE}"
+#: Characters between two columns and at both ends, and of the longest word that is never broken.
+_BETWEEN, _EDGES, _LONGEST_WORD = 3, 2, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +100,46 @@ def paragraph(text: str, indent: str = "") -> str:
 
 
 def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> bool:
-    """Whether the terminal is too narrow for these rows side by side."""
-    if terminal_width() >= TABLE_WIDTH:
-        return False
-    from rich.measure import Measurement
+    """Whether the terminal is too narrow for these rows side by side.
 
-    console = _console(io.StringIO())
-    needed = Measurement.get(console, console.options.update(width=10_000), _table(columns, rows))
-    return needed.maximum > terminal_width()
+    From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
+    """
+    least, natural = _needed_widths(columns, rows)
+    return sum(least if terminal_width() >= TABLE_WIDTH else natural) > _room(columns)
+
+
+def _room(columns: Sequence[Column]) -> int:
+    """Characters that a line has for the texts of these columns."""
+    return terminal_width() - _BETWEEN * (len(columns) - 1) - _EDGES
+
+
+def _needed_widths(
+    columns: Sequence[Column], rows: Sequence[ListingRow]
+) -> tuple[list[int], list[int]]:
+    """Of each column the width at which no word is broken (but for very long ones), and no text."""
+    from rich.cells import cell_len
+
+    least, natural = [], []
+    for place, column in enumerate(columns):
+        lines = {line for row in rows for line in printable(row.cells[place]).split("\n")}
+        most = max(map(cell_len, (column.title, *lines)))
+        words = {word for line in (column.title, *lines) for word in line.split()}
+        longest = min(max(map(cell_len, words), default=0), _LONGEST_WORD)
+        least.append(most if column.whole else longest)
+        natural.append(most)
+    return least, natural
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[int]:
+    """Of each column: what it needs, and of the rest equal parts, or less where less will do."""
+    widths, natural = _needed_widths(columns, rows)
+    rest = max(0, _room(columns) - sum(widths))
+    wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
+    for done, place in enumerate(wanting):
+        more = min(natural[place] - widths[place], rest // (len(wanting) - done))
+        widths[place] += more
+        rest -= more
+    return widths
 
 
 def page_of(columns: Sequence[Column], rows: Sequence[ListingRow]) -> int:
@@ -146,9 +180,8 @@ def _table(columns: Sequence[Column], rows: Sequence[ListingRow]) -> Table:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        longest = max(map(len, column.title.split()), default=0)
-        table.add_column(column.title, overflow="fold", min_width=longest, no_wrap=column.whole)
+    for column, width in zip(columns, _widths(columns, rows), strict=True):
+        table.add_column(column.title, overflow="fold", width=width, no_wrap=column.whole)
     for row in rows:
         colour = COLOURS[row.state]
         cells = zip(columns, row.cells, strict=True)

@@ -86,6 +86,23 @@ def test_every_cell_is_there_whole_in_tables_and_cards(
             assert all(letter in letters for letter in cell)
 
 
+def test_no_width_loses_a_number_or_a_host(width) -> None:  # type: ignore[no-untyped-def]
+    """From 40 to 200 columns: a table that has room for every word, or cards."""
+    titles = ("VARIANT", "WAIT", "P95", "BIG WAIT", "USE", "BACKFILLED", "MET", "WHY")
+    columns = [Column(title, line=int(title == "WHY")) for title in titles]
+    cells = (
+        *("queues.short.BACKFILL=N", "-2h 5m", "1d 12h 33m", "12345.678", "0.97", "123", "3 of 17"),
+        "needs 8 free slots, has 0; waits for the end of job 12345 on 2*n00653 and 40 others",
+    )
+    rows = [ListingRow(cells), ListingRow(("today", "0s", *cells[2:]))]
+    words = {word for row in rows for cell in row.cells for word in cell.split()}
+    for columns_there in range(40, 201):
+        width(columns_there)
+        text = listing_text(columns, rows)
+        assert longest(text) <= columns_there
+        assert words - set(text.split()) == set(), columns_there
+
+
 def test_headers_break_between_words_only(width) -> None:  # type: ignore[no-untyped-def]
     width(110)
     long = "word " * 60
