@@ -202,7 +202,10 @@ def _compared_cells(
 
     def clock(name: str) -> str:
         time: int | None = getattr(row, name)
-        return missing[name] if time is None else short_clock_text(instance, time, beside)
+        if time is None:
+            return missing[name]
+        needs = " (BACKFILL)" if name == "optimal" and row.needs_backfill else ""
+        return short_clock_text(instance, time, beside) + needs
 
     names = ["greedy_estimate", "greedy_start", "time_based", "optimal"]
     if really:
@@ -219,6 +222,18 @@ def _compared_cells(
     return (row.job, str(row.slots), *cells, *likely, proved, gain, note.strip(), where)
 
 
+def _uncounted(comparison: Comparison) -> str:
+    """How many optimal starts a queue without BACKFILL would not give: they are no gain."""
+    from ..solver.shortage import counted
+
+    needy = [row.needs_backfill for row in comparison if row.needs_backfill]
+    if not needy:
+        return ""
+    queues = ", ".join(dict.fromkeys(needy))
+    needs = "need" if len(needy) > 1 else "needs"
+    return f" {counted(len(needy), 'start')} {needs} BACKFILL in queue {queues}: not counted."
+
+
 def _footer(instance: Instance, comparison: Comparison) -> list[str]:
     from ..solver.shortage import counted
 
@@ -231,7 +246,7 @@ def _footer(instance: Instance, comparison: Comparison) -> list[str]:
     return [
         f"{len(comparison.jobs)} pending; {proved} proved the earliest; against greedy as this "
         f"cluster is configured (BACKFILL in {lending} of {queues}{where}): "
-        f"{duration_text(sum(gains))} of waiting saved in all.",
+        f"{duration_text(sum(gains))} of waiting saved in all.{_uncounted(comparison)}",
         f"{'Times count from now. ' if instance.origin is None else ''}"
         "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "
         "loop runs on."

@@ -50,9 +50,10 @@ class ComparedJob:
     greedy_estimate: "no sooner than" (GRD-04), None where greedy has no estimate. greedy_start: the
     start it really gets when the loop runs on with greedy reservations, None for never. time_based,
     optimal: what these plans say. time_based_start, optimal_start: what the loop really gives by
-    these methods, None where nobody asked. gain: greedy_start - optimal. needs_backfill: the queue
-    without BACKFILL in which the loop would not give it the optimal start, "" for none. exact_fit:
-    what the optimal start hangs on to the second, "" for nothing.
+    these methods, None where nobody asked. gain: greedy_start - optimal, None too where the latter
+    needs BACKFILL. needs_backfill: the queue without BACKFILL in which the loop would not give it
+    the optimal start, "" for none. exact_fit: what the optimal start hangs on to the second, "" for
+    nothing.
     """
 
     job: str
@@ -325,6 +326,8 @@ def _row(
     best = optimal.get(job)
     reasons = {item.job: item.reason for item in optimal.unplaced}
     known = best is not None and best.start is not None and started is not None
+    # What the cluster as configured would not give is no gain.
+    known = known and not best.needs_backfill  # type: ignore[union-attr]
     return ComparedJob(
         job=job,
         slots=slots,

@@ -341,3 +341,21 @@ def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:
     assert plan_output(problem, short, "text").endswith("no digits\n")
     assert json.loads(plan_output(problem, short, "json"))["rounded"] is True
     assert "rounded" not in json.loads(plan_output(problem, found, "json"))
+
+
+@pytest.mark.behaviour("TBR-18")
+def test_a_start_that_needs_backfill_is_marked_and_is_no_gain(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(
+        "format: slotwise/1\nhosts: [{name: h, slots: 3}]\n"
+        "running: [{id: r, start: 0, run_limit: 10m, allocation: 2*h}]\n"
+        "pending: [{id: a, slots: 2, run_limit: 10m}, {id: b, slots: 1, run_limit: 20m}]\n"
+    )
+    shown = slotwise("compare", str(file), "--effort", "1").stdout
+    (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
+    assert "now (BACKFILL)" in row
+    said = " ".join(shown.split())
+    assert "0s of waiting saved in all. 1 start needs BACKFILL in queue default" in said
+    records = json.loads(slotwise("compare", str(file), "--format", "json", "--effort", "1").stdout)
+    gains = {item["job"]: item["gain"] for item in records["jobs"]}
+    assert gains == {"a": 0, "b": None}

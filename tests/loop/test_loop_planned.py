@@ -7,6 +7,7 @@ import random
 import pytest
 from loop_checking import broken
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
+from sampling import some
 from slotwise.model.instance import Instance
 from slotwise.model.queue import Queue
 
@@ -30,7 +31,7 @@ def trace(seed: int, jobs: int = 40) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-05")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), 2))
 def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     """A cycle at every event: nothing that happens can put off a job that was planned."""
     problem = trace(seed)

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
@@ -117,7 +118,7 @@ def test_many_jobs_have_good_plans_before_any_search() -> None:
     assert stopped is None
 
 
-@pytest.mark.parametrize("objective", ["total-start", "weighted", "makespan"])
+@pytest.mark.parametrize("objective", some(["total-start", "weighted", "makespan"], 1))
 def test_plans_by_guides_are_plans(objective: str) -> None:
     """Planned and judged, with next to no time for a search."""
     instance = generate(hosts=12, running=40, pending=16, seed=7, load=1.0)
