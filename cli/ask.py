@@ -215,7 +215,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
 def _forecast_text(instance: Instance, likely: Likely | None, run_by: str) -> str:
     middle, late, early = likely_cells(instance, likely)
     return (
-        f"likely {middle}; 9 in 10 by {late}; not before {early} (by the history, run by {run_by})"
+        f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} (by the history, run by {run_by})"
     )
 
 

@@ -306,29 +306,55 @@ def _text(
     selection: Selection,
     by: int | None,
 ) -> str:
-    from ..model.time_text import clock_text, duration_text
-    from ..solver.forecast.calibration import LEAST
+    from ..model.time_text import clock_text
 
     if not found.names:
         return "nothing is pending\n"
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
-    columns = (*_COLUMNS, *chance, Column("WHEN", line=1, label=""))
+    columns = (*_COLUMNS, *chance, _strip_column(found))
     text = selection.text(instance, columns, _shown(instance, found, records))
     samples = found.samples.shape[1]
-    rests = found.calibration.forecasts
-    bounds = "not calibrated, so somewhat fewer do (slotwise backtest LOG says how many did)"
-    if rests >= LEAST:
-        bounds = f"calibrated by {rests} past forecasts"
-    elif rests:
-        bounds = f"not calibrated ({rests} past forecasts known, {LEAST} are needed)"
     hold = "1 IN 10 BY and 9 IN 10 BY mean little (too few ended jobs or futures)"
     if not found.doubtful:
-        hold = f"1 job in 10 should start by 1 IN 10 BY, 9 in 10 by 9 IN 10 BY: {bounds}"
+        hold = (
+            f"about 1 job in 10 starts by 1 IN 10 BY, 9 in 10 by 9 IN 10 BY, {_calibrated(found)}"
+        )
+    agreed = "; where the three are one time, all futures agree" if _agreed(found) else ""
     return text + paragraph(
         f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
-        f"plan; {hold}; "
-        f"WHEN spans {duration_text(_span(found))} from now."
+        f"plan; {hold}{agreed}."
     )
+
+
+def _calibrated(found: Forecasts) -> str:
+    """What the bounds rest on."""
+    from ..solver.forecast.calibration import LEAST
+
+    factors = found.calibration
+    if factors.forecasts >= LEAST:
+        return f"calibrated by {factors.forecasts} past forecasts"
+    known = ""
+    if factors.forecasts:
+        known = f" ({factors.forecasts} past forecasts known, {LEAST} are needed)"
+    return (
+        f"not calibrated{known}: 9 IN 10 BY is the P90 of the futures times {factors.late:g}, which "
+        "was enough on most logs (--calibrate 100 finds the factor of this one)"
+    )
+
+
+def _agreed(found: Forecasts) -> bool:
+    """Whether a job starts at one later time in all futures."""
+    first, last = found.samples.min(axis=1), found.samples.max(axis=1)
+    return bool(((first == last) & (first > found.now)).any())
+
+
+def _strip_column(found: Forecasts) -> Column:
+    """The column of the strips; its title is their axis."""
+    from ..model.time_text import duration_text
+
+    begin, end = "WHEN now", f"+{duration_text(_span(found))}"
+    axis = begin + end.rjust(STRIP - len(begin), "─")
+    return Column(axis, line=1, label=f"now to {end}", whole=True)
 
 
 def _span(found: Forecasts) -> int:

@@ -216,7 +216,7 @@ def _start(report: Report, job: str, name: str, time: int | None) -> str:
 def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
     titles = ("Job", "Slots", "Greedy says", "Greedy gives", "Time-based", "Optimal")
     forecast = report.comparison.forecast if report.comparison is not None else None
-    likely = () if forecast is None else ("Likely", "9 in 10 by", "Not before")
+    likely = () if forecast is None else ("Likely", "9 in 10 by", "1 in 10 by")
     rows = [
         (
             row.job,

@@ -20,7 +20,8 @@ from ..forecast.forward import ForwardWorld, PoolWorld
 from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import pool_world, waiting_names
-from ..forecast.of_instance import check_drawing, doubts_of, past_of, run_by, world_of
+from ..forecast.of_instance import check_drawing, past_of, run_by, world_of
+from ..forecast.remarks import doubts_of, overload_of
 from ..forecast.runtimes import Ratios
 
 World = PoolWorld | HostsWorld
@@ -101,7 +102,8 @@ class Forecaster:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the history, and why the bounds mean little, if they do."""
-        return (*self.history.remarks, *doubts_of(self.history, self.drawing.samples))
+        odd = overload_of(self.history, self.instance)
+        return (*self.history.remarks, *odd, *doubts_of(self.history, self.drawing.samples))
 
     def all(self, time_limit: float | None) -> dict[str, Likely]:
         """Of every pending job by name; of those that time was left for (wall seconds of all)."""

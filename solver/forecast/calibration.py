@@ -4,14 +4,15 @@ The score of a forecast whose truth is known is what its bound would have had to
 to hold just so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The
 quantile of the last scores at the bound's own level (split conformal prediction, Vovk, Gammerman,
 Shafer 2005, over a moving window), for P90 as for P10, is what the next bound is multiplied by,
-drawn towards 1 while few are known: n scores count as n to DOUBT against it, in logarithms.
+drawn towards the default while few are known: n scores count as n to DOUBT against it, in
+logarithms. Where all futures agree on a start there is nothing to widen.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
@@ -28,13 +29,15 @@ FLOOR = 300.0
 WINDOW = 300
 LEAST = 20
 DOUBT = 50
+#: Factors of P10 and P90 where no past forecast is known: `benchmarks/forecast_default_factor.py`.
+DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """What P10 and P90, in seconds from the moment of asking, are multiplied by.
 
-    forecasts: how many past ones this rests on; 0: nothing is known, and the factors are 1.
+    forecasts: how many past ones this rests on; 0: nothing is known.
     """
 
     early: float = 1.0
@@ -42,8 +45,13 @@ class Calibration:
     forecasts: int = 0
 
     def bounds(self, early: Floats, likely: Floats, late: Floats) -> tuple[Floats, Floats]:
-        """P10 and P90 calibrated, which stay on their sides of P50; all in seconds from asking."""
-        return np.minimum(early * self.early, likely), np.maximum(late * self.late, likely)
+        """P10 and P90 calibrated, which stay on their sides of P50; all in seconds from asking.
+
+        Where P10 and P90 are one time they stay as they are.
+        """
+        low, high = np.minimum(early * self.early, likely), np.maximum(late * self.late, likely)
+        agreed = early == late
+        return np.where(agreed, early, low), np.where(agreed, late, high)
 
 
 def calibration_of_record(record: object, source: str = "") -> Calibration:
@@ -60,7 +68,7 @@ def calibration_of_record(record: object, source: str = "") -> Calibration:
 
 
 #: Where no past forecast is known.
-UNCALIBRATED = Calibration()
+UNCALIBRATED = Calibration(DEFAULT_EARLY, DEFAULT_LATE)
 
 
 @dataclass(slots=True)
@@ -89,10 +97,10 @@ class Calibrator:
         """The factors that rest on what is known now."""
         known = len(self._late)
         if known < LEAST:
-            return Calibration(forecasts=known)
+            return replace(UNCALIBRATED, forecasts=known)
         trust = known / (known + DOUBT)
-        early = _conformal(list(self._early), EARLY) ** trust
-        late = _conformal(list(self._late), LATE) ** trust
+        early = conformal(list(self._early), EARLY) ** trust * DEFAULT_EARLY ** (1 - trust)
+        late = conformal(list(self._late), LATE) ** trust * DEFAULT_LATE ** (1 - trust)
         return Calibration(early, late, known)
 
 
@@ -101,7 +109,7 @@ def score(truth: float, bound: float) -> float:
     return max(truth, FLOOR) / max(bound, FLOOR)
 
 
-def _conformal(scores: list[float], level: float) -> float:
+def conformal(scores: list[float], level: float) -> float:
     """The quantile of n scores that holds for one more: rank level * (n + 1), at least the first.
 
     Of a lower bound the rank is rounded down, so that either errs to the safe side.

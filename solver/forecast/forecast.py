@@ -38,7 +38,8 @@ class Forecasts:
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
     wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
     ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold: too
-    few ended jobs or samples.
+    few ended jobs or samples. policy: of the pool, None where the loop ran hosts. endless: rows of the
+    world's jobs that are taken to run for ever in every sample.
     """
 
     now: int
@@ -52,6 +53,8 @@ class Forecasts:
     run_by: str = ""
     seed: int = 0
     doubts: tuple[str, ...] = ()
+    policy: str | None = None
+    endless: tuple[int, ...] = ()
 
     @property
     def doubtful(self) -> bool:
@@ -107,6 +110,7 @@ class Forecasts:
             "origin": self.origin,
             "samples": self.samples.shape[1],
             "seed": self.seed,
+            "policy": self.policy,
             "run_by": self.run_by,
             "doubts": list(self.doubts),
             "calibration": asdict(self.calibration),
@@ -151,28 +155,29 @@ def forecast_world(
     Raises OutOfTime where a world that takes long is stopped before the first of them.
     """
     known = world.now if known is None else known
-    by_limits = starts_at_limits(world, stop)
     chosen = np.arange(len(names))
     if jobs is not None:
         wanted = set(jobs)
         chosen = ints([row for row, name in enumerate(names) if name in wanted])
+    by_limits = starts_at_limits(world.about(world.asked[chosen]), stop)
     run_times = runtimes.draw(world.jobs, known, samples, seed)
     coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
     # With limits on all that runs and waits, who has no start by them has none in any future.
     sure = bool((world.jobs.limit != NO_LIMIT).all())
-    hopeful = chosen[by_limits[chosen] != NEVER] if sure else chosen
-    asked = world.about(world.asked[hopeful])
+    hopeful = np.flatnonzero(by_limits != NEVER) if sure else np.arange(len(chosen))
+    asked = world.about(world.asked[chosen[hopeful]])
     until = world.now + look_ahead(by_limits, world.now)
     found, cut = _futures(asked, run_times, coming, until, workers, stop)
-    starts = np.full((len(names), found.shape[1]), NEVER, dtype=np.int64)
+    starts = np.full((len(chosen), found.shape[1]), NEVER, dtype=np.int64)
     starts[hopeful] = found
     return Forecasts(
         world.now,
         tuple(names[row] for row in chosen.tolist()),
-        by_limits[chosen],
-        starts[chosen],
+        by_limits,
+        starts,
         calibration,
         cut,
+        endless=tuple(np.flatnonzero((run_times >= ENDLESS).all(axis=1)).tolist()),
     )
 
 
@@ -212,14 +217,18 @@ def _stacked(found: dict[int, Ints]) -> Ints:
 
 def _sample(world: ForwardWorld, task: tuple[Ints, ComingJobs], stop: Stop) -> Ints:
     """Starts of the asked jobs with these run times of all jobs, and those who come."""
-    return world.starts(*task, stop)
+    return _without_endless(world.starts(*task, stop), world.now)
 
 
 def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:
     """Starts of the asked jobs if all run to their limits and nobody comes, NEVER for none."""
     run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
-    starts = world.starts(run_times, NOBODY, stop)
-    return np.where(starts - world.now >= ENDLESS // 2, NEVER, starts)
+    return _without_endless(world.starts(run_times, NOBODY, stop), world.now)
+
+
+def _without_endless(starts: Ints, now: int) -> Ints:
+    """NEVER for a job that waits for one that runs for ever."""
+    return np.where(starts - now >= ENDLESS // 2, NEVER, starts)
 
 
 def look_ahead(by_limits: Ints, now: int) -> int:

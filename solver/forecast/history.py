@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+
 from ...model.errors import InputError, Problem, report
 from ...model.formats.acct import read_acct
 from ...model.formats.sniff import kind_of, refuse_other
@@ -21,7 +23,7 @@ from ...model.lsf_state.log_records import read_events
 from .draws import keys_of
 from .jobs import NO_LIMIT, PastJobs, ints
 
-WEEK = 7 * 86_400
+MINUTE, WEEK = 60, 7 * 86_400
 #: Seconds before now at which a log may end and still be taken for what it says.
 OLD = 4 * WEEK
 
@@ -105,33 +107,50 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
         remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
     shift += weeks * WEEK
     known = [item for item in ended if item.end + shift <= instance.now]
-    unended = _unended(instance, shift)
-    if own := [item for item in known if _place(item.job) in unended]:
-        # Where waits are not recorded they would have ended at once, and told how long they run.
-        remarks += (
-            f"{source}: {len(own)} job{'s' * (len(own) > 1)} of it wait or run in the instance: "
-            "not counted as ended",
-        )
-        known = [item for item in known if _place(item.job) not in unended]
+    found = without_own(history_of(known, shift), instance)
+    if not len(found.jobs) and known:
+        wrong = "all its jobs that had ended wait or run in the instance: give an older log"
+        raise InputError([Problem(wrong, source)])
     if not known:
         wrong = "no job of this log had ended by the instance's now: a forecast looks back only"
         raise InputError([Problem(wrong, source)])
-    found = history_of(known, shift)
+    if not any(item.job.run_limit for item in ended):
+        remarks += (f"{source}: no job of it has a run limit: run times are drawn in seconds",)
+    remarks += tuple(f"{source}: {remark}" for remark in found.remarks)
     users = {job.user for job in instance.pending} | {run.job.user for run in instance.running}
     if users and not users & set(found.users):
         remarks += (f"{source}: none of the instance's users is in it: all its jobs count alike",)
     return replace(found, remarks=remarks)
 
 
-def _place(job: Job) -> tuple[str, int, int]:
-    """What tells a job of a log from others, on the log's clock."""
-    return job.id, job.slots, job.submit
+def without_own(history: History, instance: Instance) -> History:
+    """The history without records of jobs that wait or run in the instance, which have not ended.
+
+    A log without waits, or one that was written later, would tell how long they run. A record is of
+    a job with its id that was submitted within the same minute (bjobs prints no seconds), or whose
+    submission the instance does not say (0), if its user is the same.
+    """
+    here = {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
+    rows = np.flatnonzero(np.isin(history.jobs.key, keys_of(here)))
+    own = [row for row in rows.tolist() if _is_own(here, history, row)]
+    if not own:
+        return history
+    left = np.delete(np.arange(len(history.jobs)), own)
+    like = [history.like(row) for row in left.tolist()]
+    said = "1 job of it waits or runs" if len(own) == 1 else f"{len(own)} jobs of it wait or run"
+    remark = f"{said} in the instance: not counted as ended"
+    remarks = (*history.remarks, remark)
+    return History(history.jobs.pick(left), history.users, like.__getitem__, remarks)
 
 
-def _unended(instance: Instance, shift: int) -> frozenset[tuple[str, int, int]]:
-    """The jobs that wait or run, on the clock of a log that is `shift` seconds behind."""
-    jobs = (*(run.job for run in instance.running), *instance.pending)
-    return frozenset((job.id, job.slots, job.submit - shift) for job in jobs)
+def _is_own(here: Mapping[str, Job], history: History, row: int) -> bool:
+    """Whether a row of the history is one of the jobs of the instance, by their ids."""
+    record = history.like(row)
+    job = here.get(record.id)
+    if job is None:
+        return False
+    said = abs(int(history.jobs.submit[row]) - job.submit) < MINUTE
+    return said or (job.submit == 0 and record.user == job.user)
 
 
 def _offset(epoch: int | None, instance: Instance) -> int:

@@ -15,16 +15,15 @@ from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
 from .forward import ForwardWorld, PoolWorld, never
-from .history import History, read_history
+from .history import History, read_history, without_own
 from .hosts import hosts_world
-from .moment import pool_world, waiting_names
+from .moment import jobs_here, pool_world, waiting_names
+from .remarks import doubts_of, endless_text, overload_of
 from .runtimes import Ratios, RunTimeModel
 from .self_calibration import calibration_by_history
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000
-#: Fewer of them, or fewer ended jobs, say little of 1 in 10.
-FEW_SAMPLES, FEW_ENDED = 10, 20
 
 
 def forecast(
@@ -66,7 +65,7 @@ def forecast(
     """
     check_drawing(samples, seed, workers, calibration)
     _check_calibrate(calibrate, calibration)
-    _check_names(policy, jobs or (), waiting_names(instance))
+    _check_names(policy, jobs, waiting_names(instance))
     past = past_of(history, instance)
     world = world_of(instance, past, policy)
     drawn: _Drawn = {"samples": samples, "seed": seed, "workers": workers, "stop": stop}
@@ -84,19 +83,30 @@ def forecast(
         world, names, runtimes, arrivals, calibration=calibration, jobs=jobs, **drawn
     )
     said = (*past.remarks, *remarks)
-    return _told(replace(found, remarks=said, seed=seed, run_by=run_by(world)), instance, past)
+    of_pool = world.policy if isinstance(world, PoolWorld) else None
+    found = replace(found, remarks=said, seed=seed, run_by=run_by(world), policy=of_pool)
+    return _told(found, instance, past)
 
 
 def _told(found: Forecasts, instance: Instance, past: History) -> Forecasts:
-    """The forecasts with the date of their second 0, and with doubts about their bounds."""
+    """The forecasts with the date of their second 0, and with what is odd about them."""
     doubts = doubts_of(past, found.samples.shape[1])
-    remarks = (*found.remarks, *doubts)
+    endless: list[str] = []
+    if found.endless:
+        here = jobs_here(instance)
+        endless = [here[row].id for row in found.endless]
+    odd = (*overload_of(past, instance), *endless_text(endless))
+    remarks = (*found.remarks, *odd, *doubts)
     return replace(found, remarks=remarks, doubts=doubts, origin=instance.origin)
 
 
-def _check_names(policy: object, jobs: Collection[str], names: tuple[str, ...]) -> None:
+def _check_names(policy: object, jobs: object, names: tuple[str, ...]) -> None:
     if not isinstance(policy, str) or policy not in POLICIES:
         raise UnknownNameError.among("policy", policy, POLICIES)
+    if jobs is None:
+        return
+    if isinstance(jobs, str) or not isinstance(jobs, Collection):
+        raise InputError(f"jobs must be a list of ids of pending jobs, not {jobs!r}")
     for job in jobs:
         if job not in names:
             raise UnknownNameError.among("pending job", job, names)
@@ -119,17 +129,6 @@ def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
         raise InputError(f"calibrate must be a whole number of 1 or more, not {calibrate!r}")
     if calibration != UNCALIBRATED:
         raise InputError("calibrate finds the factors that calibration has: give one of the two")
-
-
-def doubts_of(history: History, samples: int) -> tuple[str, ...]:
-    """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
-    ended = len(history.jobs)
-    found = []
-    if ended < FEW_ENDED:
-        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds mean little")
-    if samples < FEW_SAMPLES:
-        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds mean little")
-    return tuple(found)
 
 
 def run_by(world: ForwardWorld) -> str:
@@ -160,9 +159,12 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 
 def past_of(history: object, instance: Instance) -> History:
-    """The history, read where it is a file. Raises InputError where it is neither or is bad."""
+    """The history, read where it is a file, without the instance's own jobs.
+
+    Raises InputError where it is neither or is bad.
+    """
     if isinstance(history, History):
-        return history
+        return without_own(history, instance)
     if not isinstance(history, (str, Path)):
         kind = type(history).__name__
         raise InputError(f"history must be a History or the path of a log, not {kind}")

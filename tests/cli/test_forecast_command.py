@@ -146,7 +146,8 @@ def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
     now, factor = raw["now"], record["calibration"]["late"]
     for one, other in zip(raw["jobs"], calibrated["jobs"], strict=True):
         assert other["likely"] == one["likely"]
-        expected = max((one["nine_in_ten_by"] - now) * factor, one["likely"] - now)
+        drawn = (one["nine_in_ten_by"] - now) / raw["calibration"]["late"]
+        expected = max(drawn * factor, one["likely"] - now)
         assert other["nine_in_ten_by"] - now == pytest.approx(expected, abs=1)
     text = _forecast(moment, log, "--calibration", path).stdout
     assert "calibrated by 30 past forecasts" in " ".join(text.split())

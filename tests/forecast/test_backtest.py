@@ -25,7 +25,7 @@ from slotwise.solver.forecast.backtest import (
     past_waits,
     sampled_rows,
 )
-from slotwise.solver.forecast.calibration import DOUBT, LATE
+from slotwise.solver.forecast.calibration import DOUBT, LATE, UNCALIBRATED
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.synthetic import synthetic
 
@@ -218,7 +218,8 @@ def test_what_calibrates_is_the_wait_from_the_moment_of_asking():
     start = log.submit + int(2 * late)
     found = calibrated(Replayed(log, start, PROCS, "easy"), np.arange(count), answers)
     trust = (count - 1) / (count - 1 + DOUBT)
-    assert found.factors[-1, 1] == pytest.approx(2**trust)
+    assert found.factors[0].tolist() == [UNCALIBRATED.early, UNCALIBRATED.late]
+    assert found.factors[-1, 1] == pytest.approx(2**trust * UNCALIBRATED.late ** (1 - trust))
 
 
 def test_past_waits_are_three_columns_of_the_answers():

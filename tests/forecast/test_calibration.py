@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,18 +22,26 @@ from slotwise.solver.forecast.calibration import (
 LONG = 1000.0
 
 
-def test_few_forecasts_change_nothing_and_more_the_more():
+def _believed(early: float, late: float, count: int) -> tuple[float, float]:
+    """Factors that so many scores say, drawn towards the default."""
+    trust = count / (count + DOUBT)
+    default = UNCALIBRATED
+    return early**trust * default.early ** (1 - trust), late**trust * default.late ** (1 - trust)
+
+
+def test_few_forecasts_leave_the_default_and_more_count_the_more():
     calibrator = Calibrator()
     for _ in range(LEAST - 1):
         calibrator.add(4 * LONG, LONG, LONG)
-    assert calibrator.calibration() == Calibration(1.0, 1.0, LEAST - 1)
+    assert calibrator.calibration() == replace(UNCALIBRATED, forecasts=LEAST - 1)
     factors = []
     for _ in range(DOUBT):
         calibrator.add(4 * LONG, LONG, LONG)
         factors.append(calibrator.calibration().late)
     assert factors == sorted(factors)
-    assert factors[DOUBT - LEAST] == pytest.approx(2.0)  # after DOUBT forecasts half is believed
-    assert calibrator.calibration().early == factors[-1] < 4
+    # After DOUBT forecasts half is believed.
+    assert factors[DOUBT - LEAST] == pytest.approx((4 * UNCALIBRATED.late) ** 0.5)
+    assert calibrator.calibration().early == pytest.approx(4 ** (69 / 119))
 
 
 def test_waits_below_the_floor_count_as_the_floor():
@@ -44,9 +54,8 @@ def test_only_the_last_forecasts_count():
     calibrator = Calibrator()
     for truth in [9 * LONG] * 50 + [2 * LONG] * WINDOW:
         calibrator.add(truth, LONG, LONG)
-    factor = 2 ** (WINDOW / (WINDOW + DOUBT))
     found = calibrator.calibration()
-    assert (found.early, found.late) == pytest.approx((factor, factor))
+    assert (found.early, found.late) == pytest.approx(_believed(2, 2, WINDOW))
     assert found.forecasts == WINDOW
 
 
@@ -59,9 +68,8 @@ def test_factors_are_the_conformal_ranks(count, early, late):
     calibrator = Calibrator()
     for number in np.random.default_rng(1).permutation(count) + 1:
         calibrator.add(LONG * number, LONG, LONG)
-    trust = count / (count + DOUBT)
     found = calibrator.calibration()
-    assert (found.early, found.late) == pytest.approx((early**trust, late**trust))
+    assert (found.early, found.late) == pytest.approx(_believed(early, late, count))
 
 
 def test_bounds_stay_on_their_sides_of_the_likely_start():
@@ -69,6 +77,14 @@ def test_bounds_stay_on_their_sides_of_the_likely_start():
     assert (low.tolist(), high.tolist()) == ([20], [20])
     low, high = UNCALIBRATED.bounds(*map(np.array, ([10.0], [20.0], [np.inf])))
     assert (low.tolist(), high.tolist()) == ([10], [np.inf])
+
+
+def test_what_all_futures_agree_on_is_not_widened():
+    for factors in (UNCALIBRATED, Calibration(0.5, 2.0, 99)):
+        low, high = factors.bounds(*(np.array([0.0, 3600.0, np.inf]) for _ in range(3)))
+        assert low.tolist() == high.tolist() == [0, 3600, np.inf]
+        low, high = factors.bounds(*map(np.array, ([100.0], [100.0], [101.0])))
+        assert high[0] == pytest.approx(101 * factors.late)
 
 
 @pytest.mark.parametrize("wrong_by", [0.3, 1.0, 4.0])
@@ -99,9 +115,17 @@ def test_the_share_of_past_forecasts_that_would_have_held(truths, bound):
     found = calibrator.calibration()
     scores = np.array([score(truth, bound) for truth in truths])
     believed = (len(truths) + DOUBT) / len(truths)
-    assert (scores <= found.late**believed * (1 + 1e-9)).mean() >= 0.9
-    assert (scores < found.early**believed * (1 - 1e-9)).mean() <= 0.1
+    undoubted = [
+        default * (factor / default) ** believed
+        for factor, default in (
+            (found.early, UNCALIBRATED.early),
+            (found.late, UNCALIBRATED.late),
+        )
+    ]
+    assert (scores <= undoubted[1] * (1 + 1e-9)).mean() >= 0.9
+    assert (scores < undoubted[0] * (1 - 1e-9)).mean() <= 0.1
 
 
-def test_without_past_forecasts_nothing_is_known() -> None:
-    assert (UNCALIBRATED.early, UNCALIBRATED.late, UNCALIBRATED.forecasts) == (1.0, 1.0, 0)
+def test_without_past_forecasts_the_default_widens_the_upper_bound_alone() -> None:
+    assert UNCALIBRATED.early == 1 < UNCALIBRATED.late < 1.5
+    assert UNCALIBRATED.forecasts == 0

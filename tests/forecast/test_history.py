@@ -6,15 +6,20 @@ import gzip
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from event_lines import job_new, job_start, job_status
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.forecast.history import WEEK, read_history
 from slotwise.solver.forecast.jobs import NO_LIMIT
+from slotwise.solver.forecast.of_instance import forecast
 
 DATA = Path(__file__).parents[1] / "data"
 #: number, submit, wait, run time, processors, limit, user
@@ -173,3 +178,62 @@ def test_jobs_of_the_instance_do_not_stand_in_its_own_history_as_ended(tmp_path)
     # A job of the same name from elsewhere is another one.
     other = replace(bare, pending=(replace(waiting, submit=500),))
     assert len(read_history(log, other).jobs) == 3
+
+
+def test_a_record_of_a_job_of_the_instance_is_known_by_its_id_and_submission(tmp_path):
+    """Other slots, a submission without seconds, one that nobody says; not another user's."""
+    path = _swf(tmp_path, ((1, 400, -1, 5, 3, 90, 7), (2, 430, -1, 5, 3, 90, 8)))
+    for job, left in (
+        (Job("1", slots=1, user="user7", submit=400), [430]),
+        (Job("1", slots=3, user="user7", submit=360), [430]),
+        (Job("1", slots=3, user="user7"), [430]),
+        (Job("1", slots=3, user="user8"), [400, 430]),
+        (Job("1", slots=3, user="user7", submit=900), [400, 430]),
+    ):
+        found = read_history(path, replace(_instance(), pending=(job,)))
+        assert found.jobs.submit.tolist() == left
+        assert [found.like(row).submit for row in range(len(left))] == left
+
+
+def test_a_log_of_which_all_jobs_wait_or_run_is_refused(tmp_path):
+    path = _swf(tmp_path, ((1, 400, -1, 5, 3, 90, 7),))
+    waiting = replace(_instance(), pending=(Job("1", user="user7", submit=400),))
+    with pytest.raises(InputError, match="wait or run in the instance"):
+        read_history(path, waiting)
+
+
+@examples(40)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 300), st.integers(1, 200), st.integers(1, 4)),
+        min_size=6,
+        max_size=25,
+    ),
+    st.integers(200, 500),
+    st.integers(1, 100),
+)
+def test_how_long_a_job_of_the_instance_runs_by_the_log_changes_no_forecast(jobs, now, other):
+    """Waits are not recorded; the jobs run one behind the other, so most have not ended by then."""
+    with TemporaryDirectory() as folder:
+        logs = [[], []]
+        running, pending, free = [], [], 0
+        for number, (submit, ran, slots) in enumerate(sorted(jobs), start=1):
+            start = max(submit, free)
+            free = start + ran
+            known = free <= now
+            for log, seconds in zip(logs, (ran, ran if known else other), strict=True):
+                log.append((number, submit, -1, seconds, slots, 300, number % 3))
+            job = Job(str(number), slots, user=f"user{number % 3}", run_limit=300, submit=submit)
+            if not known and start < now:
+                running.append(RunningJob(job, start, {"pool": slots}))
+            elif not known and submit <= now:
+                pending.append(job)
+        here = Instance(
+            Cluster((Host("pool", 4),)), running=tuple(running), pending=tuple(pending), now=now
+        )
+        paths = [_swf(Path(folder), log, name=f"{n}.swf") for n, log in enumerate(logs)]
+        try:
+            one, two = (forecast(here, path, samples=5).samples.tolist() for path in paths)
+        except InputError:
+            assume(False)  # nothing has ended by then
+        assert one == two

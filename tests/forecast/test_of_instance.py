@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import slotwise as sw
-from forecast_lab import past_of
+from forecast_lab import cluster, past_of, site_history
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
-from slotwise.solver.forecast.history import History
+from slotwise.solver.forecast.draws import keys_of
+from slotwise.solver.forecast.history import History, without_own
+from slotwise.solver.forecast.jobs import NEVER
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast
 
@@ -91,3 +93,48 @@ def test_a_real_snapshot_of_a_pool_is_one():
 def test_samples_are_a_sensible_number(samples):
     with pytest.raises(InputError, match="samples"):
         forecast(POOL, HISTORY, samples=samples)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("limited", [True, False])
+def test_over_hosts_some_jobs_alone_are_answered_as_beside_all_others(seed, limited):
+    """Also beside a job that fits nowhere, which is a line of its own and changes no other."""
+    instance = cluster(seed, fair=bool(seed % 2))
+    if not limited:
+        first, *rest = instance.pending
+        instance = replace(instance, pending=(replace(first, run_limit=None), *rest))
+    history = site_history(instance)
+    whole = forecast(instance, history, samples=4)
+    few = whole.names[1::3]
+    alone = forecast(instance, history, samples=4, jobs=list(few))
+    rows = [whole.names.index(name) for name in few]
+    assert alone.names == few
+    assert alone.samples.tolist() == whole.samples[rows].tolist()
+    assert alone.by_limits.tolist() == whole.by_limits[rows].tolist()
+    hopeless = Job("huge", 1000, user="u0", queue="normal", run_limit=60 if limited else None)
+    beside = forecast(replace(instance, pending=(*instance.pending, hopeless)), history, samples=4)
+    others = [beside.names.index(name) for name in whole.names]
+    assert beside.samples[others].tolist() == whole.samples.tolist()
+    assert (beside.samples[beside.names.index("huge")] == NEVER).all()
+
+
+@pytest.mark.parametrize(
+    ("jobs", "wrong"), [("11", "list of ids"), (3, "list of ids"), (["5"], "5")]
+)
+def test_jobs_are_ids_of_pending_jobs(jobs, wrong):
+    with pytest.raises(InputError, match=wrong):
+        forecast(POOL, HISTORY, samples=2, jobs=jobs)
+    assert forecast(POOL, HISTORY, samples=2, jobs=[]).names == ()
+
+
+def test_a_history_in_memory_loses_the_records_of_jobs_of_the_instance():
+    own = replace(POOL.pending[0], id=str(HISTORY.like(3).id))
+    like = replace(HISTORY.jobs, key=keys_of(str(row) for row in range(len(HISTORY.jobs))))
+    history = replace(HISTORY, jobs=like)
+    instance = replace(POOL, pending=(replace(own, submit=int(like.submit[3])),))
+    found = forecast(instance, history, samples=3)
+    assert any("not counted as ended" in remark for remark in found.remarks)
+    assert (
+        found.samples.tolist()
+        == forecast(instance, without_own(history, instance), samples=3).samples.tolist()
+    )
