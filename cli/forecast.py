@@ -337,8 +337,8 @@ def _calibrated(found: Forecasts) -> str:
     if factors.forecasts:
         known = f" ({factors.forecasts} past forecasts known, {LEAST} are needed)"
     return (
-        f"not calibrated{known}: 9 IN 10 BY is the P90 of the futures times {factors.late:g}, which "
-        "was enough on most logs (--calibrate 100 finds the factor of this one)"
+        f"not calibrated{known}: 9 IN 10 BY is the P90 of the futures times {factors.late:g}, "
+        "which was enough on most logs (--calibrate 100 finds the factor of this one)"
     )
 
 

@@ -62,6 +62,11 @@ class Queue:
     description: str = ""
 
     @property
+    def holds_memory(self) -> bool:
+        """Whether reservations of the queue hold memory with the slots (MEM-01, MEM-05)."""
+        return self.resource_reserve is not None or self.slot_reserve is None
+
+    @property
     def reserve_cycles(self) -> int | None:
         """Dispatch cycles that a reservation may be held; RESOURCE_RESERVE wins (MEM-05)."""
         return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve

@@ -178,7 +178,7 @@ def test_plain_data() -> None:
     record = answer.to_dict()
     assert record["line"]["start"] == record["line"]["wait"] == 4 * HOUR
     assert record["line"]["finish"] == 6 * HOUR
-    assert record["alternatives"][0]["start"] == 2 * HOUR
+    assert [item["start"] for item in record["alternatives"]] == [0, HOUR, 2 * HOUR]
     assert record["alternatives"][0]["changed"]
 
 

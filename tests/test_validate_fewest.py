@@ -354,8 +354,8 @@ def test_what_is_held_for_a_future_start_saves_no_unit(asked: str) -> None:
         job("small", 2, asked, run_limit=1000),
         cluster=with_memory(racks(r1=2, r2=1), r1a=10, r1b=10, r2a=10),
         running=(
-            running("old", {"r1a": 4, "r1b": 2}),
-            running("other", {"r2a": 3}, run_limit=1000),
+            running("old", {"r1a": 4}),
+            running("other", {"r1b": 2, "r2a": 3}, run_limit=1000),
         ),
     )
     found = planned(instance, "time-based")

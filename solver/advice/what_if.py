@@ -31,8 +31,8 @@ from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
 from ..problem import PlanningProblem
+from ..world import holding_back
 from ..world.held import Held
-from ..world.holding_back import HoldingBack, hold_back
 
 #: Ways in which one job is asked about.
 Method = Literal["time-based", "optimal"]
@@ -140,10 +140,8 @@ def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: b
         hold_start(plain, other.demand, other.start)
     if not guarded:
         return plain
-    profile = plain.copy()
     held = [other.held for other in planned if other.held is not None]
-    hold_back(profile, held, plain, problem.instance.now, known=HoldingBack())
-    return profile
+    return holding_back.guarded(plain, held, problem.instance.now)
 
 
 class Asker:

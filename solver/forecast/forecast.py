@@ -37,9 +37,9 @@ class Forecasts:
     job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
     wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
-    ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold: too
-    few ended jobs or samples. policy: of the pool, None where the loop ran hosts. endless: rows of the
-    world's jobs that are taken to run for ever in every sample.
+    ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold:
+    too few ended jobs or samples. policy: of the pool, None where the loop ran hosts. endless: rows
+    of the world's jobs that are taken to run for ever in every sample.
     """
 
     now: int

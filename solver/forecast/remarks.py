@@ -49,7 +49,7 @@ def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
         return ()
     return (
         f"warning: the history has {load:,.0f} slot-hours a day, the cluster {room:,}: "
-        "what fits of it comes again in each future, so queues grow; is it the log of this cluster?",
+        "what fits of it comes again in each future, so queues grow; is it this cluster's log?",
     )
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.arrays import BoolArray, IntArray
-from ..availability.free_now import HeldBack
 from ..availability.resources import SLOTS
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -111,8 +110,13 @@ def fills(cycle: CycleState, state: JobState) -> bool:
 
 
 def _lending_until(cycle: CycleState) -> list[int]:
-    """Until when reservations lend what they hold, ascending."""
-    lending = [held for held in cycle.reservations if held.slots]
+    """Until when reservations lend what they hold, ascending.
+
+    Who holds nothing now, since enough comes free by its start, needs its place from then on.
+    """
+    lending = [held for held in cycle.reservations if held.slots or held.start is not None]
+    if not any(held.slots if held.kept is None else held.kept for held in lending):
+        return []
     return sorted(held.estimate for held in lending if held.estimate is not None)
 
 
@@ -128,20 +132,9 @@ def _free(cycle: CycleState) -> float:
 
 
 def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
-    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
-    beside.held = _not_lent(cycle, until, state.number)
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
+    beside = cycle.beside_lent(closed, state, until)
     return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
-
-
-def _not_lent(cycle: CycleState, until: int, own: int) -> HeldBack:
-    """What stays held: all reservations that start before `until`; their totals in any case."""
-    held = HeldBack()
-    view = cycle.beside(None)
-    for item in cycle.reservations:
-        if item.state.number != own:
-            lent = item.estimate is not None and item.estimate >= until
-            item.enter(held, view, totals_only=lent)
-    return held
 
 
 def _borrowed(cycle: CycleState, start: Start) -> dict[int, int]:

@@ -34,7 +34,7 @@ from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.left_out import RUN_OUT, as_estimates_see_it, names_left_out, note_of
 from ..shortage import counted
-from ..world.held import Held, overtaken, takes_only_slots
+from ..world.held import Held, outlasted, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
 from ..world.job_state import JobState
 from ..world.kept import KeptRunning
@@ -42,6 +42,8 @@ from ..world.requests import without_hosts
 from . import backfill
 from .simulation import Session
 
+#: What the jobs behind one without BACKFILL may do to its start.
+OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
 #: Said of a job that got a greedy answer because the time for a better one was over.
 SHORTENED = "no place for it in the future was looked for: the limit came first"
 
@@ -253,8 +255,10 @@ class NextCycle:
             for held in later
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
-        if overtaken(later):
-            found.append("that a job which will backfill holds nothing of its place until then")
+        if outlasted(later):
+            found.append(
+                "that a job behind takes what one without BACKFILL needs free beyond its own end"
+            )
         return found
 
     def _runs_out(self, held: Held) -> bool:
@@ -394,9 +398,10 @@ class NextCycle:
 
         def keep(profile: Profile) -> None:
             assert held.estimate is not None
-            if held.start is None:
+            if held.start is None or held.demand is None:
                 _hold_reserved(held, now, held.estimate, profile)
-            else:
+            elif not takes_only_slots(held.demand, held.start):
+                # Who is gone by the start needs no slot of it kept, who is not meets the place.
                 hold_back(profile, [held], profile.copy(), now, known=HoldingBack())
 
         return keep

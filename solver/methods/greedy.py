@@ -26,7 +26,7 @@ from ..world.held import (
     times_on,
 )
 from ..world.job_state import JobState
-from .reserving import earlier_of_its_own, holds_memory
+from .reserving import earlier_of_its_own
 
 
 class Greedy:
@@ -60,7 +60,7 @@ class Greedy:
         beside, now = cycle.beside(closed, state), cycle.world.now
         if not lent and not (beside.free(SLOTS, now) > 0).any():
             return None
-        memory = holds_memory(cycle, state)
+        memory = cycle.queues[state.job.queue].holds_memory
         shape = cycle.shape(state)
         demand = replace(shape.reserving, job=state.job, earliest=max(now, state.job.begin or now))
         if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):

@@ -1,27 +1,23 @@
 """The optimal method in the loop: the first jobs of the order are planned together each cycle.
 
 The lexicographic optimum over the top N, within a deterministic effort; what it does not reach is
-greedy. Jobs that the plan starts now start where it says; the others hold what is free of their
-future places - where only slots count, no more than the plan needs to stay possible whatever else
-starts, so that a place may serve another planned job until its time has come.
+greedy. Jobs that the plan starts now start where it says; the others hold of their future places
+what the plan needs to stay possible whatever else starts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from ...model.job import Job
 from ..availability.arrays import BoolArray
 from ..availability.calendar import Calendar
-from ..availability.demand import Demand, TermDemand
+from ..availability.demand import Demand
 from ..availability.profile import Profile, close_reserved_slots
-from ..availability.resources import SLOTS
 from ..fairshare.stages import Offer
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.ranges import fill_ranges
-from ..placement.earliest import Start, earliest_start, hold_start, still_free
+from ..placement.earliest import Start, earliest_start, still_free
 from ..problem import PlanningProblem
 from ..world.cycle_state import CycleState
 from ..world.held import Held
@@ -74,7 +70,6 @@ def plan_top(cycle: CycleState) -> None:
         or start.time > now
         or not _start_as_planned(cycle, item, start)
     ]
-    held = _needed(cycle, waiting, starts)
     for item in waiting:
         start = starts.get(item.state.job.id)
         now_planned = start is not None and start.time <= now
@@ -84,55 +79,15 @@ def plan_top(cycle: CycleState) -> None:
             cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
         if not may_reserve(cycle, item.state):
             continue
-        reservation = held.get(item.state.number)
-        if reservation is None and start is not None and not now_planned:
-            reservation = _hold(cycle, item, start)
-        elif reservation is None:
+        reservation: Held | None
+        if start is not None and not now_planned:
+            reservation = hold_now(
+                cycle, item.state, item.demand, start, item.closed, method=Optimal.name
+            )
+        else:
             reservation = _fallback(cycle, item, now_planned=now_planned)
         if reservation is not None:
             cycle.keep(reservation)
-
-
-def _hold(cycle: CycleState, item: _Top, start: Start) -> Held:
-    return hold_now(cycle, item.state, item.demand, start, item.closed, method=Optimal.name)
-
-
-def _needed(cycle: CycleState, waiting: list[_Top], starts: dict[str, Start]) -> dict[int, Held]:
-    """What the plan needs held so that it stays possible, by job number.
-
-    Others may take, for as long as they like, what the plan leaves free at all times; those who
-    are gone by some instant, what it leaves free until then (backfill). So each job holds what
-    its start takes from the least that was free before it. Jobs that need more than slots are not
-    among these: they hold their whole place.
-    """
-    now = cycle.world.now
-    profile = _running(cycle)
-    later = [(starts[item.state.job.id], item) for item in waiting if item.state.job.id in starts]
-    later = sorted((pair for pair in later if pair[0].time > now), key=lambda pair: pair[0].time)
-    for start, item in later:
-        hold_start(profile, item.demand, start)
-    found: dict[int, Held] = {}
-    left = profile.free(SLOTS, now).copy()
-    for start, item in later:
-        lost = np.maximum(left - profile.free(SLOTS, start.time), 0)
-        if not all(_only_slots(term, start) for term in item.demand.terms):
-            continue
-        held = _hold(cycle, item, start)
-        held.slots = {
-            host: part
-            for host, slots in held.slots.items()
-            if (part := min(slots, int(lost[host]))) > 0
-        }
-        for host, slots in held.slots.items():
-            left[host] -= slots
-        found[item.state.number] = held
-    return found
-
-
-def _only_slots(term: TermDemand, start: Start) -> bool:
-    """Whether a term takes nothing but job slots of its hosts."""
-    alternative = term.alternatives[start.alternative]
-    return len(alternative.host_uses) == 1 and not alternative.pool_uses
 
 
 def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | None:

@@ -45,12 +45,6 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
     return state.held_since is not None and now >= state.held_since + length
 
 
-def holds_memory(cycle: CycleState, state: JobState) -> bool:
-    """Whether the job's queue reserves memory with the slots (MEM-01, MEM-05)."""
-    queue = cycle.queues[state.job.queue]
-    return queue.resource_reserve is not None or queue.slot_reserve is None
-
-
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
     """What a reservation asks for, on the hosts that are open in this cycle (TBR-16)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)

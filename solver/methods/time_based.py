@@ -1,8 +1,9 @@
 """Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19).
 
 The first N jobs of the order get a future allocation at the earliest finish at which all of it is
-free, and hold what of it is free until then. A job sees the places of the jobs before it, and what
-they hold: only in a queue with BACKFILL, and only if it ends by their starts, may it use that.
+free, and hold what of it is free until then and does not come free by then. A job sees the places
+of the jobs before it, and what they hold: only in a queue with BACKFILL, and only if it ends by
+their starts, may it use that. Any other job finds what it would if it never ended.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..pending_reasons import what_it_waits_for
 from ..placement.earliest import Start, earliest_start, still_free
+from ..placement.holding import spare_slots
 from ..world.cycle_state import CycleState
 from ..world.held import Held, hold_future
 from ..world.job_state import JobState
 from .greedy import Greedy
-from .reserving import earlier_of_its_own, holds_memory, open_part
+from .reserving import earlier_of_its_own, open_part
 
 
 class TimeBased:
@@ -64,6 +66,8 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
     if start is None:
         start = earliest_beside(cycle, state, demand, hint=state.expected)
     if start is not None and start.time <= now:
+        if (there := place_to_backfill(cycle, state, closed)) is not None:
+            return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
         # It does not start for what no plan sees ahead: look again when something ends.
         ends = cycle.future(state).candidate_times(demand.earliest, finishes_only=True)[1:2]
         start = earliest_beside(cycle, state, demand, not_before=ends[0]) if ends else None
@@ -76,6 +80,14 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         # After a start the cycle is run again, and what it says then is what counts.
         held.waits_for = _reason(cycle, state, demand, start)
     return held
+
+
+def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:
+    """Where a job will start on what others lend it, once every job has had its turn (TBR-18)."""
+    if not cycle.queues[state.job.queue].backfill or state.limit is None:
+        return None
+    until = cycle.world.now + cycle.world.requests.lent_for(state.job, state.limit)
+    return cycle.try_start(cycle.shape(state), cycle.beside_lent(closed, state, until))
 
 
 def place_that_stood(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
@@ -98,15 +110,17 @@ def hold_now(
     *,
     method: str,
 ) -> Held:
-    """What is free now of a future allocation, if nothing but slots and memory is short."""
+    """What has to be kept of a future allocation, if nothing but slots and memory is short."""
     return hold_future(
         state,
         demand,
         start,
         cycle.beside(closed, state),
         cycle.world.now,
+        unreserved=cycle.unreserved(closed, state),
+        spare=spare_slots(cycle.future(state), demand, start, cycle.always_free(state)),
         method=method,
-        memory=holds_memory(cycle, state),
+        memory=cycle.queues[state.job.queue].holds_memory,
     )
 
 

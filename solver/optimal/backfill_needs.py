@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
+from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
-from ..placement.holding import HeldRows, free_part
+from ..placement.holding import HeldRows, free_over_run, free_part, takes_memory
 from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
@@ -129,7 +132,9 @@ def _needs_backfill(
     ):
         return False
     profile = _beside(problem, [*before, *after])
-    return start_at(_with_held(problem, profile, before, start.time), demand, start.time) is None
+    begun = [place for place in after if place[1].time < start.time]
+    held = _with_held(problem, profile, before, start.time, begun)
+    return start_at(held, demand, start.time) is None
 
 
 def _beside(problem: PlanningProblem, places: Sequence[Place]) -> Profile:
@@ -140,17 +145,32 @@ def _beside(problem: PlanningProblem, places: Sequence[Place]) -> Profile:
 
 
 def _with_held(
-    problem: PlanningProblem, profile: Profile, before: Sequence[Place], time: int
+    problem: PlanningProblem,
+    profile: Profile,
+    before: Sequence[Place],
+    time: int,
+    begun: Sequence[Place] = (),
 ) -> Profile:
-    """The profile with what the jobs that start later hold at `time`, as limits let them."""
-    held = profile.copy()
+    """The profile with what the jobs that start later keep at `time`, as limits let them.
+
+    before: places of higher priority. begun: others that run by then.
+    """
+    held, known = profile.copy(), _beside(problem, [*before, *begun])
+    left = np.floor(known.free(SLOTS, time))
     for demand, place in before:
         if demand.earliest <= time < place.time:  # before its begin time a job holds nothing
             alternative = demand.terms[0].alternatives[place.alternative]
-            slots = free_part(demand, place, held, time)
+            spare = np.zeros(held.hosts)
+            if not (demand.queue.holds_memory and takes_memory(alternative, held.table)):
+                spare = np.maximum(free_over_run(known, demand, place) - left, 0.0)
             rows = HeldRows(held.table)
-            rows.add(alternative, slots, {}, time, time + 1)
+            slots = free_part(demand, place, held, time)
+            kept = free_part(demand, place, held, time, spare)
+            rows.add(alternative, slots, {}, time, time + 1, limits_only=True)
+            rows.keep(kept, time, time + 1)
             rows.enter(held)
+            for host, count in kept.items():
+                left[host] -= count
     return held
 
 

@@ -20,6 +20,11 @@ def counts_slots(use: Use) -> bool:
     return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
 
 
+def takes_memory(alternative: Alternative, table: ResourceTable) -> bool:
+    """Whether a job takes memory of its hosts."""
+    return any(table.host_resources[use.index].name == "mem" for use in alternative.host_uses)
+
+
 def whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
     """All slots of a place: of whole hosts or units where the job shares them with nobody."""
     capacity = plain.table.host_resources[SLOTS].capacity
@@ -51,13 +56,20 @@ class HeldRows:
         memory: Mapping[int, float],
         begin: int,
         end: int,
+        *,
+        limits_only: bool = False,
     ) -> None:
-        """Held slots, and what limits count of them, and memory over [begin, end)."""
+        """Held slots, and what limits count of them, and memory over [begin, end).
+
+        limits_only: not the slots themselves, which are kept otherwise (:class:`Kept`).
+        """
         if alternative is None or begin >= end or not (slots or memory):
             return
         of_hosts, of_pools, of_memory = self._what_counts(alternative)
         if slots:
             for index in of_hosts:
+                if limits_only and index == SLOTS:
+                    continue
                 rows = self._hosts.setdefault(index, RowList())
                 rows.extend(slots, begin, end, slots.values())
             for index in of_pools:
@@ -70,6 +82,12 @@ class HeldRows:
             for index in of_memory:
                 rows = self._hosts.setdefault(index, RowList())
                 rows.extend(memory, begin, end, memory.values())
+
+    def keep(self, slots: Mapping[int, int], begin: int, end: int) -> None:
+        """Slots alone, over [begin, end)."""
+        if slots and begin < end:
+            rows = self._hosts.setdefault(SLOTS, RowList())
+            rows.extend(slots, begin, end, slots.values())
 
     def _what_counts(self, alternative: Alternative) -> tuple[list[int], list[int], list[int]]:
         """Host resources and pools that count slots, and those that are memory."""
@@ -92,10 +110,16 @@ class HeldRows:
             profile.hold_rows(index, rows, pool=True)
 
 
-def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> dict[int, int]:
-    """Slots of a future allocation that are free at `time` and that limits let the job hold."""
+def free_part(
+    demand: Demand, start: Start, beside: Availability, time: int, spare: FloatArray | None = None
+) -> dict[int, int]:
+    """Slots of a future allocation that are free at `time` and that limits let the job hold.
+
+    spare: slots of each host that come free by the start, and need not be held, [H].
+    """
     slots: dict[int, int] = {}
-    for term, allocation in zip(demand.terms, start.terms, strict=True):
+    for term, full in zip(demand.terms, start.terms, strict=True):
+        allocation = full if spare is None else _less(full, spare)
         alternative = term.alternatives[start.alternative]
         hosts = list(allocation)
         whole = term.unit is not None and term.unit.excl
@@ -119,6 +143,38 @@ def free_part(demand: Demand, start: Start, beside: Availability, time: int) -> 
                 slots[host] = slots.get(host, 0) + part
                 most -= part
     return slots
+
+
+def _less(allocation: Allocation, spare: FloatArray) -> Allocation:
+    """An allocation without the slots that come free; these are taken from `spare`."""
+    found = {}
+    for host, count in allocation.items():
+        free = min(count, int(spare[host]))
+        spare[host] -= free
+        found[host] = count - free
+    return found
+
+
+def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) -> FloatArray:
+    """Slots of each host that the place of a job finds beyond those that are free `now`, [H].
+
+    future: without the place. What comes free by its start need not be held until then.
+    """
+    window = future.checkpoints(start.time, demand.duration)
+    found: FloatArray = np.floor(future.least_free(SLOTS, window)) - np.floor(now)
+    return np.maximum(found, 0.0)
+
+
+def free_over_run(plain: Profile, demand: Demand, start: Start) -> FloatArray:
+    """Slots of each host that are free all the while that a job runs, its own counted in, [H].
+
+    plain: with its place.
+    """
+    window = plain.checkpoints(start.time, demand.duration)
+    left: FloatArray = np.floor(plain.least_free(SLOTS, window))
+    for host, count in start.allocation.items():
+        left[host] += count
+    return left
 
 
 def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
-from ..availability.arrays import Allocation, BoolArray
+from ..availability.arrays import Allocation, BoolArray, FloatArray
 from ..availability.crowded import Crowded
 from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
@@ -25,6 +25,7 @@ from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
+from ..placement.holding import whole_place
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
@@ -74,7 +75,7 @@ class CycleState:
         modules = self.instance.params.modules
         self.reserve_plugin = modules is None or "schmod_reserve" in modules
         self.parallel_plugin = modules is None or "schmod_parallel" in modules
-        self.held = HeldBack()
+        self.held, self.reserved = HeldBack(), HeldBack()
         self.reservations: list[Held] = []
         self._holding: dict[int, Held] = {}
         self._freeing: dict[int, list[Held]] = {}
@@ -92,6 +93,7 @@ class CycleState:
         self._why: dict[tuple[int, int | None], str] = {}
         self._future: Profile | None = None
         self._guard: Guard | None = None
+        self._always_free: FloatArray | None = None
         self.loans = Loans()
         self._slots_held: dict[str, Allocation] = {}
 
@@ -111,7 +113,7 @@ class CycleState:
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self.held = HeldBack()
+        self.held, self.reserved = HeldBack(), HeldBack()
         self._reserve_anew([])
         self._before_last_start = 0
         self.failed.clear()
@@ -203,6 +205,32 @@ class CycleState:
             view.held = self._sum_held(self.others(state))
         return view
 
+    def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
+        """The present beside all slots that other pending jobs have reserved, kept or not."""
+        view = self.beside(closed, state)
+        view.held = self.reserved
+        if self.holds(state):
+            view.held = self._sum_held(self.others(state), reserved=True)
+        return view
+
+    def beside_lent(self, closed: BoolArray | None, state: JobState, until: int) -> Residual:
+        """The present beside what other pending jobs hold and do not lend to a job until `until`.
+
+        Their totals count in any case. Of the slots of places just what is needed of them before
+        `until` is not lent: who holds them now says nothing of that, since one reservation may hold
+        what another needs earlier.
+        """
+        view, held = self.beside(closed, state), HeldBack()
+        placed = False
+        for item in self.others(state):
+            lent = item.estimate is not None and item.estimate >= until
+            placed |= item.needed_only
+            item.enter(held, view, totals_only=lent, limits_only=item.needed_only)
+        if placed:
+            held.add_hosts(SLOTS, self.needed_before(until, state), view.hosts)
+        view.held = held
+        return view
+
     def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
         """A start of such a job now, with as many slots of its range as it can get."""
         demand = self.world.requests.now(shape)
@@ -271,6 +299,7 @@ class CycleState:
             self.give_up(held.state)
         self.loans.settle(held)
         held.enter(self.held, self.beside(None))
+        held.enter(self.reserved, self.beside(None), reserved=True)
         self.repetition.kept(len(self.reservations), held)
         self.reservations.append(held)
         self._know(held)
@@ -303,8 +332,11 @@ class CycleState:
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
+        placed = self.holds(state) and self._holding[state.number].start is not None
         self._reserve_anew(self.others(state))
         self._guard = None
+        if placed:
+            self.drop_future()
 
     def _reserve_anew(self, reservations: list[Held]) -> None:
         """These are the reservations of the cycle."""
@@ -344,16 +376,17 @@ class CycleState:
         until = FOREVER if own.estimate is None else own.estimate
         return high - low > (first <= until < before)
 
-    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+    def _sum_held(self, reservations: list[Held], *, reserved: bool = False) -> HeldBack:
         total, beside = HeldBack(), self.beside(None)
         for held in reservations:
-            held.enter(total, beside)
+            held.enter(total, beside, reserved=reserved)
         return total
 
     def hold_only(self, reservations: list[Held]) -> None:
         """These are all that is held: those of this cycle, or of one that was like it."""
         self._reserve_anew(reservations)
         self.held = self._sum_held(self.reservations)
+        self.reserved = self._sum_held(self.reservations, reserved=True)
         self.drop_future()
 
     # --- the future -----------------------------------------------------------------------------
@@ -366,10 +399,43 @@ class CycleState:
             self._future = self._planned(self.reservations)
         return self._future
 
+    def always_free(self, without: JobState) -> FloatArray:
+        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
+        if self.holds(without):
+            return _always_free(self.future(without))
+        if self._always_free is None:
+            self._always_free = _always_free(self.future())
+        return self._always_free
+
+    def needed_before(self, until: int, own: JobState) -> dict[int, float]:
+        """Slots free now that places of others need before `until`, by host."""
+        if self._guard is None:
+            self._guard = Guard(self.future(), self.reservations, self.world.now)
+        future, now = self._guard.firm, self.world.now
+        free, held = self.world.free_now.host(SLOTS), self._holding.get(own.number)
+        if held is None or not held.needed_only or held.start is None or held.start.time >= until:
+            least = future.least_free(SLOTS, future.checkpoints(now, until - now))
+        else:
+            # Its own place, which lasts beyond `until`, is no other's.
+            assert held.demand is not None
+            begin = held.start.time
+            least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
+            for host, count in whole_place(held.demand, held.start, future).items():
+                least[host] += count
+            if begin > now:
+                before = future.least_free(SLOTS, future.checkpoints(now, begin - now))
+                least = np.minimum(least, before)
+        needed = np.maximum(free - least, 0.0)
+        return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
+
     def _plan(self, demand: Demand, start: Start) -> None:
         """A place is planned."""
         if self._future is not None:
             hold_start(self._future, demand, start)
+            if self._always_free is not None:
+                window = self._future.checkpoints(start.time, demand.duration)
+                left = self._future.least_free(SLOTS, window)
+                self._always_free = np.minimum(self._always_free, left)
         if self._guard is not None:
             self._guard.planned(demand, start)
 
@@ -398,7 +464,7 @@ class CycleState:
 
     def drop_future(self) -> None:
         """Something else than a start has changed what runs or is planned."""
-        self._future = self._guard = None
+        self._future = self._guard = self._always_free = None
 
     # --- reasons --------------------------------------------------------------------------------
 
@@ -431,11 +497,14 @@ class CycleState:
         world = self.world
         left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
         # Where nothing is gone of all that is held, nothing is gone of any reservation.
-        all_there = SLOTS in self.held.hosts and bool((self.held.hosts[SLOTS] <= left).all())
+        reserved = self.reserved.hosts
+        if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
+            for held in self.reservations:
+                held.lend_what_is_gone(left)
+            for held in self.reservations:
+                held.reserve_what_is_left(left)
         slots: dict[str, Allocation] = {}
         for held in self.reservations:
-            if not all_there:
-                held.lend_what_is_gone(left)
             state = held.state
             slots[state.job.id] = held.reserved
             state.expected = held.estimate
@@ -498,3 +567,7 @@ class CycleState:
         }
         self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])
+
+
+def _always_free(future: Profile) -> FloatArray:
+    return future.least_free(SLOTS, future.checkpoints(future.now, None))

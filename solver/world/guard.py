@@ -1,10 +1,11 @@
 """What a job of a cycle finds beside the reservations of others, kept up to date as these come.
 
 A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
-of them. Most hold at every instant what of their place is free then; since no job can have more
-there than what is free, they may as well hold the whole place, and that is a constant. One profile
-has all of these, and what is lent to a job is given back as a constant too. Only where limits or
-other resources decide what a reservation holds is it reckoned from instant to instant.
+of them. Slots need no entries: who ends before the start needs none of them kept, who does not
+meets the place itself, and who may borrow nothing finds what stays free (:class:`Guarded`). What
+limits count of a reservation, and slots held with memory, are entered as if the whole place were
+held, and given back to those it is lent to. Only where limits or other resources decide what a
+reservation holds is it reckoned from instant to instant.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from ..availability.arrays import IntArray
 from ..availability.demand import Demand
+from ..availability.guarded import Guarded
 from ..availability.profile import FOREVER, Lent, Profile
 from ..availability.resources import SLOTS
 from ..availability.room import SLACK
@@ -21,16 +23,16 @@ from ..availability.uses import Alternative, Per
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import HeldRows, counts_slots, whole_place
 from .held import Held, takes_only_slots, times_on
-from .holding_back import HoldingBack, hold_back, taken
+from .holding_back import HoldingBack, forget_place, hold_back, taken
 from .recount import held_of_pool
 
 
 @dataclass(slots=True, eq=False)
 class Steady:
-    """A reservation that holds its whole place until its start.
+    """A reservation that keeps its place until its start, whatever limits say.
 
-    exact: it holds just that, not only what is free of it. pools: the least that these must have
-    free all the while. witnesses: hosts that have enough of an amount all the while, and where
+    exact: limits count just that, not only what is held of it. pools: the least that these must
+    have free all the while. witnesses: hosts that have enough of an amount all the while, and where
     else to look for one if something is taken there.
     """
 
@@ -60,9 +62,13 @@ class Guard:
     def __init__(self, plain: Profile, reservations: Iterable[Held], now: int) -> None:
         """plain: what runs and is planned, these reservations' places too; kept up to date."""
         self.plain = plain
+        #: The same without the places that are held otherwise than by what has to stay free.
+        self.firm = plain
         self.now = now
         self._all = plain.copy()
         self._all.crowded = None if plain.crowded is None else plain.crowded.with_more()
+        #: What is known to be too crowded for jobs that may borrow nothing.
+        self._forever = None if plain.crowded is None else plain.crowded.with_more()
         self._lent = Profile(plain.table, plain.now)
         self._steady: dict[int, Steady] = {}
         self._limited: list[Held] = []
@@ -75,11 +81,18 @@ class Guard:
         for held in reservations:
             self.keep(held)
 
+    @property
+    def limited(self) -> list[Held]:
+        """Reservations of which limits or other resources decide what they hold."""
+        return [held for held in self._limited if held.start is not None]
+
     # --- what changes -----------------------------------------------------------------------------
 
     def keep(self, held: Held) -> None:
         """A reservation is made; its place is in `plain`."""
         steady = steady_of(held, self.plain, self.now)
+        if steady is None or not held.needed_only:
+            self._forget_place(held)
         if steady is None:
             self._limited.append(held)
             return
@@ -94,6 +107,8 @@ class Guard:
     def planned(self, demand: Demand, start: Start) -> None:
         """A place was planned in `plain`."""
         hold_start(self._all, demand, start)
+        if self.firm is not self.plain:
+            hold_start(self.firm, demand, start)
         self._reckoned.planned(demand, start)
         if not self._steady:
             return
@@ -113,8 +128,19 @@ class Guard:
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)
-        if self._all.crowded is not None:
-            self._all.crowded.forget()
+        if steady.held.needed_only:
+            self._forget_place(steady.held)
+        for crowded in (self._all.crowded, self._forever):
+            if crowded is not None:
+                crowded.forget()
+
+    def _forget_place(self, held: Held) -> None:
+        """A reservation holds its place otherwise than by what has to stay free for it."""
+        if held.start is None:
+            return
+        if self.firm is self.plain:
+            self.firm = self.plain.copy()
+        forget_place(self.firm, held)
 
     def _limit_those_of(self, pool: int) -> None:
         """Those that need more of a pool than there is at some instant before their starts."""
@@ -154,9 +180,12 @@ class Guard:
     def _hold(self, steady: Steady, sign: int) -> None:
         slots = {host: sign * count for host, count in steady.slots.items()}
         memory = {host: sign * amount for host, amount in steady.memory.items()}
+        placed = steady.held.needed_only
         for profile in (self._all, self._lent):
             rows = HeldRows(profile.table)
-            rows.add(steady.alternative, slots, memory, self.now, steady.until)
+            rows.add(
+                *(steady.alternative, slots, memory, self.now, steady.until), limits_only=placed
+            )
             rows.enter(profile)
 
     # --- what a job sees --------------------------------------------------------------------------
@@ -196,7 +225,10 @@ class Guard:
         return self._recounted(profile, pools, since, FOREVER + 1, before)
 
     def _at_most(self, since: int, until: int, before: int) -> Profile:
-        """What is left where of pools is counted as held what is held at most."""
+        """What is left where of pools is counted as held what is held at most.
+
+        until: beyond FOREVER for a job that may borrow nothing.
+        """
         profile = self._all
         if until <= self._until:
             profile = Lent(self._all, self.plain, self._lent.in_use(until - 1), until)
@@ -206,7 +238,11 @@ class Guard:
             profile = profile.copy()
             now, known = self.now, self._reckoned
             hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
-        return profile
+        if until <= FOREVER:
+            return profile
+        guarded = Guarded(profile, self.plain, self.firm)
+        guarded.crowded = None if limited else self._forever
+        return guarded
 
     def _doubtful(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
         """Pools of the job that might have enough if only was counted what is really held."""

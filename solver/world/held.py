@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..availability.arrays import Allocation, IntArray
+import numpy as np
+
+from ..availability.arrays import Allocation, FloatArray, IntArray
 from ..availability.demand import Availability, Demand
 from ..availability.free_now import HeldBack, Residual
+from ..availability.profile import FOREVER
+from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per, Use
 from ..placement.earliest import Start
-from ..placement.holding import counts_slots, free_part
+from ..placement.holding import counts_slots, free_part, takes_memory
 from .job_state import JobState
 
 
@@ -23,8 +27,10 @@ from .job_state import JobState
 class Held:
     """The reservation of one pending job in one cycle.
 
-    slots, memory: held now, by host index. with_memory: whether its queue holds memory beside the
-    slots, now or as soon as some is free. lent: slots of its place that jobs use which backfill
+    slots, memory: reserved now, by host index; they count in limits and shares. kept: the slots of
+    these that no other job may use, None for all; the others come free by its start.
+    with_memory: whether its queue holds memory beside the slots, now or as soon as some is free.
+    lent: slots of its place that jobs use which backfill
     until then; they count as reserved and take nothing else. estimate: expected start, None if
     unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
     or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
@@ -43,6 +49,12 @@ class Held:
     demand: Demand | None = None
     lent: dict[int, int] = field(default_factory=dict)
     waits_for: str = ""
+    kept: dict[int, int] | None = None
+
+    @property
+    def needed_only(self) -> bool:
+        """Whether it keeps of its place no more than what does not come free by its start."""
+        return self.kept is not None
 
     @property
     def allocation(self) -> Allocation:
@@ -59,15 +71,30 @@ class Held:
             for host in dict.fromkeys((*self.slots, *self.lent))
         }
 
-    def enter(self, held: HeldBack, beside: Residual, *, totals_only: bool = False) -> None:
-        """Add what is held to `held`; totals_only: only to the limits that count over hosts."""
+    def enter(
+        self,
+        held: HeldBack,
+        beside: Residual,
+        *,
+        totals_only: bool = False,
+        limits_only: bool = False,
+        reserved: bool = False,
+    ) -> None:
+        """Add what is held to `held`.
+
+        totals_only: only to limits that count over hosts. limits_only: not the slots themselves.
+        reserved: all slots that are reserved, not only those that are kept from others.
+        """
         alternative = self.alternative
         if alternative is None:
             return
         table, size = beside.table, beside.hosts
         if not totals_only:
             for use in alternative.host_uses:
-                if counts_slots(use):
+                if use.index == SLOTS:
+                    kept = self.slots if reserved or self.kept is None else self.kept
+                    held.add_hosts(use.index, {} if limits_only else kept, size)
+                elif counts_slots(use):
                     held.add_hosts(use.index, self.slots, size)
                 elif table.host_resources[use.index].name == "mem":
                     held.add_hosts(use.index, self.memory, size)
@@ -78,19 +105,38 @@ class Held:
                 held.add_pool(use.index, float(total))
 
     def lend_what_is_gone(self, left: IntArray) -> None:
-        """Count as lent what jobs that backfilled in this cycle have taken of the slots.
+        """Count as lent what jobs that backfilled in this cycle have taken of the slots kept.
 
-        left: free slots by host; what this reservation holds is taken from them.
+        left: free slots by host; what this reservation keeps is taken from them.
         """
-        kept: Allocation = {}
-        for host, count in self.slots.items():
+        still: Allocation = {}
+        for host, count in (self.slots if self.kept is None else self.kept).items():
             part = min(count, int(left[host]))
             if part > 0:
-                kept[host] = part
+                still[host] = part
                 left[host] -= part
             if part < count:
                 self.lent[host] = self.lent.get(host, 0) + count - part
-        self.slots = kept
+        if self.kept is None:
+            self.slots = still
+        else:
+            self.kept = still
+
+    def reserve_what_is_left(self, left: IntArray) -> None:
+        """Of slots that are reserved but not kept only those stay so that nobody has taken.
+
+        left: free slots by host that nobody keeps; what is reserved is taken from them.
+        """
+        if self.kept is None:
+            return
+        found: Allocation = {}
+        for host, count in self.slots.items():
+            kept = self.kept.get(host, 0)
+            part = max(0, min(count - kept, int(left[host])))
+            left[host] -= part
+            if kept + part:
+                found[host] = kept + part
+        self.slots = found
 
 
 # --- what a future allocation holds ---------------------------------------------------------------
@@ -103,19 +149,31 @@ def hold_future(
     beside: Availability,
     now: int,
     *,
+    unreserved: Availability,
+    spare: FloatArray,
     method: str,
     memory: bool,
 ) -> Held:
-    """A reservation with the part of its future allocation that is free now (TBR-07).
+    """A reservation of what is free now of its future allocation (TBR-07).
 
-    Nothing is held while anything but slots (and memory, if `memory`) is short (MEM-08).
+    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
+    host that come free by its start, [H]; changed. These are not kept from others, but where memory
+    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if
+    `memory`) is short (MEM-08).
     """
     held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    alternative = demand.terms[0].alternatives[start.alternative]
+    with_memory = memory and takes_memory(alternative, beside.table)
+    if not with_memory:
+        held.kept = {}
     if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
-        held.slots = free_part(demand, start, beside, now)
-        held.alternative = demand.terms[0].alternatives[start.alternative]
-        if memory:
+        held.alternative = alternative
+        if with_memory:
+            held.slots = free_part(demand, start, beside, now)
             held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
+        else:
+            held.slots = free_part(demand, start, unreserved, now)
+            held.kept = free_part(demand, start, beside, now, spare)
     return held
 
 
@@ -234,10 +292,11 @@ class Loans:
                     loan[1] -= part
                     held.lent[host] = held.lent.get(host, 0) + part
             if host in held.lent:
-                rest = min(held.slots.get(host, 0), count - held.lent[host])
-                held.slots[host] = rest
-                if not rest:
-                    del held.slots[host]
+                for slots in (held.slots, held.kept or {}):
+                    rest = min(slots.get(host, 0), count - held.lent[host])
+                    slots[host] = rest
+                    if not rest:
+                        del slots[host]
 
     def take(self, hosts: Iterable[int], most: int) -> Allocation:
         """Up to `most` slots that are lent on these hosts, in their order; counted from now on."""
@@ -252,13 +311,22 @@ class Loans:
         return taken
 
 
-def overtaken(reservations: Sequence[Held]) -> bool:
-    """Whether some reservation starts before an earlier one with which it shares a host."""
-    latest: dict[int, int] = {}
-    for held in reservations:
-        estimate = held.estimate or 0
-        if any(latest.get(host, estimate) > estimate for host in held.allocation):
-            return True
+def outlasted(reservations: Sequence[Held]) -> bool:
+    """Whether a job without BACKFILL is begun before, and outlasted, by one of lower priority.
+
+    reservations: with their places, in the order of priority. Such a job starts only where the
+    slots of its place would stay free for good. The one behind it leaves it its place, but no more.
+    """
+    behind: dict[int, list[tuple[int, int]]] = {}
+    for held in reversed(reservations):
+        if held.start is None or held.demand is None:
+            continue
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        end = FOREVER if finish is None else finish
+        for host in () if held.demand.queue.backfill else held.allocation:
+            spans = np.array(behind.get(host, ()), dtype=np.int64).reshape(-1, 2)
+            if ((spans[:, 0] < begin) & (spans[:, 1] > end)).any():
+                return True
         for host in held.allocation:
-            latest[host] = max(latest.get(host, 0), estimate)
+            behind.setdefault(host, []).append((begin, end))
     return False

@@ -9,22 +9,31 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.arrays import IntArray
+from ..availability.arrays import FloatArray, IntArray
 from ..availability.demand import Demand
+from ..availability.guarded import Guarded
 from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
+from ..availability.rows import RowList
 from ..availability.uses import Alternative
 from ..placement.earliest import Start
-from ..placement.holding import HeldRows, whole_place
+from ..placement.holding import HeldRows, free_over_run, whole_place
 from .held import Held, hold_future, takes_only_slots
 
 #: Instants for which it is reckoned what a reservation with limits of its own will hold.
 MOST_STEPS = 64
 
-#: Slots and memory by host index.
-Part = tuple[dict[int, int], dict[int, float]]
+
+class Reserved(NamedTuple):
+    """What of a place is reserved at an instant, by host index: slots, memory, and slots kept."""
+
+    slots: dict[int, int]
+    memory: dict[int, float]
+    kept: dict[int, int]
 
 
 @dataclass(slots=True)
@@ -33,7 +42,8 @@ class Reckoned:
 
     hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
     which enough must be free on some candidate, whichever. found: for each instant candidates that
-    had enough of each.
+    had enough of each. left: slots of each host that are free over the run of the job, its own
+    counted in, [H].
     """
 
     held: Held
@@ -41,8 +51,9 @@ class Reckoned:
     hosts: frozenset[int]
     pools: frozenset[int]
     everywhere: tuple[tuple[int, IntArray], ...]
-    at: dict[int, Part] = field(default_factory=dict)
+    at: dict[int, Reserved] = field(default_factory=dict)
     found: dict[int, frozenset[int]] = field(default_factory=dict)
+    left: FloatArray | None = None
 
     @classmethod
     def of(cls, held: Held, demand: Demand, start: Start, plain: Profile) -> Reckoned:
@@ -61,7 +72,7 @@ class Reckoned:
             ),
         )
 
-    def part_at(self, plain: Profile, time: int) -> Part:
+    def part_at(self, plain: Profile, time: int) -> Reserved:
         """What the reservation would hold of its future allocation if it were made at `time`."""
         part = self.at.get(time)
         if part is None:
@@ -69,9 +80,18 @@ class Reckoned:
             assert demand is not None
             assert start is not None
             step = hold_future(
-                held.state, demand, start, plain, time, method=held.method, memory=held.with_memory
+                held.state,
+                demand,
+                start,
+                plain,
+                time,
+                unreserved=plain,
+                spare=self._spare_at(plain, time),
+                method=held.method,
+                memory=held.with_memory,
             )
-            part = self.at[time] = step.slots, step.memory
+            kept = step.slots if step.kept is None else step.kept
+            part = self.at[time] = Reserved(step.slots, step.memory, kept)
             # Where nothing is held for want of something, still more taken changes nothing.
             self.found[time] = frozenset(
                 int(candidates[np.argmax(plain.free(index, time)[candidates])])
@@ -80,12 +100,33 @@ class Reckoned:
             )
         return part
 
+    def _spare_at(self, plain: Profile, time: int) -> FloatArray:
+        """Slots of each host that come free from `time` until the start, [H]."""
+        demand, start = self.held.demand, self.held.start
+        assert demand is not None
+        assert start is not None
+        if self.left is None:
+            self.left = free_over_run(plain, demand, start)
+        return np.maximum(self.left - np.floor(plain.free(SLOTS, time)), 0.0)
+
     def forget(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
         """Something is taken of these over [begin, end)."""
         every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
+        if every and self._runs_during(begin, end):
+            self.left = None
+            self.at.clear()
+            self.found.clear()
+            return
         for time in [time for time in self.at if begin <= time < end]:
             if every or not self.found[time].isdisjoint(hosts):
                 del self.at[time]
+
+    def _runs_during(self, begin: int, end: int) -> bool:
+        """Whether the job runs at some instant of [begin, end)."""
+        if self.held.start is None or self.held.demand is None:
+            return False
+        finish = self.held.start.finish(self.held.demand)
+        return self.held.start.time < end and (finish is None or begin < finish)
 
 
 class HoldingBack:
@@ -131,10 +172,9 @@ def hold_back(
 ) -> None:
     """Take out of a profile what reservations keep from others until their starts.
 
-    plain: what runs and is planned. Of a future allocation all is taken, since it holds at every
-    instant what of it is free then; where limits or other resources decide how much that is, it is
-    reckoned from instant to instant. known: what was reckoned for the same `plain`. since, before:
-    nobody will ask about other instants, so what is held at those alone is left out.
+    plain: what runs and is planned. What is held of a future allocation is reckoned from instant to
+    instant. known: what was reckoned for the same `plain`. since, before: nobody will ask about
+    other instants, so what is held at those alone is left out.
     """
     since = now if since is None else since
     rows = HeldRows(profile.table)
@@ -144,20 +184,56 @@ def hold_back(
             continue
         if held.start is None or held.demand is None:
             rows.add(held.alternative, held.slots, held.memory, now, until)
-        elif takes_only_slots(held.demand, held.start):
-            alternative = held.demand.terms[0].alternatives[held.start.alternative]
-            place = whole_place(held.demand, held.start, plain)
-            rows.add(alternative, place, held.memory, now, until)
         else:
             reckoned = known.of(held, plain)
             for begin, end, part in held_from(reckoned, plain, now, since=since, before=before):
-                rows.add(reckoned.alternative, *part, begin, end)
+                slots, memory, kept = part
+                rows.add(reckoned.alternative, slots, memory, begin, end, limits_only=True)
+                rows.keep(kept, begin, end)
     rows.enter(profile)
+
+
+def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
+    """What is left to a job that may use nothing of what these reservations hold.
+
+    plain: what runs and is planned, these reservations' places too.
+    """
+    limited = [
+        held
+        for held in reservations
+        if held.start is None
+        or held.demand is None
+        or not takes_only_slots(held.demand, held.start)
+    ]
+    shown = plain.copy()
+    hold_back(shown, limited, plain, now, known=HoldingBack())
+    firm = plain.copy() if limited else plain
+    for held in limited:
+        forget_place(firm, held)
+    return Guarded(shown, plain, firm)
+
+
+def _keeps_slots_alone(held: Held) -> bool:
+    """Whether a reservation keeps a place for which nothing but slots counts."""
+    if held.start is None or held.demand is None:
+        return False
+    return takes_only_slots(held.demand, held.start)
+
+
+def forget_place(profile: Profile, held: Held) -> None:
+    """Give back to a profile the slots of a reservation's place."""
+    if held.start is None or held.demand is None:
+        return
+    finish = held.start.finish(held.demand)
+    place = whole_place(held.demand, held.start, profile)
+    rows, end = RowList(), FOREVER if finish is None else finish
+    rows.extend(place, held.start.time, end, [-count for count in place.values()])
+    profile.hold_rows(SLOTS, rows, pool=False)
 
 
 def held_from(
     known: Reckoned, plain: Profile, now: int, *, since: int, before: int
-) -> Iterator[tuple[int, int, Part]]:
+) -> Iterator[tuple[int, int, Reserved]]:
     """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
     edges = edges_of(plain.candidate_times(now), until, since=since, before=before)

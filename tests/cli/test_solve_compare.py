@@ -349,7 +349,7 @@ def test_a_start_that_needs_backfill_is_marked_and_is_no_gain(tmp_path: Path) ->
     file.write_text(
         "format: slotwise/1\nhosts: [{name: h, slots: 3}]\n"
         "running: [{id: r, start: 0, run_limit: 10m, allocation: 2*h}]\n"
-        "pending: [{id: a, slots: 2, run_limit: 10m}, {id: b, slots: 1, run_limit: 20m}]\n"
+        "pending: [{id: a, slots: 3, run_limit: 10m}, {id: b, slots: 1, run_limit: 10m}]\n"
     )
     shown = slotwise("compare", str(file), "--effort", "1").stdout
     (row,) = (line for line in shown.splitlines() if line.startswith(" b "))

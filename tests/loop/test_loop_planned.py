@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from loop_checking import broken
@@ -60,10 +61,12 @@ def test_backfill_never_puts_off_the_first_job(method: str, seed: int) -> None:
     assert any(record.backfilled for record in result.jobs)
 
 
-def test_only_what_the_plan_needs_is_held() -> None:
+@pytest.mark.behaviour("TBR-07")
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+def test_only_what_is_needed_is_kept(method: str) -> None:
     """p1 needs two slots on each host in an hour; r1 frees its two on A by then.
 
-    LSF holds what is free of the place at once, and p2 has to wait. The plan knows better.
+    What is free of its place is reserved, but p2 may use it: enough comes free in time.
     """
     problem = instance(
         host("A", 4),
@@ -72,18 +75,19 @@ def test_only_what_the_plan_needs_is_held() -> None:
         running=(running("r1", {"A": 2}, 60), running("r2", {"B": 4}, 60)),
         pending=(job("p1", 4, "span[ptile=2]", minutes=30), job("p2", 2, minutes=120)),
     )
-    literal, planned = run(problem, "time-based"), run(problem, "optimal")
-    assert (literal["p1"].start, literal["p2"].start) == (HOUR, HOUR)
+    planned = run(problem, method)
     assert (planned["p1"].start, planned["p2"].start) == (HOUR, 0)
     assert planned.log[0]["reservations"][0]["reserved"] == {}
+    alone = run(replace(problem, pending=problem.pending[:1]), method)
+    assert alone.log[0]["reservations"][0]["reserved"] == {"A": 2}
     assert planned.log[0]["reservations"][0]["allocation"] == {"A": 2, "B": 2}
-    # Without r1's end in time the two slots on A are held.
+    # Without r1's end in time the two slots on A are kept.
     longer = (running("r1", {"A": 2}, 240), running("r2", {"B": 4}, 60))
     held = run(
         instance(
             *problem.cluster.hosts, queues=(RESERVE,), running=longer, pending=problem.pending
         ),
-        "optimal",
+        method,
     )
     assert held.log[0]["reservations"][0]["reserved"] == {"A": 2}
     assert held["p2"].start > 0

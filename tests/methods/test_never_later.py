@@ -105,5 +105,5 @@ def test_an_end_one_second_behind_a_start() -> None:
     """)
     timed = plan(instance, "time-based")
     found = plan(instance, "optimal", as_lsf=True)
-    assert [item.start for item in timed] == [1199, 2998, 1200]
-    assert [item.start for item in found] == [1199, 2998, 1200]
+    assert [item.start for item in timed] == [1199, 2998, 1199]
+    assert [item.start for item in found] == [1199, 2998, 1199]
