@@ -107,8 +107,10 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
         remarks += (f"{source}: moved by {weeks:+} weeks, to end just before the instance's now",)
     shift += weeks * WEEK
     known = [item for item in ended if item.end + shift <= instance.now]
-    found = without_own(history_of(known, shift), instance)
-    if not len(found.jobs) and known:
+    others = _others(known, instance, shift)
+    if len(others) < len(known):
+        remarks += (f"{source}: {_of_it(len(known) - len(others))}",)
+    if known and not others:
         wrong = "all its jobs that had ended wait or run in the instance: give an older log"
         raise InputError([Problem(wrong, source)])
     if not known:
@@ -116,7 +118,7 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
         raise InputError([Problem(wrong, source)])
     if not any(item.job.run_limit for item in ended):
         remarks += (f"{source}: no job of it has a run limit: run times are drawn in seconds",)
-    remarks += tuple(f"{source}: {remark}" for remark in found.remarks)
+    found = history_of(others, shift)
     users = {job.user for job in instance.pending} | {run.job.user for run in instance.running}
     if users and not users & set(found.users):
         remarks += (f"{source}: none of the instance's users is in it: all its jobs count alike",)
@@ -130,27 +132,42 @@ def without_own(history: History, instance: Instance) -> History:
     a job with its id that was submitted within the same minute (bjobs prints no seconds), or whose
     submission the instance does not say (0), if its user is the same.
     """
-    here = {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
+    here = _jobs_here(instance)
     rows = np.flatnonzero(np.isin(history.jobs.key, keys_of(here)))
-    own = [row for row in rows.tolist() if _is_own(here, history, row)]
+    own = [
+        row
+        for row in rows.tolist()
+        if _is_own(here, history.like(row), int(history.jobs.submit[row]))
+    ]
     if not own:
         return history
     left = np.delete(np.arange(len(history.jobs)), own)
     like = [history.like(row) for row in left.tolist()]
-    said = "1 job of it waits or runs" if len(own) == 1 else f"{len(own)} jobs of it wait or run"
-    remark = f"{said} in the instance: not counted as ended"
-    remarks = (*history.remarks, remark)
+    remarks = (*history.remarks, _of_it(len(own)))
     return History(history.jobs.pick(left), history.users, like.__getitem__, remarks)
 
 
-def _is_own(here: Mapping[str, Job], history: History, row: int) -> bool:
-    """Whether a row of the history is one of the jobs of the instance, by their ids."""
-    record = history.like(row)
+def _others(known: Sequence[Ended], instance: Instance, shift: int) -> list[Ended]:
+    """The records that are of no job of the instance; shift: from their clock to its own."""
+    here = _jobs_here(instance)
+    return [item for item in known if not _is_own(here, item.job, item.job.submit + shift)]
+
+
+def _jobs_here(instance: Instance) -> dict[str, Job]:
+    return {job.id: job for job in (*(run.job for run in instance.running), *instance.pending)}
+
+
+def _is_own(here: Mapping[str, Job], record: Job, submit: int) -> bool:
+    """Whether a record, submitted at `submit`, is of one of the jobs of the instance, by id."""
     job = here.get(record.id)
     if job is None:
         return False
-    said = abs(int(history.jobs.submit[row]) - job.submit) < MINUTE
-    return said or (job.submit == 0 and record.user == job.user)
+    return abs(submit - job.submit) < MINUTE or (job.submit == 0 and record.user == job.user)
+
+
+def _of_it(count: int) -> str:
+    said = "1 job of it waits or runs" if count == 1 else f"{count} jobs of it wait or run"
+    return f"{said} in the instance: not counted as ended"
 
 
 def _offset(epoch: int | None, instance: Instance) -> int:
