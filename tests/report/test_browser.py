@@ -282,6 +282,12 @@ def test_tables_behind_the_pictures_have_the_same(opened: Any, small: tuple[Path
     assert found == expected
 
 
+def nothing_hangs_over(browser: Any) -> None:
+    """Once the page has been drawn anew for a window of another width."""
+    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    until(lambda: browser.execute_script(wide) <= 0)
+
+
 def test_dark_and_narrow(opened: Any) -> None:
     light = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     find(opened, "#theme").click()
@@ -290,11 +296,10 @@ def test_dark_and_narrow(opened: Any) -> None:
     assert drawn(opened, "gantt")
     picture(opened, "20-hosts-dark")
     opened.set_window_size(640, 1600)
-    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    assert opened.execute_script(wide) <= 0
+    nothing_hangs_over(opened)
     picture(opened, "20-hosts-narrow")
     opened.set_window_size(500, 1600)
-    assert opened.execute_script(wide) <= 0
+    nothing_hangs_over(opened)
     card = find(opened, "section[aria-labelledby=gantt-title]").rect
     for control in opened.find_elements("css selector", ".switch, .tools button"):
         if control.is_displayed():
