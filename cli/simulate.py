@@ -37,7 +37,13 @@ Reservation = Annotated[
         metavar="METHOD",
     ),
 ]
-Top = Annotated[int | None, typer.Option(min=1, help="Jobs that get a future allocation.")]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
+    ),
+]
 CycleLength = Annotated[
     int | None,
     typer.Option(

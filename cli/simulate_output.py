@@ -44,10 +44,13 @@ def render(
 ) -> str:
     """The output for one run; waits: of a log, against what was recorded; fit: of its cycle."""
     from ..solver.loop.metrics import measure
+    from ..solver.methods.registry import METHODS
 
+    settings = result.settings
     metrics = {
-        "reservation": result.settings.reservation,
-        "cycle": result.settings.cycle,
+        "reservation": settings.reservation,
+        **({"top": settings.top} if METHODS[settings.reservation].looks_ahead else {}),
+        "cycle": settings.cycle,
         "now": result.instance.now,
         "origin": result.instance.origin,
         **measure(result).to_dict(),

@@ -320,7 +320,7 @@ def test_a_mutated_file_is_read_or_reported(edits: list[tuple[int, int, str]]) -
     "entry",
     [
         "{at: 10m, down: 'h[1-999999999]'}",
-        "{at: 10m, down: 'h[1-199999] g[1-199999]'}",
+        pytest.param("{at: 10m, down: 'h[1-199999] g[1-199999]'}", marks=pytest.mark.slow),
         "{at: 10m, down: 'host[A'}",
         "{at: 99999999999999999999, up: hostA}",
         "{at: 10m, load: {host: hostA, values: {r1m: 1e400}}}",

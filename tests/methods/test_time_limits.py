@@ -148,7 +148,7 @@ def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "method"), some(product([0, 6, *range(7, 40)], reversed(ESTIMATES)), 3)
+    ("seed", "method"), some(product([0, 6, *range(7, 40)], reversed(ESTIMATES)), 2)
 )
 def test_where_jobs_backfill_what_was_foreseen_before_makes_room(method: Method, seed: int) -> None:
     """Stopped after a job has backfilled and before the others have their places beside it."""
