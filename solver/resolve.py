@@ -145,6 +145,14 @@ class Resolver:
 
     def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
         """What a job reserves of load indices (RSV-01)."""
+        found = self._load_alternatives(job)
+        return found[alternative] if alternative < len(found) else ()
+
+    def loads_reserved(self, job: Job) -> frozenset[str]:
+        """The load indices of which a job may reserve some."""
+        return frozenset(i.resource for held in self._load_alternatives(job) for i in held)
+
+    def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
         key = (job.queue, job.application, job.res_req)
         if key not in self._loads:
             requirement = effective_requirement(self.instance, job).requirement
@@ -156,8 +164,7 @@ class Resolver:
                     for n in range(len(rusage.alternatives))
                 )
             self._loads[key] = held
-        found = self._loads[key]
-        return found[alternative] if alternative < len(found) else ()
+        return self._loads[key]
 
     def depends_on_load(self, job: Job) -> bool:
         """Whether the candidates of a job, or their order, depend on what runs and is reported."""

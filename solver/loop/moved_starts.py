@@ -14,9 +14,10 @@ from ...model.instance import Instance
 from ...model.plan import Plan
 from ...model.time_text import clock_text
 from ..budget import Budget
+from ..methods.registry import looking_ahead
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility
-from ..rules.left_out import HEEDED_NOWHERE, LOADS, WITHOUT, note_of
+from ..rules.left_out import FEW_LOOK_AHEAD, HEEDED_NOWHERE, LOADS, RESERVED_LOADS, WITHOUT, note_of
 from ..rules.situation import StandingCluster
 from .run_on import run_on_within
 
@@ -56,13 +57,15 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
     if not names or found.cut or budget.late():
         return found
     method, top = (found.method, jobs) if jobs != 0 else ("greedy", None)
-    loops = _Loops(instance, method, top, budget)
+    few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
+    loops = _Loops(instance, method, top, few, budget)
     moved = _moved(found, names, loops)
     if moved is None:
         return found
     unseen = [name for name in names if name in HEEDED_NOWHERE]
-    if LOADS in names and _load_closes(instance, found):
-        unseen.append(LOADS)
+    closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
+    if closing and _load_closes(instance, found):
+        unseen += closing
     told = [*(item.text(instance) for item in moved), *unseen]
     notes = [note for note in found.notes if note not in note_of(names)]
     rules = tuple(dict.fromkeys([*(name for item in moved for name in item.rules), *unseen]))
@@ -71,20 +74,36 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
+    """planned_top: the jobs with a future allocation in the plan; top: those in the loop."""
+
     instance: Instance
     method: str
+    planned_top: int | None
     top: int | None
     budget: Budget
 
-    def starts(self, instance: Instance) -> _Starts | None:
-        """Starts of the pending jobs in the loop; None where it takes too long."""
-        top, budget = self.top, self.budget
+    def starts(self, instance: Instance, top: int | None) -> _Starts | None:
+        """Starts of the pending jobs in the loop; None where it takes too long.
+
+        top: how many of them get a future allocation, all where None.
+        """
+        budget = self.budget
         return run_on_within(instance, self.method, jobs=top, budget=budget, turns=TURNS)
+
+    def with_all(self) -> _Starts | None:
+        """Starts with every rule of the instance."""
+        return self.starts(self.instance, self.top)
+
+    def without(self, name: str) -> _Starts | None:
+        """Starts with every rule but one, of those that can be taken away."""
+        if name == FEW_LOOK_AHEAD:
+            return self.starts(self.instance, self.planned_top)
+        return self.starts(WITHOUT[name](self.instance), self.top)
 
 
 def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
     """The rules, each with the first job that it moves; None where that took too long."""
-    starts = loops.starts(loops.instance)
+    starts = loops.with_all()
     if starts is None:
         return None
     planned = dict(_planned(found))
@@ -92,9 +111,9 @@ def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart]
     moved: list[MovedStart] = []
     explained: set[str] = set()
     for name in names if others else ():
-        if name not in WITHOUT:
+        if name not in WITHOUT and name != FEW_LOOK_AHEAD:
             continue
-        without = loops.starts(WITHOUT[name](loops.instance))
+        without = loops.without(name)
         if without is None:
             return None
         own = [job for job in others if without.get(job) != starts.get(job)]
@@ -102,8 +121,8 @@ def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart]
         if own:
             moved.append(MovedStart((name,), own[0], starts.get(own[0]), planned[own[0]]))
     rest = [job for job in others if job not in explained]
-    heeded = tuple(name for name in names if name not in HEEDED_NOWHERE)
-    rules = tuple(name for name in heeded if name not in WITHOUT) or heeded
+    heeded = tuple(name for name in names if name not in (*HEEDED_NOWHERE, LOADS))
+    rules = tuple(n for n in heeded if n not in WITHOUT and n != FEW_LOOK_AHEAD) or heeded
     if rest and rules:
         moved.append(MovedStart(rules, rest[0], starts.get(rest[0]), planned[rest[0]]))
     return moved

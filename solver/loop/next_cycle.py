@@ -25,14 +25,14 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
 from ..methods.greedy import Greedy
-from ..methods.registry import METHODS, settings_for
+from ..methods.registry import METHODS, looking_ahead, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import closed_now, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.left_out import RUN_OUT, as_estimates_see_it, names_left_out, note_of
+from ..rules.left_out import FEW_LOOK_AHEAD, RUN_OUT, as_estimates_see_it, names_left_out, note_of
 from ..shortage import counted
 from ..world.held import Held, outlasted, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
@@ -136,6 +136,7 @@ class NextCycle:
         self.asked = instance
         self.instance = as_estimates_see_it(instance)
         self.method = method
+        self.jobs = jobs
         # One more than there are: somebody may ask about another.
         top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
         settings = settings_for(self.instance, reservation=method, top=top)
@@ -256,9 +257,9 @@ class NextCycle:
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
         if outlasted(later):
-            found.append(
-                "that a job behind takes what one without BACKFILL needs free beyond its own end"
-            )
+            found.append(OUTLASTED)
+        if self.jobs is None and len(later) > looking_ahead(self.instance):
+            found.append(FEW_LOOK_AHEAD)
         return found
 
     def _runs_out(self, held: Held) -> bool:

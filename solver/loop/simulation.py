@@ -215,7 +215,7 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.complete = True
             return False
-        self._only_submissions = not self.world.falling
+        self._only_submissions = not self.world.something_falls
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
@@ -374,7 +374,7 @@ class Session:
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.falling:
+        if self.world.something_falls:
             return False
         return time - self.last_progress > self._patience
 

@@ -78,7 +78,7 @@ def settings_for(
     if METHODS[reservation].looks_ahead:
         _refuse_chunking(instance, reservation)
     if top is None:
-        top = numjobs or TOP
+        top = looking_ahead(instance)
     if top < 1:
         raise InputError(f"top must be a positive number of jobs, not {top}")
     if cycle is None:
@@ -86,6 +86,11 @@ def settings_for(
     if cycle < 0:
         raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
     return Settings(reservation, top, cycle, named and not reserves, effort, skip_idle)
+
+
+def looking_ahead(instance: Instance) -> int:
+    """How many jobs get a future allocation in a cycle: LSB_TIME_RESERVE_NUMJOBS, else 4."""
+    return instance.params.time_reserve_numjobs or TOP
 
 
 def _refuse_chunking(instance: Instance, reservation: str) -> None:

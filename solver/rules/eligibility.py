@@ -150,10 +150,15 @@ class Eligibility:
             found |= self.beyond_one(thresholds, name)
         return found
 
-    def beyond_one(self, thresholds: Thresholds, name: str) -> BoolArray:
-        """Hosts beyond loadSched of one index, of the queue or their own, [H]."""
+    def beyond_one(
+        self, thresholds: Thresholds, name: str, reserved: FloatArray | None = None
+    ) -> BoolArray:
+        """Hosts beyond loadSched of one index, of the queue or their own, [H].
+
+        reserved: what running jobs reserve of it, [H]; None for what they reserve now.
+        """
         hosts = self.situation.instance.cluster.hosts
-        available = self.available(name)
+        available = self.available(name, reserved)
         own = np.array([host.thresholds.sched.get(name, np.nan) for host in hosts])
         of_queue = np.full(len(hosts), thresholds.sched.get(name, np.nan))
         return _past(name, available, of_queue) | _past(name, available, own)
@@ -195,13 +200,17 @@ class Eligibility:
                 return _known(resource, self.situation.free_now.reported(index))
         return np.full(len(self.situation.names), 0.0 if name in INCREASING_INDICES else np.nan)
 
-    def available(self, name: str) -> FloatArray:
-        """What is reported, less what running jobs have reserved; more for a load (RSV-01)."""
+    def available(self, name: str, reserved: FloatArray | None = None) -> FloatArray:
+        """What is reported, less what running jobs have reserved; more for a load (RSV-01).
+
+        reserved: of a load index, [H]; None for what they reserve now.
+        """
         for index, resource in enumerate(self.situation.table.host_resources):
             if resource.name == name and name in BUILTIN_AMOUNTS:
                 return _known(resource, self.situation.free_now.host(index))
         reported = self.reported(name)
-        reserved = self.situation.reserved_load(name)
+        if reserved is None:
+            reserved = self.situation.reserved_load(name)
         return reported + reserved if name in INCREASING_INDICES else reported - reserved
 
     def values(self) -> dict[str, FloatArray]:

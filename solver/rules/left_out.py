@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...model.cluster import BUILTIN_AMOUNTS
+from ...model.cluster import BUILTIN_AMOUNTS, Thresholds
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -46,6 +46,9 @@ def names_left_out(
     asked = [resolver.requirement(job) for job in readable]
     found = [rule.name for rule in OF_THE_INSTANCE if rule.holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
+    running = (run.job for run in instance.running)
+    if any(resolver.loads_reserved(job) & _limited(instance) for job in (*running, *readable)):
+        found.append(RESERVED_LOADS)
     if any(map(resolver.selects_by_load, readable)):
         found.append("selections by what is free")
     return (*found, *also)
@@ -91,13 +94,19 @@ def _accepts_in_intervals(instance: Instance) -> bool:
     return any(common if interval is None else interval for interval in own)
 
 
+def _thresholds(instance: Instance) -> Iterator[Thresholds]:
+    yield from (queue.thresholds for queue in instance.queues)
+    yield from (host.thresholds for host in instance.cluster.hosts)
+
+
+def _limited(instance: Instance) -> frozenset[str]:
+    """What some queue or host sets a loadSched for."""
+    return frozenset(name for limits in _thresholds(instance) for name in limits.sched)
+
+
 def _loads(instance: Instance) -> bool:
-    limits = [
-        *(queue.thresholds for queue in instance.queues),
-        *(host.thresholds for host in instance.cluster.hosts),
-    ]
     reported = any(name in host.load for host in instance.cluster.hosts for name in BUILTIN_AMOUNTS)
-    return reported or any(item.sched or item.stop for item in limits)
+    return reported or any(item.sched or item.stop for item in _thresholds(instance))
 
 
 def _unheeded(extsched: str) -> bool:
@@ -159,6 +168,8 @@ def _nobody_grows(instance: Instance) -> Instance:
 
 #: Nobody knows when and how: no start hangs on it but of jobs that it leaves none.
 LOADS = "that reported loads change"
+#: Loads as jobs reserve some and give it back; a cycle sees what is reserved at its moment.
+RESERVED_LOADS = "that loads rise and fall with what jobs reserve"
 #: Those that are read and heeded nowhere, in no loop either: whom they touch is not to be seen.
 HEEDED_NOWHERE = ("options of external schedulers (-ext)", "GPUs (-gpu)", "affinity[]")
 OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
@@ -213,6 +224,8 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
 
 #: Of what a cycle has seen to be at work: MAX_RESERVE_TIME ends reservations.
 RUN_OUT = "that reservations run out after MAX_RESERVE_TIME"
+#: Of a plan with future allocations for more jobs than a cycle of the cluster gives them (TBR-01).
+FEW_LOOK_AHEAD = "that only the first LSB_TIME_RESERVE_NUMJOBS jobs get a future allocation"
 #: Cycles that no reservation lasts for.
 LONG = 1 << 40
 #: What takes a rule away, by the names of those that can be taken away.

@@ -62,6 +62,8 @@ class RuleBook:
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
         self._whole: tuple[LeftOut, ...] = ()
+        #: The pending jobs that reserve some of a load index.
+        self._raised_by: dict[str, set[str]] = {}
         #: What hosts set a loadSched for.
         self._limited = frozenset(
             name for host in instance.cluster.hosts for name in host.thresholds.sched
@@ -78,6 +80,10 @@ class RuleBook:
 
     def apply(self, demands: Iterable[Demand]) -> tuple[Demand, ...]:
         """The demands with everything that they have to heed, one after the other."""
+        demands = list(demands)
+        for demand in demands:
+            for name in () if demand.impossible else self.resolver.loads_reserved(demand.job):
+                self._raised_by.setdefault(name, set()).add(demand.job.id)
         found = [self._heed(demand) for demand in demands]
         self._whole = tuple(rule for rule in self._always_left_out(found) if rule.jobs)
         return tuple(found)
@@ -116,6 +122,7 @@ class RuleBook:
         names = self._limited.union(demand.queue.thresholds.sched)
         closed = np.zeros(len(self.situation.names), dtype=bool)
         floors: list[Floor] = []
+        later: list[tuple[BoolArray, int]] = []
         for name in sorted(names):
             floor = self._floor(demand.queue, name)
             if floor is not None:
@@ -123,11 +130,13 @@ class RuleBook:
                     floors.append(floor)
                 continue
             beyond = self.eligibility.beyond_one(demand.queue.thresholds, name)
-            if (beyond & (self.situation.reserved_load(name) != 0)).any():
-                self._leave_out(
-                    f"that {name} falls when running jobs end", [demand.job.id], may_help=True
-                )
+            for opened, time in self._opening(demand.queue, name, beyond):
+                beyond &= ~opened
+                later.append((opened, time))
             closed |= beyond
+            if self._raised_by.get(name, set()) - {demand.job.id}:
+                self._leave_out(f"{name} that planned jobs reserve", [demand.job.id])
+        demand = _closed_until(demand, later)
         if floors:
             demand = replace(demand, floors=tuple(floors))
         if not closed.any():
@@ -140,6 +149,17 @@ class RuleBook:
             replace(demand, terms=terms),
             f"{self.eligibility.why_load(demand.queue.name)}: no start from load is known",
         )
+
+    def _opening(
+        self, queue: Queue, name: str, beyond: BoolArray
+    ) -> Iterator[tuple[BoolArray, int]]:
+        """Hosts beyond loadSched that running jobs open as they reserve less, and when."""
+        for time in self.situation.load_falls(name) if beyond.any() else ():
+            reserved = self.situation.reserved_load_at(name, time)
+            opened = beyond & ~self.eligibility.beyond_one(queue.thresholds, name, reserved)
+            if opened.any():
+                beyond = beyond & ~opened
+                yield opened, time
 
     def _floor(self, queue: Queue, name: str) -> Floor | None:
         """loadSched of an amount as the least that is free at a start, None for a load index."""

@@ -98,18 +98,37 @@ class StandingCluster:
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
+        return self.reserved_load_at(name, self.now)
+
+    def reserved_load_at(self, name: str, time: int) -> FloatArray:
+        """What those of the running jobs that have not ended by `time` reserve then, [H]."""
         total = np.zeros(len(self.names))
         for item, allocation in self._holding:
-            add_reserved_load(
-                total,
-                self._resolver,
-                name,
-                item.job,
-                item.alternative,
-                self.now - item.start,
-                list(allocation),
-            )
+            end = expected_finish(self.instance, item)
+            if end is None or end > time:
+                add_reserved_load(
+                    total,
+                    self._resolver,
+                    name,
+                    item.job,
+                    item.alternative,
+                    time - item.start,
+                    list(allocation),
+                )
         return total
+
+    def load_falls(self, name: str) -> list[int]:
+        """The instants after now at which running jobs reserve less of a load index, in order."""
+        found: set[int] = set()
+        for item, _ in self._holding:
+            held = self._resolver.load_reservations(item.job, item.alternative)
+            for reservation in held:
+                if reservation.resource == name:
+                    end = expected_finish(self.instance, item)
+                    drops = (item.start + drop for drop in reservation.drops())
+                    found.update(drop for drop in drops if end is None or drop < end)
+                    found.update(() if end is None else (end,))
+        return sorted(time for time in found if time > self.now)
 
 
 def add_reserved_load(

@@ -14,6 +14,7 @@ import numpy as np
 from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ...model.reservation import Reservation
 from ..availability.accepted import NEVER
 from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Demand
@@ -37,7 +38,7 @@ class World:
     """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
 
     suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
-    held for others. falling: what falls over time.
+    held for others. falling: amounts that fall over time. falling_loads: loads that do.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class World:
         self.growing: dict[int, JobState] = {}
         self.borrowing: dict[int, JobState] = {}
         self.falling: dict[int, list[HeldPart]] = {}
+        self.falling_loads: dict[int, list[Reservation]] = {}
         self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
         self.index = instance.cluster.host_index()
@@ -222,9 +224,7 @@ class World:
             state.parts += self.free_now.take(
                 alternative, allocation, elapsed=elapsed, whole_hosts=whole
             )
-        falling = [part for part in state.parts if part.falls]
-        if falling:
-            self.falling[state.number] = falling
+        self._watch_falls(state)
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
@@ -286,6 +286,7 @@ class World:
         self.free_now.give(state.parts)
         state.parts = []
         self.falling.pop(state.number, None)
+        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         self.running.pop(state.number)
         self.suspended.pop(state.number, None)
@@ -303,9 +304,7 @@ class World:
             state.parts += parts_of(self.table, alternative, allocation, whole)
         for part, amount in zip(state.parts, amounts, strict=True):
             part.amount = amount
-        falling = [part for part in state.parts if part.falls]
-        if falling and not all(_settled(part, self.now - state.start) for part in falling):
-            self.falling[state.number] = falling
+        self._watch_falls(state)
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
@@ -400,6 +399,7 @@ class World:
         self.free_now.give(state.parts)
         state.parts = []
         self.falling.pop(state.number, None)
+        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
@@ -407,9 +407,7 @@ class World:
             state.parts += self.free_now.take(
                 alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
             )
-        falling = [part for part in state.parts if part.falls]
-        if falling:
-            self.falling[state.number] = falling
+        self._watch_falls(state)
         self._relive(state)
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
@@ -428,21 +426,46 @@ class World:
             assert start is not None
             for part in parts:
                 self.free_now.change(part, part.reservation.at(now - start))
-            if all(_settled(part, now - start) for part in parts):
+            if all(_settled(part.reservation, now - start) for part in parts):
                 del self.falling[number]
+        for number, loads in list(self.falling_loads.items()):
+            start = self.running[number].start
+            assert start is not None
+            if all(_settled(load, now - start) for load in loads):
+                del self.falling_loads[number]
+
+    def _watch_falls(self, state: JobState) -> None:
+        """Note what of a running job's reservations falls over time."""
+        assert state.start is not None
+        elapsed = self.now - state.start
+        parts = [part for part in state.parts if part.falls]
+        if not all(_settled(part.reservation, elapsed) for part in parts):
+            self.falling[state.number] = parts
+        loads = self.requests.resolver.load_reservations(state.job, state.alternative)
+        falling = [load for load in loads if load.drops()]
+        if not all(_settled(load, elapsed) for load in falling):
+            self.falling_loads[state.number] = falling
+
+    @property
+    def something_falls(self) -> bool:
+        """Whether a reservation of some running job falls before the job ends."""
+        return bool(self.falling or self.falling_loads)
 
     def next_fall(self) -> int | None:
         """When the next reservation of a running job falls; now where one falls all the time."""
         found: list[int] = []
-        for number, parts in self.falling.items():
+        falling = [
+            *((n, part.reservation) for n, parts in self.falling.items() for part in parts),
+            *((n, load) for n, loads in self.falling_loads.items() for load in loads),
+        ]
+        for number, reservation in falling:
             start = self.running[number].start
             assert start is not None
             elapsed = self.now - start
-            for part in parts:
-                for phase in part.reservation.phases:
-                    if phase.end is not None and elapsed < phase.end:
-                        begun = phase.decay and elapsed >= phase.start
-                        found.append(self.now if begun else start + phase.end)
+            for phase in reservation.phases:
+                if phase.end is not None and elapsed < phase.end:
+                    begun = phase.decay and elapsed >= phase.start
+                    found.append(self.now if begun else start + phase.end)
         return min(found, default=None)
 
     def holds(self, state: JobState) -> list[Hold]:
@@ -492,7 +515,7 @@ def holds_of(
     return [(term.alternatives[alternative], allocation, whole)]
 
 
-def _settled(part: HeldPart, elapsed: int) -> bool:
-    """Whether a part never changes again."""
-    last = part.reservation.phases[-1]
+def _settled(reservation: Reservation, elapsed: int) -> bool:
+    """Whether a reservation never changes again."""
+    last = reservation.phases[-1]
     return elapsed >= (last.start if last.end is None else last.end)

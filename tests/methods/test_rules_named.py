@@ -19,7 +19,7 @@ from slotwise.model.time_text import clock_text
 from slotwise.solver.loop import moved_starts
 from slotwise.solver.loop.run_on import run_on
 from slotwise.solver.planning import plan
-from slotwise.solver.rules.left_out import HEEDED_NOWHERE, WITHOUT
+from slotwise.solver.rules.left_out import FEW_LOOK_AHEAD, HEEDED_NOWHERE, WITHOUT
 
 pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
 NAMED = re.compile(
@@ -246,3 +246,24 @@ def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.M
     found = plan(it, "time-based")
     assert found.left_out
     assert found.notes == (f"not considered: {'; '.join(found.left_out)}",)
+
+
+@pytest.mark.behaviour("TBR-01")
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_plan_for_more_jobs_than_a_cycle_looks_ahead_for_says_so(most: int) -> None:
+    """Named where the loop with LSB_TIME_RESERVE_NUMJOBS starts a job otherwise, nowhere else."""
+    moved = 0
+    for seed in range(60):
+        draw = random.Random(seed)
+        it = workload(draw, rich=False)
+        it = replace(it, params=replace(it.params, time_reserve_numjobs=most))
+        found = plan(it, "time-based")
+        planned = {item.job: item.start for item in found if item.start is not None}
+        few, everyone = (run_on(it, "time-based", jobs=jobs) for jobs in (most, None))
+        assert bool(names_of(found)) == (planned != few), seed
+        assert (FEW_LOOK_AHEAD in found.left_out) >= (planned == everyone != few), seed
+        assert (FEW_LOOK_AHEAD in found.left_out) <= (everyone != few), seed
+        moved += FEW_LOOK_AHEAD in found.left_out
+        # Who says how many means it.
+        assert FEW_LOOK_AHEAD not in plan(it, "time-based", jobs=most).left_out
+    assert moved > 3

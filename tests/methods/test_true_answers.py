@@ -533,13 +533,56 @@ def test_of_several_thresholds_each_closes_its_hosts(method: str, objective: str
     instance = problem(job("j", 2), hosts=hosts, queues=(queue,))
     found = answer(instance, method, objective)
     assert (found["j"].start, dict(found["j"].allocation)) == (0, {"B": 2})
-    # That the load falls when a job ends is a rule left out only where a job reserves some.
-    for asked in ((), ("rusage[r1m=0.5]",)):
-        alone = replace(
-            instance, cluster=Cluster(hosts[:1]), running=(running("r", {"A": 1}, *asked),)
-        )
-        left_out = solve(alone, method, objective=objective, effort=20).left_out
-        assert any("r1m falls" in rule for rule in left_out) == bool(asked)
+
+
+@pytest.mark.behaviour("RSV-01", "RSV-11")
+@every_exact_method
+@pytest.mark.parametrize(
+    ("load", "asked", "start"),
+    [
+        (0.5, "rusage[r1m=0.6]", 3600),
+        (0.5, "rusage[r1m=0.6:duration=10]", 600),
+        (0.5, "rusage[r1m=0.6:duration=10:decay=1]", 120),
+        (0.5, "rusage[r1m=0.4]", 0),
+        (2.0, "rusage[r1m=0.6]", None),
+        (0.5, "rusage[it=0.6]", 0),
+    ],
+)
+def test_a_load_that_a_running_job_reserves_falls_as_it_ends(
+    method: str, objective: str, load: float, asked: str, start: int | None
+) -> None:
+    """Nothing says when a load that hosts report falls; what a job has reserved, its end says."""
+    instance = problem(
+        job("j", 2),
+        hosts=(host("A", load={"r1m": load}),),
+        queues=(Queue("default", thresholds=Thresholds({"r1m": 1.0})),),
+        running=(running("r", {"A": 1}, asked, run_limit=3600),),
+    )
+    found = answer(instance, method, objective)
+    assert loop_start(instance, "j") == start
+    if start is None:
+        assert [item.job for item in found.unplaced] == ["j"]
+        assert found.left_out == ("that loads may fall",)
+    else:
+        assert (found["j"].start, found["j"].proved) == (start, True)
+
+
+@pytest.mark.behaviour("RSV-11")
+@every_exact_method
+def test_nothing_is_proved_that_the_load_of_a_planned_job_may_close(
+    method: str, objective: str
+) -> None:
+    instance = problem(
+        job("p", 1, "rusage[r1m=0.6]"),
+        job("s", 1),
+        hosts=(host("A", load={"r1m": 0.5}),),
+        queues=(Queue("default", thresholds=Thresholds({"r1m": 1.0})),),
+    )
+    found = answer(instance, method, objective)
+    assert loop_start(instance, "p") == 0
+    assert loop_start(instance, "s") == 100
+    assert (found["p"].proved, found["s"].proved) == (True, False)
+    assert found.left_out == ("r1m that planned jobs reserve",)
 
 
 @every_exact_method
