@@ -106,7 +106,7 @@ def compare(
 
 
 def _leave(found: Comparison, *, stopped: bool) -> None:
-    if any(plan.refused for plan in (found.greedy, found.time_based, found.optimal)):
+    if found.refused:
         raise typer.Exit(Exit.REFUSED)
     if stopped:
         raise typer.Exit(Exit.STOPPED)

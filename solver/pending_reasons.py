@@ -21,6 +21,8 @@ from .shortage import find_shortage
 
 #: Of a job that may not start before its -b.
 BEGIN_TIME = "its begin time (-b)"
+#: Of a job that would fit if hosts reported what they are configured with.
+BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
 
 
 def what_it_waits_for(
@@ -169,12 +171,31 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         return "does not fit on this cluster even when nothing runs: " + shortage(
             problem, demand, problem.empty, demand.earliest
         )
+    if beyond_reported(problem, demand):
+        reported = _as_reported(problem)
+        return f"{BEYOND_REPORTED}: {shortage(problem, demand, reported, demand.earliest)}"
     endless = problem.endless()
     if endless:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
-    return "the jobs before it hold its places for ever (they have no run limit)"
+    return "the jobs before it hold its places for ever (they have no run limit, or no start)"
+
+
+def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:
+    """Whether a job that fits on the cluster does not beside what its hosts report (RSV-01)."""
+    if not problem.resolver.table.reported_away() or demand.impossible:
+        return False
+    fits = earliest_start(problem.empty, demand) is not None
+    return fits and earliest_start(_as_reported(problem), demand) is None
+
+
+def _as_reported(problem: PlanningProblem) -> Profile:
+    """The cluster with nothing running, and what hosts report to be in use."""
+    profile = problem.empty
+    for index, away in problem.resolver.table.reported_away().items():
+        profile.hold_reported(index, away)
+    return profile
 
 
 def _fits_without_partitions(problem: PlanningProblem, demand: Demand) -> bool:

@@ -19,7 +19,7 @@ from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
-from .loop.moved_starts import naming_what_moves
+from .loop.moved_starts import naming_what_moves, needing_backfill
 from .loop.next_cycle import plan_next_cycle
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .shortage import counted
@@ -201,7 +201,9 @@ def _exact(
     problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin, partly=True)
     found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
     found = _with_unseen(found, problem.unseen, method) if problem.unseen else found
-    return _never_later(instance, found, margin, budget) if as_lsf and objective.in_order else found
+    if as_lsf:
+        return _never_later(instance, found, margin, budget) if objective.in_order else found
+    return needing_backfill(instance, found, budget)
 
 
 def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -> Plan:

@@ -111,7 +111,8 @@ def report(
 
     FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
     for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
-    codes: 0 done, 2 bad input, 3 stopped early with the best so far.
+    codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge objects to a plan
+    that is shown.
     """
     from ...model.errors import InputError
     from ..stopping import cancel_on_signal
@@ -139,6 +140,8 @@ def report(
     _write(found, output, outputs)
     if open and output is not None and str(output) != "-":
         _show(output)
+    if found.refused:
+        raise typer.Exit(Exit.REFUSED)
     if cancel.is_set() or found.cut:
         raise typer.Exit(Exit.STOPPED)
 
@@ -264,6 +267,7 @@ def _saved(
     broken = [f"The plan breaks a rule: {violation}" for violation in validate(instance, found)]
     for line in broken:
         tell(line)
+    found = replace(found, refused=bool(broken))
     advice = _advice(instance, _waiting(found), asked, cancel, show)
     drawn = report_of_plan(name, instance, found, advice.found, (*advice.notes(), *broken))
     return replace(drawn, cut=False)

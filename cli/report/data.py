@@ -70,6 +70,11 @@ class Report:
     missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     cut: bool = False
 
+    @property
+    def refused(self) -> bool:
+        """Whether the judge objects to a plan that is shown."""
+        return any(found.refused for found in (self.plan, self.comparison) if found is not None)
+
 
 # --- what is held when ----------------------------------------------------------------------------
 

@@ -109,6 +109,11 @@ class Comparison:
             raise UnknownNameError.among("job", job, [row.job for row in self.jobs])
         return found
 
+    @property
+    def refused(self) -> bool:
+        """Whether the judge objects to one of the plans."""
+        return any(plan.refused for plan in (self.greedy, self.time_based, self.optimal))
+
     def __len__(self) -> int:
         """How many jobs are compared."""
         return len(self.jobs)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...model.fairshare import partition_hosts, queue_sets
 from ...model.instance import Instance
+from ...model.job import Job
 from ...model.user import UserGroup
 from .accounts import Account, ShareTree
 from .dispatch_order import DispatchOrder
@@ -98,7 +99,9 @@ def queue_levels(
     """SHARE_INFO_FOR of a queue; every queue of a cross-queue set shows the set's (FSH-09)."""
     for policy in queue_sets(instance):
         if queue in policy.queues:
-            levels = share_levels(order.trees[policy.master], now, recursive=recursive)
+            tree = order.trees[policy.master]
+            _enter(tree, (job for job in instance.pending if job.queue in policy.queues))
+            levels = share_levels(tree, now, recursive=recursive)
             return tuple(
                 ShareLevel(queue + level.path.removeprefix(policy.master), level.rows)
                 for level in levels
@@ -110,6 +113,10 @@ def partition_views(
     instance: Instance, order: DispatchOrder, now: int, *, recursive: bool = False
 ) -> tuple[PartitionView, ...]:
     """Every host partition, in the order of configuration."""
+    sharing = {queue for policy in queue_sets(instance) for queue in policy.queues}
+    waiting = [job for job in instance.pending if job.queue not in sharing]
+    for partition in instance.partitions:
+        _enter(order.trees[partition.name], waiting)
     return tuple(
         PartitionView(
             partition.name,
@@ -118,6 +125,12 @@ def partition_views(
         )
         for partition in instance.partitions
     )
+
+
+def _enter(tree: ShareTree, waiting: Iterable[Job]) -> None:
+    """Users whose jobs only wait have an account too where `default` gives them one."""
+    for job in waiting:
+        tree.accounts(job.user, job.group)
 
 
 def group_views(instance: Instance) -> tuple[GroupView, ...]:

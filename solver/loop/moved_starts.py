@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
-from ...model.plan import Plan
+from ...model.plan import Plan, PlannedJob
 from ...model.time_text import clock_text
 from ..budget import Budget
 from ..methods.registry import looking_ahead
+from ..methods.time_based import TimeBased
+from ..pending_reasons import BEYOND_REPORTED
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility
 from ..rules.left_out import FEW_LOOK_AHEAD, HEEDED_NOWHERE, LOADS, RESERVED_LOADS, WITHOUT, note_of
@@ -66,10 +68,31 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
     closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
     if closing and _load_closes(instance, found):
         unseen += closing
+    elif LOADS in names and any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced):
+        unseen.append(LOADS)
     told = [*(item.text(instance) for item in moved), *unseen]
     notes = [note for note in found.notes if note not in note_of(names)]
     rules = tuple(dict.fromkeys([*(name for item in moved for name in item.rules), *unseen]))
     return replace(found, notes=(*note_of(told), *notes), left_out=rules)
+
+
+def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
+    """The plan with BACKFILL said to be needed only where the loop does not start the job without.
+
+    The loop may find other slots than the planned ones. As it is where the loop would take long.
+    """
+    if not any(item.needs_backfill for item in found) or budget.late():
+        return found
+    starts = run_on_within(instance, TimeBased.name, jobs=None, budget=budget, turns=TURNS)
+    if starts is None:
+        return found
+    return replace(found, reservations=tuple(_needing(item, starts) for item in found))
+
+
+def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
+    start = starts.get(item.job)
+    as_soon = start is not None and item.start is not None and start <= item.start
+    return replace(item, needs_backfill="") if item.needs_backfill and as_soon else item
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
 from ...model.time_text import clock_text
+from ..pending_reasons import beyond_reported
 from ..problem import PlanningProblem
 from ..rules.rule_book import LeftOut
 
@@ -40,7 +41,8 @@ def without_false_claims(problem: PlanningProblem, plan: Plan, begun: Collection
     begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
     whatever rules there are.
     """
-    found = (binding_of(rule, plan, begun) for rule in problem.left_out)
+    rules_left_out = (*problem.left_out, *_reported(problem, plan))
+    found = (binding_of(rule, plan, begun) for rule in rules_left_out)
     binding = tuple(item for item in found if item.jobs)
     if not binding:
         return plan
@@ -56,6 +58,18 @@ def without_false_claims(problem: PlanningProblem, plan: Plan, begun: Collection
         notes=(*plan.notes, *(item.note(problem.instance) for item in binding)),
         left_out=(*plan.left_out, *(item.rule for item in binding)),
     )
+
+
+def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
+    """That hosts may report more of an amount, where jobs have no start for want of it alone."""
+    unplaced = {item.job for item in plan.unplaced}
+    short = [
+        demand.job.id
+        for demand in problem.demands
+        if demand.job.id in unplaced and beyond_reported(problem, demand)
+    ]
+    if short:
+        yield LeftOut("that hosts may report more", frozenset(short), may_help=True)
 
 
 def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:

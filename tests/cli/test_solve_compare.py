@@ -95,15 +95,23 @@ def test_times_in_json_count_from_the_origin_with_stamps_beside_them() -> None:
     assert compared["jobs"][0]["optimal_time"] == record["reservations"][0]["start_time"]
 
 
-@pytest.mark.parametrize("command", ["solve", "compare"])
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("solve", ["--method", "greedy"]),
+        ("compare", ["--effort", "1"]),
+        ("report", ["--effort", "1", "-o", "page.html"]),
+    ],
+)
 def test_a_plan_that_the_judge_refuses_has_an_exit_code_of_its_own(
-    command: str, monkeypatch: pytest.MonkeyPatch
+    command: str, options: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(certify, "validate", lambda *_, **__: ["slots: job job5: too many"])
-    options = ["--method", "greedy"] if command == "solve" else ["--effort", "1"]
+    monkeypatch.chdir(tmp_path)
     done = slotwise(command, "--example", "headline", *options)
     assert done.returncode == 4
-    assert "a bug in Slotwise" in done.stdout
+    shown = (tmp_path / "page.html").read_text() if command == "report" else done.stdout
+    assert "a bug in Slotwise" in shown
 
 
 def test_csv_of_a_plan() -> None:

@@ -31,6 +31,26 @@ def shown(*arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.behaviour("VEW-04", "FSH-08")
+@pytest.mark.parametrize("view", [("bhpart",), ("bqueues", "-l")])
+def test_who_only_waits_has_an_account_where_default_gives_one(
+    view: tuple[str, ...], tmp_path: Path
+) -> None:
+    shares = {
+        "bhpart": "host_partitions: [{name: P, HOSTS: h, USER_SHARES: '[default, 1]'}]",
+        "bqueues": "queues: [{QUEUE_NAME: default, FAIRSHARE: 'USER_SHARES[[default, 1]]'}]",
+    }
+    file = tmp_path / "x.yaml"
+    file.write_text(
+        f"format: slotwise/1\nhosts: [{{name: h, slots: 1}}]\n{shares[view[0]]}\n"
+        "running: [{id: r, user: ann, start: 0, run_limit: 1h, allocation: 1*h}]\n"
+        "pending: [{id: p, user: bob, slots: 1, run_limit: 10m}]\n"
+    )
+    lines = shown(view[0], str(file), *view[1:]).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("USER/GROUP"))
+    assert sorted(line.split()[0] for line in lines[first + 1 : first + 3]) == ["ann", "bob"]
+
+
 @pytest.mark.behaviour("VEW-04", "FSH-02", "FSH-10")
 def test_bhpart_prints_the_documents_partition():
     """The documents' group rows (1.867, 0.775) are of another moment than their usage."""

@@ -585,6 +585,32 @@ def test_nothing_is_proved_that_the_load_of_a_planned_job_may_close(
     assert found.left_out == ("r1m that planned jobs reserve",)
 
 
+@pytest.mark.behaviour("RSV-01", "LOP-01")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_memory_that_no_job_accounts_for_is_named(method: str) -> None:
+    """The host has 100 MB and reports 20; the job that runs holds 10 of them."""
+    instance = problem(
+        job("j", 1, "rusage[mem=50]"),
+        job("s", 1, "rusage[mem=15]"),
+        hosts=(host("A", amounts={"mem": 100.0}, load={"mem": 20.0}),),
+        running=(running("r", {"A": 1}, "rusage[mem=10]", run_limit=3600),),
+    )
+    found = solve(instance, method, effort=20)
+    none = found.unplaced[0]
+    assert none.job == "j"
+    if method != "time-based":  # there the job holds for ever what it waits with
+        assert found["s"].start == loop_start(instance, "s") == 3600
+    assert none.reason.startswith("does not fit beside what hosts report to be in use")
+    assert loop_start(instance, "j") is None
+    assert found.status != "infeasible"
+    assert any("report" in rule for rule in found.left_out)
+    # Once the host reports what it has, the end of what runs is all that the job waits for.
+    free = replace(
+        instance, cluster=Cluster((host("A", amounts={"mem": 100.0}, load={"mem": 55.0}),))
+    )
+    assert solve(free, method, effort=20)["j"].start == 3600
+
+
 @every_exact_method
 def test_a_reservation_elsewhere_is_not_waited_for(method: str, objective: str) -> None:
     """Both end at second 300; the job may use A alone."""

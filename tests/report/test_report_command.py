@@ -264,7 +264,7 @@ def test_a_plan_that_breaks_rules_is_drawn_and_said_so(tmp_path: Path) -> None:
     entry = {**PLAN["reservations"][0], "start": 0, "finish": 3600, "bound": 0}
     plan.write_text(json.dumps({**PLAN, "reservations": [entry]}))
     done = run("report", str(plan), "--instance", HEADLINE, "-o", str(tmp_path / "x.html"), *QUICK)
-    assert done.returncode == 0
+    assert done.returncode == 4
     assert b"breaks a rule" in done.stderr
     assert any(
         "breaks a rule" in note for note in data_of((tmp_path / "x.html").read_text())["notes"]
