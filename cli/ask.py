@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..model.errors import InputError, nearest
 from .exits import Exit
 from .explain import MethodOption
 from .forecast import (
@@ -23,6 +21,7 @@ from .forecast import (
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
 from .selection import Wide
+from .submitted_lines import asked_for
 from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
 COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
-_USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00'"
 _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
 _HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
 
@@ -50,7 +48,8 @@ InstanceArgument = Annotated[
 Line = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="LINE", help="bsub line, with or without bsub in front; in quotes, or as its words."
+        metavar="LINE",
+        help="bsub line, with or without bsub, in quotes or as its words; or a job script.",
     ),
 ]
 Explore = Annotated[
@@ -85,7 +84,7 @@ def ask(
     wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
-    """When a bsub line would start if it were submitted now, as the last of its queue.
+    """When a bsub line, or a job script, would start if it were submitted now, last of its queue.
 
     Listed alternatives are tried in every combination and shown by start; with --history also when
     each will likely start. Exit codes: 0 done, 2 bad input, 3 stopped early.
@@ -95,14 +94,15 @@ def ask(
 
     words = [word for word in (instance_file, *(line or [])) if word is not None]
     file = words.pop(0) if words and example is None else None
-    text = _line_of(context, words, after_file=file is not None)
+    asked = asked_for(words, context, after_file=file is not None, stdin=file != "-")
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
-            text,
+            asked.line,
+            script=asked.script,
             choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
             user=user,
@@ -118,29 +118,6 @@ def ask(
     _tell(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
-
-
-def _line_of(context: typer.Context, words: list[str], *, after_file: bool) -> str:
-    """The bsub line of the words that are left: one in quotes, or its words.
-
-    Raises InputError for an option of ours that is misspelt, for words that may be meant in two
-    ways, and where there is no line.
-    """
-    options = [name for known in context.command.params for name in known.opts]
-    for word in words:
-        if word.startswith("--") and (hint := nearest(word, options)):
-            raise InputError(
-                f"unknown option '{word}'{hint}; quote a line with a command's options"
-            )
-    if not words:
-        raise InputError(_USAGE)
-    if len(words) == 1:
-        return words[0]
-    if not (after_file or words[0] == "bsub" or words[0].startswith("-")):
-        raise InputError(f"{words[0]}: give an instance file or --example, not both")
-    if " " in words[0]:
-        raise InputError(f"give the whole line in quotes, or no quotes around '{words[0]}'")
-    return shlex.join(words)
 
 
 def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
@@ -185,6 +162,7 @@ def answer_output(
 
 
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
+    from ..model.omissions import sentences
     from ..model.time_text import clock_text, duration_text
     from .explain import placed_text
     from .tables import paragraph
@@ -193,6 +171,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    text += "".join(map(paragraph, sentences(answer.omissions)))
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
     if answer.forecast:

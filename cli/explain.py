@@ -131,6 +131,7 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _text(instance: Instance, found: Explanation, wide: bool) -> str:
+    from ..model.omissions import sentences
     from ..solver.shortage import counted
     from .tables import listing_text, paragraph
 
@@ -139,6 +140,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
+    told += sentences(found.outlook.omissions)
     told += _said(instance, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
@@ -206,7 +208,8 @@ def placed_text(
             early = f": {clock_text(instance, outlook.at_the_earliest)} at the earliest, {_BESIDE}"
         return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
     end = "never ends" if outlook.finish is None else f"ends {clock_text(instance, outlook.finish)}"
+    starts = "may start" if outlook.omissions else "starts"
     proved = ", proved the earliest" if outlook.proved else ""
     start = clock_text(instance, outlook.start)
     where = hosts_text(outlook.allocation, wide)
-    return f"{who} starts {start}, {end}, on {where} ({method}{proved})"
+    return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

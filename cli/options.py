@@ -156,7 +156,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
 
     with no_collection():
         if str(source) == "-":
-            found = loads_with_warnings(_standard_input(), "<stdin>")
+            found = loads_with_warnings(standard_input(), "<stdin>")
         else:
             found = load_with_warnings(source)
         if len(found[0].running) + len(found[0].pending) >= MANY_JOBS:
@@ -164,7 +164,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     return found
 
 
-def _standard_input() -> bytes:
+def standard_input() -> bytes:
     """All of standard input; InputError if it is closed or cannot be read."""
     try:
         if sys.stdin is None:

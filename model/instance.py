@@ -9,6 +9,7 @@ from .cluster import Cluster
 from .errors import UnknownNameError
 from .job import Application, Job, RunningJob
 from .limits import Limit, ReservationUsage
+from .omissions import Omission
 from .params import Params
 from .queue import Queue
 from .user import HostPartition, User, UserGroup
@@ -81,7 +82,8 @@ class Instance:
     now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
     None for abstract time. pending: in order of submission; the methods sort by priority. future:
     a tuple, or of a log its records (:class:`.on_demand.OnDemand`). held, borrowed: what the loop
-    remembers of the cycle before now, for one that goes on from there.
+    remembers of the cycle before now, for one that goes on from there. omissions: what was left
+    out when it was read from what a cluster says.
     """
 
     cluster: Cluster
@@ -105,6 +107,7 @@ class Instance:
     origin: str | None = None
     name: str = ""
     description: str = ""
+    omissions: tuple[Omission, ...] = ()
 
     def queue(self, name: str) -> Queue:
         """The queue of that name; UnknownNameError (a KeyError) if there is none."""

@@ -36,6 +36,7 @@ class Job:
     queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
     time the lower place comes first. None: as it was submitted.
     requeued: it has run and waits again; what bsub would refuse today does not touch it.
+    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-w done(1)``.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Job:
     extsched: str = ""
     queued_as: tuple[int, int] | None = None
     requeued: bool = False
+    unheeded: tuple[str, ...] = ()
 
     @property
     def standing(self) -> tuple[int, int]:

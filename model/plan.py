@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from .allocation import allocation_text
 from .errors import UnknownNameError
 from .objective import ObjectiveName
+from .omissions import Omission
 from .rich_display import html_table
 from .time_text import duration_text, iso_time, with_stamps
 
@@ -153,13 +154,13 @@ class Plan:
     value, bound: of the objective, in its own unit, times counted from now. now: seconds from the
     origin, the ISO date of second 0 (None: it has none). rounded: the plan could not be proved
     because the weights have more digits than the models hold; a longer limit does not help. notes:
-    what else is to be known, among it the rules that were not considered. left_out: those of them
-    that keep something from being proved. cut: a limit or Ctrl-C came before every job had been
-    looked at as the method does; notes and the fallbacks of the jobs say how far it got. margin:
-    seconds that nothing planned comes nearer to the end of a pending job. behind: how many pending
-    jobs are not planned, because only the first of the order were asked for. changes: of a
-    planner's plan, what it says otherwise than the last one that was asked for. refused: the judge
-    objects to the plan, as a note says: a fault of Slotwise.
+    what else is to be known, among it the rules that were not considered. omissions: what was not
+    considered, each with the jobs that it touches; nothing that one touches is proved. cut: a limit
+    or Ctrl-C came before every job had been looked at as the method does; notes and the fallbacks
+    of the jobs say how far it got. margin: seconds that nothing planned comes nearer to the end of
+    a pending job. behind: how many pending jobs are not planned, because only the first of the
+    order were asked for. changes: of a planner's plan, what it says otherwise than the last one
+    that was asked for. refused: the judge objects to the plan, as a note says: a fault of Slotwise.
     """
 
     method: Method
@@ -173,7 +174,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     rounded: bool = False
     origin: str | None = None
-    left_out: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
     cut: bool = False
     margin: int = 0
     behind: int = 0
@@ -208,6 +209,11 @@ class Plan:
     def __bool__(self) -> bool:
         """A plan is one even where no job is pending."""
         return True
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was not considered, in words."""
+        return tuple(item.name for item in self.omissions)
 
     @property
     def finished(self) -> bool:
@@ -252,6 +258,7 @@ class Plan:
         if self.changes:
             record["changes"] = [change.to_dict() for change in self.changes]
         record["notes"] = list(self.notes)
+        record["omissions"] = [item.to_dict() for item in self.omissions]
         return record
 
     def to_frame(self) -> DataFrame:

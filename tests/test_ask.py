@@ -127,7 +127,7 @@ def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
         ("-n 2 -q nigth", ["-q: unknown queue 'nigth' (did you mean 'night'?)"]),
         ("-n 2 -m b", ["-m: unknown host or host group 'b'"]),
         ("-n 2 -R 'span[ptile=]'", ["-R: "]),
-        ("-n 2 -w done(1)", ["-w: start conditions are not supported"]),
+        ("-n 2 -H", ["-H: a held job has no start to plan"]),
         ("-n 2 -R 'span[", ["bsub line: No closing quotation"]),
         ("-q short -W 9:00", ["-W: queue short takes jobs of 1h at most"]),
     ],

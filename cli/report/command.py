@@ -140,9 +140,13 @@ def report(
     _write(found, output, outputs)
     if open and output is not None and str(output) != "-":
         _show(output)
+    _leave(found, stopped=cancel.is_set())
+
+
+def _leave(found: Report, *, stopped: bool) -> None:
     if found.refused:
         raise typer.Exit(Exit.REFUSED)
-    if cancel.is_set() or found.cut:
+    if stopped or found.cut:
         raise typer.Exit(Exit.STOPPED)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..characters import strange_character
 from ..errors import InputError, Problem, nearest
 from ..input_limits import check_length
@@ -16,42 +18,52 @@ from .names import host_requests, tokens
 from .text import positive_duration
 from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
-#: Options that take a value and have no say in where and when a job starts.
-_QUIET_VALUES = frozenset(
-    {"-J", "-Jd", "-o", "-oo", "-e", "-eo", "-i", "-is", "-u", "-L", "-M", "-v", "-C", "-D", "-F"}
-    | {"-S", "-p", "-T", "-E", "-Ep", "-cwd", "-outdir", "-f", "-s", "-g", "-jsdl", "-k"}
-)
-#: The same without a value.
-_QUIET_FLAGS = frozenset({"-B", "-N", "-r", "-rn", "-I", "-Ip", "-Is", "-K", "-XF", "-notify"})
-_REFUSED = {
-    "-w": "start conditions are not supported: a plan cannot know when another job will have ended",
-    "-H": "a held job has no start to plan: leave -H out",
-    "-U": "give the hosts of the advance reservation by -m",
-    "-We": "run-time estimates are not supported: give the run limit, -W",
-    "-wt": "warnings before the end are not supported",
-    "-wa": "warnings before the end are not supported",
-}
-#: Options whose value may follow without a blank, as in -n4 or -R"span[hosts=1]".
-_JOINED = ("-n", "-R", "-W", "-q", "-m")
-_ARRAY = re.compile(r"\[[^\[\]]*\]")
+#: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
+_LETTERS = re.compile(r"-[A-Za-z]\Z")
+_ARRAY = re.compile(r"\[(?P<first>\d+)(?:-(?P<last>\d+))?[^\[\]]*\]|\[[^\[\]]*\]")
+_DIRECTIVE = re.compile(r"\s*#\s*BSUB\b(?P<options>.*)")
 
 
 @dataclass(slots=True)
-class _Submission:
-    """What has been read of the line so far."""
+class BsubLine:
+    """What a bsub line or a job script asks for.
 
-    clock: Clock
+    fields: of a :class:`~slotwise.model.job.Job`. problems: what is wrong. quiet: the options that
+    have no say in a start, as given.
+    """
+
+    clock: Clock = field(default_factory=Clock)
     fields: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    quiet: list[str] = field(default_factory=list)
     requirements: list[str] = field(default_factory=list)
+    unheeded: list[str] = field(default_factory=list)
+
+    def finished(self) -> BsubLine:
+        """The same with what was said in several options put together."""
+        if self.requirements:
+            self.fields["res_req"] = tuple(self.requirements)
+        if self.unheeded:
+            self.fields["unheeded"] = tuple(self.unheeded)
+        return self
+
+    def over(self, below: BsubLine | None) -> BsubLine:
+        """The same with what the script says besides."""
+        if below is not None:
+            self.fields = below.fields | self.fields
+            self.problems += below.problems
+            self.quiet += below.quiet
+        return self
 
 
 def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     """Fields of a :class:`~slotwise.model.job.Job` that a bsub line gives (not its id).
 
-    line: options of bsub, with or without the word ``bsub`` in front and a command behind. clock:
-    origin and now, which times of day (-b, -t) need. Options that have no say in a start (-J, -o
-    and the like) are read over. Raises InputError with every option that is wrong; start
-    conditions (-w) and job arrays are refused.
+    line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
+    script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
+    that have no say in a start (-J, -o and the like) are read over; those that may have one and
+    that nothing obeys (-w, -sla) are in ``unheeded``. Raises InputError with every option that is
+    wrong.
     """
     fields, problems = read_bsub(line, clock)
     for name, option in (("run_limit", "-W"), ("cpu_limit", "-c")):
@@ -65,73 +77,171 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 
 def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
     """As :func:`parse_bsub`: the fields of the options that are right, and what is wrong."""
-    if wrong := strange_character(line):
-        return {}, [Problem(f"bsub line: {wrong}")]
+    found = bsub_line(line, clock)
+    return found.fields, found.problems
+
+
+def bsub_line(line: str, clock: Clock | None = None, script: str | None = None) -> BsubLine:
+    """As :func:`parse_bsub`, with what is wrong and what was read over.
+
+    script: the text of the job script that stands behind ``<``; where both say it the line wins.
+    """
+    found = BsubLine(clock or Clock())
+    below = None if script is None else bsub_line(script, clock)
+    wrong = strange_character(line.replace("\r\n", "\n").replace("\n", " ").replace("\t", " "))
+    if wrong:
+        found.problems.append(Problem(f"bsub line: {wrong}"))
+        return found
     try:
         check_length(line)
-        words = deque(shlex.split(line))
+        if is_script(line):
+            _read_script(found, line)
+        elif line.strip() or below is None:
+            words = _options_of(line)
+            _read_options(found, words)
+            if below is None and _script_behind(words):
+                message = "the script behind '<' is not read here: give the options that it has"
+                found.problems.append(Problem(f"bsub line: {message}"))
     except ValueError as error:
-        return {}, [Problem(f"bsub line: {error}: {line[:200]!r}")]
-    if words and words[0].rsplit("/", 1)[-1] == "bsub":
-        words.popleft()
-    submission = _Submission(clock or Clock())
-    problems: list[Problem] = []
+        found.problems.append(Problem(f"bsub line: {error}"))
+    return found.finished().over(below)
+
+
+def script_of(line: str) -> str | None:
+    """The name of the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
+    with suppress(ValueError):
+        words = _options_of(line)
+        _read_options(BsubLine(), words)
+        return _script_behind(words)
+    return None
+
+
+def _script_behind(words: Sequence[str]) -> str | None:
+    """The name behind ``<`` where there is no command before it."""
+    if not words or not words[0].startswith("<") or words[0].startswith("<<"):
+        return None
+    return words[0][1:] or next(iter(list(words)[1:]), "")
+
+
+def is_script(text: str) -> bool:
+    """Whether a text is a job script: of several lines, one of them a comment."""
+    lines = text.strip().splitlines()
+    return any(line.lstrip().startswith("#") for line in lines[: None if lines[1:] else 1])
+
+
+def _read_script(found: BsubLine, text: str) -> None:
+    """The ``#BSUB`` lines of a script. Raises ValueError where it has none."""
+    lines = text.splitlines()
+    directives = [match for line in lines if (match := _DIRECTIVE.match(line))]
+    if not directives:
+        first = {line.split()[0] for line in lines if line.split()}
+        other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in first), "")
+        raise ValueError(
+            f"a script for {other}: Slotwise reads #BSUB lines"
+            if other
+            else "a script without #BSUB lines asks for nothing: give the options of bsub"
+        )
+    for match in directives:
+        words = deque(_split(match["options"], comments=True))
+        _read_options(found, words)
+        if words:
+            found.problems.append(Problem(f"#BSUB: {words[0]!r} is no option"))
+
+
+def _options_of(line: str) -> deque[str]:
+    """The words behind ``bsub``. Raises ValueError for a line that is none of bsub."""
+    words = deque(_split(line))
+    if not words:
+        raise ValueError("is empty: give the options of bsub, such as -n 8 -W 2:00")
+    at = next((n for n, word in enumerate(words) if word.rsplit("/", 1)[-1] == "bsub"), None)
+    if words and not words[0].startswith("-"):
+        if at is None:
+            raise ValueError(
+                f"{line.strip()[:60]!r} is no bsub line: give options (-n 8 -W 2:00), bsub and a "
+                "command, or a script with #BSUB lines"
+            )
+        for _ in range(at + 1):
+            words.popleft()
+    return words
+
+
+def _split(text: str, *, comments: bool = False) -> list[str]:
+    try:
+        return shlex.split(text, comments=comments)
+    except ValueError as error:
+        raise ValueError(f"{error}: {text[:200]!r}") from None
+
+
+def _read_options(found: BsubLine, words: deque[str]) -> None:
+    """Take options from the front of the words, up to the command."""
     while words and words[0].startswith("-") and words[0] != "-":
+        if words[0] == "--":
+            words.clear()
+            return
         option = _option(words)
-        value = words[0] if words and _wants_value(option) else None
+        value = words[0] if words and option in _WITH_VALUE else None
         try:
-            _take(submission, option, value)
+            _take(found, option, value)
         except ValueError as error:
-            problems.append(Problem(f"{option}: {error}"))
+            found.problems.append(Problem(f"{option}: {error}"))
         if value is not None:
             words.popleft()
-    if submission.requirements:
-        submission.fields["res_req"] = tuple(submission.requirements)
-    return submission.fields, problems
 
 
 def _option(words: deque[str]) -> str:
     """Take the next option; a value that was joined to it becomes the next word."""
     word = words.popleft()
-    if word not in _KNOWN and word[:2] in _JOINED:
-        words.appendleft(word[2:])
-        return word[:2]
-    return word
+    if word in _KNOWN or not _LETTERS.match(word[:2]):
+        return word
+    letter, rest = word[:2], word[2:]
+    spelt = nearest(word, [option for option in _KNOWN if len(option) > 3])
+    file_or_name = letter in ("-o", "-e", "-q", "-m")
+    if letter not in _WITH_VALUE:
+        return word
+    if rest.isalpha() and letter.islower() and spelt and not file_or_name:
+        return word
+    if letter == "-n" and not rest[:1].isdigit():
+        return word
+    words.appendleft(rest)
+    return letter
 
 
-def _wants_value(option: str) -> bool:
-    return (
-        option in _VALUES or option in _QUIET_VALUES or option in ("-w", "-U", "-We", "-wt", "-wa")
-    )
-
-
-def _take(submission: _Submission, option: str, value: str | None) -> None:
+def _take(found: BsubLine, option: str, value: str | None) -> None:
     """Read one option with the value that stands behind it."""
-    if option in _REFUSED:
-        raise ValueError(_REFUSED[option])
+    if option in REFUSED:
+        raise ValueError(REFUSED[option])
     if option in _FLAGS:
-        submission.fields[_FLAGS[option]] = True
+        found.fields[_FLAGS[option]] = True
         return
-    if option in _QUIET_FLAGS:
+    if option in QUIET_FLAGS:
+        found.quiet.append(option)
         return
-    if option not in _VALUES and option not in _QUIET_VALUES:
-        known = [*_VALUES, *_FLAGS, *_QUIET_VALUES, *_QUIET_FLAGS]
+    if option not in _WITH_VALUE:
+        known = [*_VALUES, *_FLAGS, *QUIET_VALUES, *QUIET_FLAGS, *UNHEEDED]
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if option == "-J" and _ARRAY.search(value):
-        raise ValueError(f"job arrays are not supported: {value!r}")
-    if option in _VALUES:
-        _VALUES[option](submission, value)
+    if option in UNHEEDED or (option == "-J" and _has_elements(value)):
+        found.unheeded.append(f"{option} {' '.join(value.split())}")
+    elif option in _VALUES:
+        _VALUES[option](found, value)
+    else:
+        found.quiet.append(option)
 
 
-def _once(submission: _Submission, name: str, value: object) -> None:
+def _has_elements(name: str) -> bool:
+    """Whether the name of a job makes it an array of more than one."""
+    match = _ARRAY.search(name)
+    return match is not None and not (match["first"] and match["last"] == match["first"])
+
+
+def _once(submission: BsubLine, name: str, value: object) -> None:
     if name in submission.fields:
         raise ValueError("is given twice")
     submission.fields[name] = value
 
 
-def _slots(submission: _Submission, text: str) -> None:
+def _slots(submission: BsubLine, text: str) -> None:
     parts = text.split(",")
     if len(parts) > 2 or not all(p.isascii() and p.isdigit() and 0 < len(p) < 10 for p in parts):
         raise ValueError(f"must be a number of slots such as 6, or 6,12, not {text!r}")
@@ -142,19 +252,19 @@ def _slots(submission: _Submission, text: str) -> None:
     _once(submission, "max_slots", most if len(parts) == 2 else None)
 
 
-def _requirement(submission: _Submission, text: str) -> None:
+def _requirement(submission: BsubLine, text: str) -> None:
     submission.requirements.append(text)
 
 
-def _limit(name: str) -> Callable[[_Submission, str], None]:
-    def read(submission: _Submission, text: str) -> None:
+def _limit(name: str) -> Callable[[BsubLine, str], None]:
+    def read(submission: BsubLine, text: str) -> None:
         _once(submission, name, positive_duration(text, MINUTE))
 
     return read
 
 
-def _text(name: str) -> Callable[[_Submission, str], None]:
-    def read(submission: _Submission, text: str) -> None:
+def _text(name: str) -> Callable[[BsubLine, str], None]:
+    def read(submission: BsubLine, text: str) -> None:
         if not text.strip() or len(text.split()) > 1:
             raise ValueError(f"must be one name, not {text!r}")
         _once(submission, name, text.strip())
@@ -162,8 +272,8 @@ def _text(name: str) -> Callable[[_Submission, str], None]:
     return read
 
 
-def _line(name: str) -> Callable[[_Submission, str], None]:
-    def read(submission: _Submission, text: str) -> None:
+def _line(name: str) -> Callable[[BsubLine, str], None]:
+    def read(submission: BsubLine, text: str) -> None:
         if not text.strip():
             raise ValueError("needs a value")
         _once(submission, name, " ".join(text.split()))
@@ -171,21 +281,21 @@ def _line(name: str) -> Callable[[_Submission, str], None]:
     return read
 
 
-def _hosts(submission: _Submission, text: str) -> None:
+def _hosts(submission: BsubLine, text: str) -> None:
     wanted, excluded = host_requests(tokens(text))
     if excluded:
         raise ValueError(f"~{excluded[0]}: a job cannot exclude hosts by -m, use select[]")
     _once(submission, "hosts", wanted)
 
 
-def _priority(submission: _Submission, text: str) -> None:
+def _priority(submission: BsubLine, text: str) -> None:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise ValueError(f"must be a whole number of 1 or more, not {text!r}")
     _once(submission, "priority", int(text))
 
 
-def _instant(name: str) -> Callable[[_Submission, str], None]:
-    def read(submission: _Submission, text: str) -> None:
+def _instant(name: str) -> Callable[[BsubLine, str], None]:
+    def read(submission: BsubLine, text: str) -> None:
         if "T" in text:
             _once(submission, name, submission.clock.seconds(parse_stamp(text)))
         else:
@@ -195,7 +305,7 @@ def _instant(name: str) -> Callable[[_Submission, str], None]:
 
 
 _FLAGS = {"-x": "exclusive", "-ar": "resizable"}
-_VALUES: dict[str, Callable[[_Submission, str], None]] = {
+_VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
     "-R": _requirement,
     "-W": _limit("run_limit"),
@@ -212,4 +322,5 @@ _VALUES: dict[str, Callable[[_Submission, str], None]] = {
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
-_KNOWN = frozenset({*_VALUES, *_FLAGS, *_QUIET_VALUES, *_QUIET_FLAGS, *_REFUSED})
+_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED})
+_KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

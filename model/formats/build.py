@@ -16,6 +16,7 @@ from ..instance import (
 )
 from ..job import Application
 from ..limits import Limit, ReservationUsage
+from ..omissions import Omission
 from ..params import Params, usual_queue
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
@@ -84,6 +85,10 @@ def build(
         pool_usage=_pool_usage(document, clock, findings),
         held=_held(document, clock, findings),
         borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
+        omissions=tuple(
+            Omission(e.what, e.where, e.count, None if e.jobs is None else tuple(e.jobs), e.effect)
+            for e in document.omissions
+        ),
         params=params,
         now=clock.now,
         origin=origin,

@@ -336,6 +336,7 @@ class JobEntry(Section):
     extsched: f.Line = ""
     queued_as: f.Standing | None = None
     requeued: f.YesNo = False
+    unheeded: f.Requirements = ()
 
 
 class RunningEntry(JobEntry):
@@ -346,6 +347,16 @@ class RunningEntry(JobEntry):
     finish: f.Instant | None = None
     alternative: f.CountOrNone = 0
     suspended: f.YesNo = False
+
+
+class OmissionEntry(Section):
+    """What was left out when the instance was made; without `jobs` it touches every start."""
+
+    what: f.Line
+    where: f.Line = ""
+    count: f.Count = 1
+    jobs: list[f.JobId] | None = None
+    effect: f.Line = ""
 
 
 class ConfigEntry(Section):
@@ -392,6 +403,7 @@ class Document(Section):
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []
+    omissions: list[OmissionEntry] = []
 
     @model_validator(mode="before")
     @classmethod

@@ -26,6 +26,7 @@ from ..instance import (
 )
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, Scope
+from ..omissions import Omission
 from ..params import Params, usual_queue, with_default_queue
 from ..queue import Queue
 from ..user import UserGroup
@@ -62,9 +63,16 @@ def to_document(instance: Instance) -> Plain:
         "running": [_running(item, params) for item in instance.running],
         "pending": [plain_job(job, params) for job in instance.pending],
         "future": [plain_job(job, params) for job in instance.future],
+        "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
     return {name: value for name, value in sections.items() if value not in empty}
+
+
+def _omission(item: Omission) -> Plain:
+    entry = {"what": item.what, "where": _some(item.where), "count": _unless(item.count, 1)}
+    jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
+    return _kept(entry | {"effect": _some(item.effect)}) | jobs
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:
@@ -437,6 +445,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "extsched": _some(job.extsched),
             "queued_as": None if job.queued_as is None else list(job.queued_as),
             "requeued": job.requeued or None,
+            "unheeded": written.requirements(job.unheeded),
         }
     )
 

@@ -37,6 +37,7 @@ from ..instance import (
 )
 from ..job import Application, HostRequest, Job, RunningJob
 from ..limits import Limit, ReservationUsage, Scope
+from ..omissions import Omission
 from ..params import Params
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
@@ -224,6 +225,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Job: (
         _Special(("slots", "max_slots"), _JOB_SLOTS, _slots),
         _single("res_req", f.Requirements, _listed("res_req")),
+        _single("unheeded", f.Requirements, _listed("unheeded")),
         _single("hosts", f.Hosts, lambda job: _hosts(job.hosts)),
     ),
     RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
@@ -249,6 +251,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _Special(("factors",), _factors),
         _Special(("preemptive", "preemptable"), reader(f.Preemption), written.preemption),
     ),
+    Omission: (_single("jobs", tuple[f.JobId, ...] | None),),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
@@ -291,6 +294,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     BorrowedSlots: d.BorrowedEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,
+    Omission: d.OmissionEntry,
     Params: d.ParamsEntry,
     Instance: d.Document,
 }

@@ -18,6 +18,7 @@ from ..instance import (
 )
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
+from ..omissions import Omission
 from ..params import Params, with_default_queue
 from ..queue import Queue
 from ..user import HostPartition, User, UserGroup
@@ -49,6 +50,7 @@ def instance(
     origin: str | None = None,
     name: str = "",
     description: str = "",
+    omissions: Iterable[Omission] = (),
 ) -> Instance:
     """An instance of these parts, checked as a file is; the fields are those of :class:`Instance`.
 

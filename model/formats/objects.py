@@ -24,6 +24,7 @@ from ..instance import (
 )
 from ..job import Application, Job, RunningJob
 from ..limits import Limit, ReservationUsage
+from ..omissions import Omission
 from ..on_demand import OnDemand
 from ..params import Params, with_default_queue
 from ..polling import Poll, never, polled
@@ -61,6 +62,7 @@ _OF_INSTANCE: dict[str, type] = {
     "pool_usage": PoolUsage,
     "held": HeldHosts,
     "borrowed": BorrowedSlots,
+    "omissions": Omission,
 }
 #: Sections that others refer to by name, and fields whose value decides over other objects.
 _DEFINING = frozenset({"cluster", "queues", "applications", "users", "groups", "params"})

@@ -11,6 +11,7 @@ from ..errors import InputError, Problem, nearest
 from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
+from ..omissions import Omission
 from ..plan import MOST_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 
 _STATUSES = get_args(Status)
@@ -105,9 +106,7 @@ class _PlanReader:
         names = [name for name in names if name]
         for name in sorted({name for name in names if names.count(name) > 1}):
             self._wrong(f"job {name} is there more than once", "reservations")
-        notes = data.get("notes", [])
-        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-            self._wrong("must be a list of texts", "notes")
+        notes = self._notes(data)
         origin = data.get("origin")
         if not _is_stamp(origin):
             self._wrong(f"must be a date and time (ISO 8601) or null, not {origin!r}", "origin")
@@ -125,6 +124,10 @@ class _PlanReader:
             self._change(entry, f"changes[{n}]")
             for n, entry in enumerate(self._entries(data, "changes"))
         ]
+        omissions = [
+            self._omission(entry, f"omissions[{n}]")
+            for n, entry in enumerate(self._entries(data, "omissions"))
+        ]
         if self.problems:
             raise InputError(self.problems)
         return Plan(
@@ -136,7 +139,7 @@ class _PlanReader:
             unplaced=tuple(unplaced),
             value=value,
             bound=bound,
-            notes=tuple(notes),
+            notes=notes,
             rounded=rounded,
             origin=origin,
             cut=cut,
@@ -144,6 +147,7 @@ class _PlanReader:
             behind=behind,
             changes=tuple(told),
             refused=refused,
+            omissions=tuple(omissions),
         )
 
     def _planned(self, entry: Mapping[str, Any], place: str) -> PlannedJob:
@@ -183,6 +187,28 @@ class _PlanReader:
             was_on=self._allocation(entry.get("was_on", {}), f"{place}.was_on"),
             on=self._allocation(entry.get("on", {}), f"{place}.on"),
             because=self._text(entry, "because", place),
+        )
+
+    def _notes(self, data: Mapping[str, Any]) -> tuple[str, ...]:
+        notes = data.get("notes", [])
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            self._wrong("must be a list of texts", "notes")
+            return ()
+        return tuple(notes)
+
+    def _omission(self, entry: Mapping[str, Any], place: str) -> Omission:
+        jobs = entry.get("jobs")
+        if jobs is not None and not (
+            isinstance(jobs, list) and all(isinstance(name, str) for name in jobs)
+        ):
+            self._wrong("must be a list of job ids or null", f"{place}.jobs")
+            jobs = None
+        return Omission(
+            what=self._text(entry, "what", place),
+            where=self._text(entry, "where", place),
+            count=self._number(entry, "count", place) or 1,
+            jobs=None if jobs is None else tuple(jobs),
+            effect=self._text(entry, "effect", place),
         )
 
     def _job(self, entry: Mapping[str, Any], place: str) -> str:

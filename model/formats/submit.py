@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -13,7 +13,7 @@ from ..instance import Instance
 from ..job import Job
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
-from .bsub import read_bsub
+from .bsub import bsub_line
 from .finding import Finding
 from .hostlimits import LimitScale
 from .jobrules import check_jobs
@@ -21,17 +21,39 @@ from .requirements import check_requirements
 from .units import Clock
 
 
-def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
-    """The job that a bsub line submits now, as the last one of its queue.
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job that a line would submit, and the options of the line that have no say in its start."""
 
-    line: options with or without the word bsub in front and a command behind. Its id is the next
-    number, or ``asked`` where jobs have names. from_host: where it is submitted, "" where nobody
-    knows. Raises InputError with everything that is wrong with
-    the line: syntax, names that do not exist, what its queue would refuse.
+    job: Job
+    quiet: tuple[str, ...] = ()
+
+
+def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
+    """The job of :func:`submission`."""
+    return submission(instance, line, user=user, from_host=from_host).job
+
+
+def submission(
+    instance: Instance,
+    line: str,
+    *,
+    user: str = "user",
+    from_host: str = "",
+    script: str | None = None,
+) -> Submission:
+    """What a bsub line submits now, as the last job of its queue.
+
+    line: options with or without the word bsub in front and a command behind, or a job script with
+    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``). The job's id
+    is the next number, or ``asked`` where jobs have names. from_host: where it is submitted, ""
+    where nobody knows. Raises InputError with everything that is wrong with the line: syntax, names
+    that do not exist, what its queue would refuse.
     """
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    fields, problems = read_bsub(line, Clock(origin, instance.now))
-    wrong = [problem.message.removeprefix("bsub line: ") for problem in problems]
+    read = bsub_line(line, Clock(origin, instance.now), script)
+    fields = read.fields
+    wrong = [problem.message.removeprefix("bsub line: ") for problem in read.problems]
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
@@ -44,7 +66,7 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user", from_hos
     wrong += refusals(instance, job)
     if wrong:
         raise InputError(Problem(text, path="bsub line") for text in dict.fromkeys(wrong))
-    return job
+    return Submission(job, tuple(dict.fromkeys(read.quiet)))
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:

@@ -11,10 +11,11 @@ from typing import Any
 
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import refusals, submitted_job
+from ...model.formats.submit import refusals, submission
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.omissions import Omission
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
@@ -67,7 +68,8 @@ class Answer:
 
     tried: how many alternatives were planned; under `explore` only those that start sooner than the
     line are kept. forecast: whether a history was given; remarks: what was odd about it;
-    run_by: what ran the cluster forward for it, in words.
+    run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
+    have no say in its start.
     """
 
     line: Choice
@@ -81,6 +83,14 @@ class Answer:
     forecast: bool = False
     remarks: tuple[str, ...] = ()
     run_by: str = ""
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def omissions(self) -> tuple[Omission, ...]:
+        """What was not considered of the line, and its options that have no say in a start."""
+        what = f"{', '.join(self.passed_over)} (no say in a start)"
+        quiet = (Omission(what, jobs=()),) if self.passed_over else ()
+        return (*self.line.outlook.omissions, *quiet)
 
     @property
     def cut(self) -> bool:
@@ -99,6 +109,7 @@ class Answer:
             "line": self._record(self.line),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
+            "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks)} if self.forecast else {}),
         }
 
@@ -180,6 +191,7 @@ def ask(
     on_progress: OnProgress | None = None,
     history: History | str | Path | None = None,
     drawing: Drawing = USUAL,
+    script: str | None = None,
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
@@ -187,11 +199,12 @@ def ask(
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
     margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
-    them, for when the line and each alternative will likely start, drawn as `drawing` says.
+    them, for when the line and each alternative will likely start, drawn as `drawing` says. script:
+    the text of the job script that the line reads (``bsub < job.lsf``).
     Raises InputError for a line that would be refused, with everything that is wrong with it, and
     for a history that cannot be read.
     """
-    job = submitted_job(instance, line, user=user, from_host=from_host)
+    submitted = submission(instance, line, user=user, from_host=from_host, script=script)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     asker = Asker(
         instance,
@@ -202,14 +215,14 @@ def ask(
         cancel=cancel,
         on_progress=on_progress,
     )
-    asked = Choice({}, _shown(instance, job), asker.outlook(job))
+    job = submitted.job
+    asked = Choice({}, _shown(instance, job), asker.with_omissions(asker.outlook(job)))
     bench = _Bench(asker, job, asked)
     if choices is not None:
         bench.try_all(choices)
     if explore:
         bench.explore()
-    shown = bench.ranked() if choices is not None else bench.without_repeats()
-    items = _with_forecasts([asked, *shown], forecaster)
+    items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
     return Answer(
         items[0],
         tuple(items[1:]),
@@ -218,10 +231,16 @@ def ask(
         explore,
         now=instance.now,
         origin=instance.origin,
-        forecast=forecaster is not None,
-        remarks=() if forecaster is None else forecaster.remarks,
-        run_by="" if forecaster is None else forecaster.run_by,
+        passed_over=submitted.quiet,
+        **_of_forecaster(forecaster),
     )
+
+
+def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
+    """What an answer says of the forecasts in it."""
+    if forecaster is None:
+        return {}
+    return {"forecast": True, "remarks": forecaster.remarks, "run_by": forecaster.run_by}
 
 
 def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[Choice]:
@@ -246,6 +265,10 @@ class _Bench:
     asked: Choice
     found: dict[tuple[tuple[str, str], ...], Choice] = field(default_factory=dict)
     kept: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
+
+    def shown(self, choices: Choices | None) -> list[Choice]:
+        """What was tried: all that was asked for, or what is sooner."""
+        return self.ranked() if choices is not None else list(self.without_repeats())
 
     def try_all(self, choices: Choices) -> None:
         """Every combination of the listed values."""

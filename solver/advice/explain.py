@@ -141,7 +141,7 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
     instance, method = forecast.instance, forecast.method
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
-    outlook = forecast.outlook(asked)
+    outlook = forecast.with_omissions(forecast.outlook(asked))
     if demand.impossible or outlook.start == instance.now:
         obstacles: tuple[Obstacle, ...] = ()
     else:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.omissions import Omission
 from ...model.plan import MissingStart, Plan, PlannedJob, Unplaced, missing_start
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
@@ -25,6 +26,7 @@ from ..availability.profile import Profile
 from ..budget import NOT_LOOKED_AT, Budget, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
+from ..loop.moved_starts import omissions_of_job
 from ..loop.next_cycle import NextCycle
 from ..optimal.compound import TermsTogether
 from ..optimal.lexicographic import warm_starts
@@ -50,7 +52,8 @@ class Outlook:
     waits_for: the constraint that binds, or why there is no start. missing: what is said where
     there is none. cut: a limit or Ctrl-C came before every job of the plan had been looked at.
     exact_fit: what the start hangs on to the second, "" for nothing. at_the_earliest: where a limit
-    left no start, when the job fits beside what runs and what was planned by then.
+    left no start, when the job fits beside what runs and what was planned by then. omissions: what
+    was not considered and may change the start.
     """
 
     job: Job
@@ -63,6 +66,7 @@ class Outlook:
     cut: bool = False
     exact_fit: str = ""
     at_the_earliest: int | None = None
+    omissions: tuple[Omission, ...] = ()
 
     @classmethod
     def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
@@ -75,7 +79,9 @@ class Outlook:
         fit = {"exact_fit": self.exact_fit} if self.exact_fit else {}
         if self.at_the_earliest is not None:
             word["at_the_earliest"] = self.at_the_earliest
-        return {**word, **fit, **({"cut": True} if self.cut else {})}
+        omitted = [item.to_dict() for item in self.omissions]
+        said = {"omissions": omitted} if omitted else {}
+        return {**word, **fit, **said, **({"cut": True} if self.cut else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +182,7 @@ class Asker:
         self._asked = 0
         self._begun = monotonic()
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
+        self._last: NextCycle | None = None
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
@@ -215,7 +222,22 @@ class Asker:
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
-        return _outlook(job, item, finished=found.finished, cut=found.cut)
+        outlook = _outlook(job, item, finished=found.finished, cut=found.cut)
+        touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
+        return replace(outlook, omissions=touching)
+
+    def with_omissions(self, found: Outlook) -> Outlook:
+        """The outlook that was just asked for, with what was not considered and may change it."""
+        if self.method != "time-based" or self._last is None:
+            return found
+        job, asked = found.job, self._last.asked
+        omissions = self._last.omissions((job,))
+        if not self.margin:
+            world = replace(asked, pending=self._with(job))
+            omissions = omissions_of_job(
+                *(world, job.id, found.start, omissions), method=self.method, budget=self._budget()
+            )
+        return replace(found, omissions=omissions)
 
     def sooner(self, job: Job, limit: int) -> Outlook:
         """The start of `job` where it is before `limit`; else perhaps only a guess at it.
@@ -277,6 +299,7 @@ class Asker:
             pending = self._with_first(job) if first else self._with(job)
             cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
             found = outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+        self._last = cycle
         if found.start is None and found.missing == "?":
             return replace(found, at_the_earliest=cycle.at_the_earliest(job))
         return found

@@ -11,15 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
+from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ...model.time_text import clock_text
 from ..budget import Budget
+from ..methods.greedy import Greedy
 from ..methods.registry import looking_ahead
 from ..methods.time_based import TimeBased
 from ..pending_reasons import BEYOND_REPORTED
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility
-from ..rules.left_out import FEW_LOOK_AHEAD, HEEDED_NOWHERE, LOADS, RESERVED_LOADS, WITHOUT, note_of
+from ..rules.left_out import FEW_LOOK_AHEAD, LOADS, RESERVED_LOADS, WITHOUT, note_of
 from ..rules.situation import StandingCluster
 from .run_on import run_on_within
 
@@ -32,22 +34,32 @@ _Starts = Mapping[str, int]
 class MovedStart:
     """A job that the loop starts at another second than planned, and the rules that may be why.
 
-    start, planned: seconds, None for never.
+    start, planned: seconds, None for never. jobs: it, and others that the rules move.
     """
 
     rules: tuple[str, ...]
     job: str
     start: int | None
     planned: int | None
+    jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
         """The rules, and in brackets what becomes of the job."""
+        return f"{'; '.join(self.rules)} ({self.effect(instance)})"
+
+    def omissions(self, instance: Instance) -> tuple[Omission, ...]:
+        """The same as records."""
+        effect = self.effect(instance)
+        return tuple(Omission(rule, jobs=self.jobs, effect=effect) for rule in self.rules)
+
+    def effect(self, instance: Instance) -> str:
+        """What becomes of the job."""
         if self.start is None:
             what = f"job {self.job} does not start"
         else:
             what = f"job {self.job} starts {clock_text(instance, self.start)}"
         planned = "never" if self.planned is None else clock_text(instance, self.planned)
-        return f"{'; '.join(self.rules)} ({what}, not {planned})"
+        return f"{what}, not {planned}"
 
 
 def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budget: Budget) -> Plan:
@@ -55,25 +67,54 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
 
     jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
     """
-    names = found.left_out
+    nowhere = tuple(item for item in found.omissions if item.jobs is not None or item.where)
+    names = tuple(item.name for item in found.omissions if item not in nowhere)
     if not names or found.cut or budget.late():
         return found
-    method, top = (found.method, jobs) if jobs != 0 else ("greedy", None)
-    few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
-    loops = _Loops(instance, method, top, few, budget)
+    loops = _Loops.of(instance, found.method, jobs, names, budget)
     moved = _moved(found, names, loops)
     if moved is None:
         return found
-    unseen = [name for name in names if name in HEEDED_NOWHERE]
+    unseen = _unseen(instance, found, names)
+    told = [*(item.text(instance) for item in moved), *unseen, *(item.name for item in nowhere)]
+    old = note_of([item.name for item in found.omissions])
+    notes = [note for note in found.notes if note not in old]
+    omissions = [*(o for item in moved for o in item.omissions(instance)), *map(Omission, unseen)]
+    return replace(found, notes=(*note_of(told), *notes), omissions=(*omissions, *nowhere))
+
+
+def omissions_of_job(
+    instance: Instance,
+    job: str,
+    start: int | None,
+    found: Sequence[Omission],
+    *,
+    method: str,
+    budget: Budget,
+) -> tuple[Omission, ...]:
+    """Of what a cycle leaves out, that which changes the start of one of its pending jobs.
+
+    start: as the cycle has it, None for none. All of it where the loop takes long.
+    """
+    nowhere = tuple(item for item in found if item.jobs is not None or item.where)
+    names = tuple(item.name for item in found if item not in nowhere)
+    touching = tuple(item for item in nowhere if item.touches(job))
+    if not names or budget.late():
+        return (*map(Omission, names), *touching)
+    loops = _Loops.of(instance, method, None, names, budget)
+    moved = _moving({job: start}, names, loops)
+    if moved is None:
+        return (*map(Omission, names), *touching)
+    return (*(o for item in moved for o in item.omissions(instance)), *touching)
+
+
+def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
+    """Rules about loads, where a job waits for what hosts report: no loop sees that change."""
     closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
     if closing and _load_closes(instance, found):
-        unseen += closing
-    elif LOADS in names and any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced):
-        unseen.append(LOADS)
-    told = [*(item.text(instance) for item in moved), *unseen]
-    notes = [note for note in found.notes if note not in note_of(names)]
-    rules = tuple(dict.fromkeys([*(name for item in moved for name in item.rules), *unseen]))
-    return replace(found, notes=(*note_of(told), *notes), left_out=rules)
+        return closing
+    short = any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced)
+    return [LOADS] if LOADS in names and short else []
 
 
 def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
@@ -105,6 +146,20 @@ class _Loops:
     top: int | None
     budget: Budget
 
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        method: str,
+        jobs: int | None,
+        names: Sequence[str],
+        budget: Budget,
+    ) -> _Loops:
+        """jobs: as of the plan. names: of the rules that it leaves out."""
+        method, top = (method, jobs) if jobs != 0 else (Greedy.name, None)
+        few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
+        return cls(instance, method, top, few, budget)
+
     def starts(self, instance: Instance, top: int | None) -> _Starts | None:
         """Starts of the pending jobs in the loop; None where it takes too long.
 
@@ -126,10 +181,16 @@ class _Loops:
 
 def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
     """The rules, each with the first job that it moves; None where that took too long."""
+    return _moving(dict(_planned(found)), names, loops)
+
+
+def _moving(
+    planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops
+) -> list[MovedStart] | None:
+    """As :func:`_moved`, for jobs with their planned starts."""
     starts = loops.with_all()
     if starts is None:
         return None
-    planned = dict(_planned(found))
     others = [job for job, start in planned.items() if starts.get(job) != start]
     moved: list[MovedStart] = []
     explained: set[str] = set()
@@ -142,13 +203,20 @@ def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart]
         own = [job for job in others if without.get(job) != starts.get(job)]
         explained.update(own)
         if own:
-            moved.append(MovedStart((name,), own[0], starts.get(own[0]), planned[own[0]]))
+            moved.append(_start_moved((name,), own, starts, planned))
     rest = [job for job in others if job not in explained]
-    heeded = tuple(name for name in names if name not in (*HEEDED_NOWHERE, LOADS))
+    heeded = tuple(name for name in names if name != LOADS)
     rules = tuple(n for n in heeded if n not in WITHOUT and n != FEW_LOOK_AHEAD) or heeded
     if rest and rules:
-        moved.append(MovedStart(rules, rest[0], starts.get(rest[0]), planned[rest[0]]))
+        moved.append(_start_moved(rules, rest, starts, planned))
     return moved
+
+
+def _start_moved(
+    rules: tuple[str, ...], jobs: Sequence[str], starts: _Starts, planned: Mapping[str, int | None]
+) -> MovedStart:
+    first = jobs[0]
+    return MovedStart(rules, first, starts.get(first), planned[first], tuple(jobs))
 
 
 def _load_closes(instance: Instance, found: Plan) -> bool:

@@ -7,13 +7,14 @@ job counts, also before its begin time, and every queue reserves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
 from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Unplaced
 from ..availability.accepted import accepted_of
 from ..availability.arrays import Allocation, BoolArray
@@ -32,7 +33,15 @@ from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.left_out import FEW_LOOK_AHEAD, RUN_OUT, as_estimates_see_it, names_left_out, note_of
+from ..rules.heeded_nowhere import heeded_nowhere
+from ..rules.left_out import (
+    FEW_LOOK_AHEAD,
+    RUN_OUT,
+    as_estimates_see_it,
+    names_left_out,
+    note_of,
+    omissions_of,
+)
 from ..shortage import counted
 from ..world.held import Held, outlasted, takes_only_slots
 from ..world.holding_back import HoldingBack, hold_back
@@ -78,7 +87,7 @@ def plan_of(cycle: NextCycle) -> Plan:
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
-    names = names_left_out(cycle.asked, cycle.world.requests.resolver, cycle.unforeseen())
+    omissions = cycle.omissions()
     return Plan(
         method=method,
         objective="lexicographic",
@@ -87,8 +96,8 @@ def plan_of(cycle: NextCycle) -> Plan:
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=(*note_of(names), *cycle.cut_short()),
-        left_out=names,
+        notes=(*note_of([item.name for item in omissions]), *cycle.cut_short()),
+        omissions=omissions,
         cut=cycle.cut,
     )
 
@@ -239,6 +248,15 @@ class NextCycle:
         if held is not None and held.start is not None:
             return self._foreseen(state, held)
         return self._without_a_place(state, held)
+
+    def omissions(self, jobs: Iterable[Job] | None = None) -> tuple[Omission, ...]:
+        """What the cycle leaves out, and what nobody obeys of these jobs, the pending ones if None.
+
+        A rule may touch any job.
+        """
+        resolver = self.world.requests.resolver
+        names = names_left_out(self.asked, resolver, self.unforeseen())
+        return omissions_of(names, heeded_nowhere(self.asked, resolver, jobs))
 
     def unforeseen(self) -> list[str]:
         """What may move the places of this cycle in the cycles after it, as a list of names."""

@@ -87,6 +87,10 @@ def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | No
     if not cycle.queues[state.job.queue].backfill or state.limit is None:
         return None
     until = cycle.world.now + cycle.world.requests.lent_for(state.job, state.limit)
+    # A plan's own `closed` leaves JOB_ACCEPT_INTERVAL out, which backfill does not.
+    resting = cycle.eligibility.closed(state.job.queue, None)
+    if resting is not None:
+        closed = resting if closed is None else closed | resting
     return cycle.try_start(cycle.shape(state), cycle.beside_lent(closed, state, until))
 
 

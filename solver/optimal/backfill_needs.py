@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
@@ -26,6 +27,8 @@ from .lexicographic import warm_starts
 Place = tuple[Demand, Start]
 
 
+#: The rule that a plan without BACKFILL leaves out.
+JOINTLY = "joint placement beside what is held"
 #: Said where the limit came before it was known which jobs need BACKFILL.
 NOT_ALL_KNOWN = "the limit came before it was looked at which jobs need BACKFILL for their starts"
 
@@ -109,7 +112,7 @@ def _as_plan(
         value=float(sum(starts)),
         bound=float(sum(bounds)) if proved else None,
         notes=(*plan.notes, "jobs of queues without BACKFILL use no slots that are held"),
-        left_out=(*plan.left_out, *(() if proved else ("joint placement beside what is held",))),
+        omissions=(*plan.omissions, *(() if proved else (Omission(JOINTLY),))),
         cut=plan.cut or any(item.start is None for item in found),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
+from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ...model.time_text import clock_text
 from ..pending_reasons import beyond_reported
@@ -22,6 +23,10 @@ class Binding:
 
     rule: str
     jobs: Sequence[tuple[str, int | None]]
+
+    def omission(self) -> Omission:
+        """The same as a record."""
+        return Omission(self.rule, count=len(self.jobs), jobs=tuple(job for job, _ in self.jobs))
 
     def note(self, instance: Instance) -> str:
         """One sentence."""
@@ -56,7 +61,7 @@ def without_false_claims(problem: PlanningProblem, plan: Plan, begun: Collection
         bound=None,
         reservations=tuple(_honest(item, rules.get(item.job, "")) for item in plan),
         notes=(*plan.notes, *(item.note(problem.instance) for item in binding)),
-        left_out=(*plan.left_out, *(item.rule for item in binding)),
+        omissions=(*plan.omissions, *(item.omission() for item in binding)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...model.objective import Objective
+from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status
 from ..budget import Budget
 from ..placement.earliest import earliest_start
@@ -52,7 +53,7 @@ def plan_one_by_one(
         value=value,
         bound=value if proved and not first.unplaced else None,
         notes=(*first.notes, *([_note(open_still)] if open_still else [])),
-        left_out=(*first.left_out, *([RULE] if open_still else [])),
+        omissions=(*first.omissions, *([Omission(RULE)] if open_still else [])),
     )
 
 

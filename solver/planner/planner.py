@@ -24,7 +24,7 @@ from ...model.formats.units import LONGEST
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.objective import ObjectiveName
-from ...model.plan import Method, Plan, PlanChange, PlannedJob
+from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
 from ..advice.what_if import Asker, Outlook, outlook_of_cycle
 from ..fairshare.queue_order import has_policy
 from ..loop.next_cycle import NextCycle, plan_of
@@ -179,7 +179,8 @@ class Planner:
     def ask(self, request: Job | str, *, user: str = "user") -> Outlook:
         """When a job, or a bsub line, would start, submitted now as the last one of its queue.
 
-        What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based.
+        What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based. All
+        that a cycle leaves out is among the omissions, whether it changes this start or not.
         Raises InputError for what is neither, and for one that would be refused.
         """
         if not isinstance(request, (Job, str)):
@@ -204,12 +205,12 @@ class Planner:
             ).outlook(job)
         current = self._current()
         if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
-            return outlook_of_cycle(job, self._asked, answer)
+            return _outlook(job, self._asked, answer)
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
             last = {item.job: item for item in current}
             cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
-            return outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+            return _outlook(job, cycle, cycle.says_of(job.id))
 
     # --- planning -------------------------------------------------------------------------------
 
@@ -300,6 +301,10 @@ class Planner:
                 within = before <= item.start <= before + self._tolerance
                 told[item.job] = before if within else item.start
         self._told = told
+
+
+def _outlook(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
+    return replace(outlook_of_cycle(job, cycle, found), omissions=cycle.omissions((job,)))
 
 
 def _later(item: PlannedJob | None, told: int, tolerance: int) -> bool:

@@ -15,7 +15,7 @@ from ...model.cluster import BUILTIN_AMOUNTS, Thresholds
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.resreq.extsched import topology
+from ...model.omissions import Omission
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
@@ -54,11 +54,9 @@ def names_left_out(
     return (*found, *also)
 
 
-def left_out_of_estimates(
-    instance: Instance, resolver: Resolver, also: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """The note with the names of :func:`names_left_out`, or none."""
-    return note_of(names_left_out(instance, resolver, also))
+def omissions_of(names: Sequence[str], nowhere: Sequence[Omission]) -> tuple[Omission, ...]:
+    """Rules that may touch any job, and what nobody obeys."""
+    return (*map(Omission, names), *nowhere)
 
 
 def note_of(names: Sequence[str]) -> tuple[str, ...]:
@@ -107,12 +105,6 @@ def _limited(instance: Instance) -> frozenset[str]:
 def _loads(instance: Instance) -> bool:
     reported = any(name in host.load for host in instance.cluster.hosts for name in BUILTIN_AMOUNTS)
     return reported or any(item.sched or item.stop for item in _thresholds(instance))
-
-
-def _unheeded(extsched: str) -> bool:
-    with suppress(InputError):  # a job that is refused starts never
-        return bool(extsched and topology(extsched).unheeded)
-    return False
 
 
 def _each_queue(**changes: Any) -> Callable[[Instance], Instance]:
@@ -170,8 +162,6 @@ def _nobody_grows(instance: Instance) -> Instance:
 LOADS = "that reported loads change"
 #: Loads as jobs reserve some and give it back; a cycle sees what is reserved at its moment.
 RESERVED_LOADS = "that loads rise and fall with what jobs reserve"
-#: Those that are read and heeded nowhere, in no loop either: whom they touch is not to be seen.
-HEEDED_NOWHERE = ("options of external schedulers (-ext)", "GPUs (-gpu)", "affinity[]")
 OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
     EstimateRule(
@@ -205,15 +195,10 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _nobody_grows,
     ),
     EstimateRule(
-        "options of external schedulers (-ext)",
-        lambda instance: any(_unheeded(job.extsched) for job in instance.pending),
-    ),
-    EstimateRule(
         "what a loop remembers of the cycle before (held, borrowed)",
         lambda instance: bool(instance.held or instance.borrowed),
         lambda instance: replace(instance, held=(), borrowed=()),
     ),
-    EstimateRule("GPUs (-gpu)", lambda instance: any(job.gpu for job in instance.pending)),
     EstimateRule(
         "that a job for later may get more of its range of slots",
         lambda instance: any(job.most_slots > job.slots for job in instance.pending),
@@ -254,5 +239,4 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
             simple.cu is not None and simple.cu.pref != "config" for simple in simples(asked)
         ),
     ),
-    ("affinity[]", lambda asked: any(simple.affinity for simple in simples(asked))),
 )

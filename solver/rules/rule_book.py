@@ -15,13 +15,13 @@ import numpy as np
 from ...model.cluster import BUILTIN_AMOUNTS
 from ...model.instance import Instance
 from ...model.queue import Queue
-from ...model.resreq.extsched import topology
 from ..availability.arrays import BoolArray, IntArray
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand, Floor, TermDemand
 from ..fairshare.admission import Admission, admissions
 from ..resolve import Resolver
 from .eligibility import Eligibility
+from .heeded_nowhere import heeded_nowhere
 from .preempting import preempting_now
 from .selections import changing_selections
 from .situation import StandingCluster
@@ -230,16 +230,9 @@ class RuleBook:
         )
         if stopped:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
-        readable = [demand.job for demand in demands if not demand.impossible]
-        for name, jobs in (
-            ("affinity[]", [job for job in readable if self.resolver.binds_cores(job)]),
-            ("GPUs (-gpu)", [job for job in readable if job.gpu]),
-            (
-                "options of external schedulers (-ext)",
-                [job for job in readable if job.extsched and topology(job.extsched).unheeded],
-            ),
-        ):
-            yield LeftOut(name, frozenset(job.id for job in jobs), heeded=False)
+        for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
+            jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
+            yield LeftOut(item.name, jobs, heeded=False)
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:

@@ -64,7 +64,7 @@ def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     record = json.loads(done.stdout)
     assert set(record) - {"notes"} == {
         *("now", "origin", "method", "objective", "status", "value", "bound"),
-        *("reservations", "unplaced"),
+        *("reservations", "unplaced", "omissions"),
     }
     assert (record["now"], record["origin"]) == (0, None)
     (job5,) = record["reservations"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.errors import InputError
-from slotwise.model.formats.bsub import parse_bsub
+from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_of
 from slotwise.model.formats.units import Clock, parse_stamp
 from slotwise.model.job import HostRequest
 
@@ -36,7 +37,7 @@ def test_every_option_of_a_plan() -> None:
 @pytest.mark.parametrize(
     ("line", "fields"),
     [
-        ("", {}),
+        ("bsub run", {}),
         ("bsub", {}),
         ("/usr/bin/bsub -n 4 ./run -n 9 -x", {"slots": 4, "max_slots": None}),
         ("-n 4,16", {"slots": 4, "max_slots": 16}),
@@ -47,6 +48,19 @@ def test_every_option_of_a_plan() -> None:
             {"res_req": ("select[mem>1]", "rusage[mem=1]")},
         ),
         ("-W 30s", {"run_limit": 30}),
+        ("-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9", {}),
+        ("-J '[7-7]' -Pproj -qnight", {"project": "proj", "queue": "night"}),
+        ("cd run && LSB_X=1 bsub -n 3 ./x", {"slots": 3, "max_slots": None}),
+        (
+            "-w 'done(7) && ended(8)' -sla gold -J 'a[1-100]%10'",
+            {"unheeded": ("-w done(7) && ended(8)", "-sla gold", "-J a[1-100]%10")},
+        ),
+        (
+            "#!/bin/bash\n#BSUB -n 16 -W 2:00 # two hours\n"
+            '#BSUB -R "span[ptile=4]"\n#SBATCH -n 9\nrun',
+            {"slots": 16, "max_slots": None, "run_limit": 7200, "res_req": ("span[ptile=4]",)},
+        ),
+        ("#BSUB -n 2", {"slots": 2, "max_slots": None}),
         ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {}),
     ],
 )
@@ -65,14 +79,35 @@ def test_times_of_day_need_the_instance() -> None:
 @pytest.mark.parametrize(
     ("line", "problems"),
     [
+        ("", ["bsub line: is empty: give the options of bsub, such as -n 8 -W 2:00"]),
         (
-            "-w 'done(7)'",
+            "sleep 100",
             [
-                "-w: start conditions are not supported: a plan cannot know when another job "
-                "will have ended"
+                "bsub line: 'sleep 100' is no bsub line: give options (-n 8 -W 2:00), bsub and a "
+                "command, or a script with #BSUB lines"
             ],
         ),
-        ("-J 'a[1-10]'", ["-J: job arrays are not supported: 'a[1-10]'"]),
+        (
+            "bsub -n 4 < job.lsf",
+            [
+                "bsub line: the script behind '<' is not read here: give the options that it has",
+            ],
+        ),
+        (
+            "#!/bin/sh\n#SBATCH -n 4\nrun",
+            ["bsub line: a script for Slurm: Slotwise reads #BSUB lines"],
+        ),
+        (
+            "#!/bin/sh\nrun",
+            ["bsub line: a script without #BSUB lines asks for nothing: give the options of bsub"],
+        ),
+        (
+            "-nnodes 2",
+            [
+                "-nnodes: whole nodes are not modelled: give -n SLOTS and "
+                "-R span[ptile=SLOTS OF A NODE]"
+            ],
+        ),
         ("-H", ["-H: a held job has no start to plan: leave -H out"]),
         ("-n", ["-n: needs a value"]),
         ("-n 4 -n 5", ["-n: is given twice"]),
@@ -99,3 +134,26 @@ def test_refusals(line: str, problems: list[str]) -> None:
     with pytest.raises(InputError) as caught:
         parse_bsub(line)
     assert [problem.message for problem in caught.value.problems] == problems
+
+
+def test_a_line_wins_over_the_script_that_it_reads() -> None:
+    line, script = "bsub -n 4 < job.lsf", "#!/bin/sh\n#BSUB -n 16 -W 60 -o out\n"
+    assert script_of(line) == script_of("-n 4 <job.lsf") == "job.lsf"
+    found = bsub_line(line, script=script)
+    assert (found.problems, found.quiet) == ([], ["-o"])
+    assert found.fields == {"slots": 4, "max_slots": None, "run_limit": 3600}
+    for other in ("bsub -n 4 run < input", "bsub -n 4 run <input", "-n 4"):
+        assert script_of(other) is None
+        assert bsub_line(other).problems == []
+
+
+def test_every_option_of_bsub_has_one_meaning() -> None:
+    kinds = [QUIET_VALUES, QUIET_FLAGS, set(UNHEEDED), set(REFUSED)]
+    assert sum(map(len, kinds)) == len(set().union(*kinds))
+    for option in QUIET_VALUES | set(UNHEEDED):
+        assert bsub_line(f"{option}").problems
+        found = bsub_line(f"{option} 1 -n 4 run")
+        assert found.fields["slots"] == 4
+        assert (found.quiet == [option]) != (found.fields.get("unheeded") == (f"{option} 1",))
+    for option in QUIET_FLAGS:
+        assert bsub_line(f"{option} -n 4 run").quiet == [option]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
+from slotwise.solver.advice.what_if import Outlook
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
 from slotwise.solver.methods.time_based import TimeBased
 from slotwise.solver.world.cycle_state import CycleState
@@ -125,7 +126,13 @@ def happen(planner: sw.Planner, data: st.DataObject, number: int) -> None:
             line = data.draw(st.sampled_from(["-n 1 -W 1 -q q", "-n 3 -W 5 -q low", "-n 2 -q q"]))
             if planner.method == "time-based":
                 there = sw.ask(instance, line, method="time-based").line.outlook
-                assert planner.ask(line) == there
+                assert_same_outlook(planner.ask(line), there)
+
+
+def assert_same_outlook(mine: Outlook, there: Outlook) -> None:
+    """All but that `ask` names only what changes the start."""
+    assert replace(mine, omissions=()) == replace(there, omissions=())
+    assert {item.what for item in there.omissions} <= {item.what for item in mine.omissions}
 
 
 @pytest.mark.parametrize("method", ["time-based", "greedy"])
@@ -427,7 +434,7 @@ def test_questions_leave_no_trace() -> None:
     planner = sw.Planner(small())
     before = planner.plan()
     line = "-n 2 -W 1 -q q"
-    assert planner.ask(line) == sw.ask(small(), line).line.outlook
+    assert_same_outlook(planner.ask(line), sw.ask(small(), line).line.outlook)
     assert planner.ask(job("mine", 2, 60)).start == planner.ask(line).start
     assert planner.plan() == before
     assert sw.Planner(small(), "greedy").ask(line).start == planner.ask(line).start

@@ -23,7 +23,7 @@ from slotwise.model.queue import Queue
 from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.left_out import left_out_of_estimates
+from slotwise.solver.rules.heeded_nowhere import heeded_nowhere
 
 EXACT = ("time-based", "optimal", "milp")
 LOOP = ("none", "time-based", "optimal")
@@ -364,7 +364,7 @@ def test_what_is_read_and_not_heeded_is_said_and_proves_nothing(
     assert not found["p"].proved
     assert found.left_out == (rule,)
     assert any(rule in note for note in plan(problem, "time-based").notes)
-    assert rule in left_out_of_estimates(problem, Resolver.of(problem))[0]
+    assert rule in [item.what for item in heeded_nowhere(problem, Resolver.of(problem))]
     plain = replace(problem, pending=(job("p", 2, minutes=5),))
     assert plan(plain, "optimal", effort=20)["p"].proved
 

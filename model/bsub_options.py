@@ -1,0 +1,50 @@
+"""The options of bsub (LSF 10.1 and its family): which take a value, and what they have a say in.
+
+Source: the synopsis of bsub in the command reference of LSF 10.1, for CORAL systems too.
+"""
+
+from __future__ import annotations
+
+#: Options with a value and no say in where and when a job starts.
+QUIET_VALUES = frozenset(
+    {
+        *("-a", "-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
+        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd", "-J"),
+        *("-jsm", "-k", "-L", "-Lp", "-M", "-mig", "-o", "-oo", "-outdir", "-p", "-ptl", "-Q"),
+        *("-rcacct", "-S", "-s", "-smt", "-stage", "-step_cgroup", "-T", "-u", "-v", "-wa", "-wt"),
+    }
+)
+#: The same without a value.
+QUIET_FLAGS = frozenset(
+    {
+        *("-B", "-hl", "-I", "-IS", "-ISp", "-ISs", "-IX", "-Ip", "-Is", "-K", "-N", "-Ne"),
+        *("-notify", "-r", "-rn", "-ti", "-tty", "-ul", "-XF", "-Zs"),
+    }
+)
+#: Options that may change a start and that no method obeys, in words.
+UNHEEDED = {
+    "-w": "start conditions (-w)",
+    "-sla": "service classes (-sla)",
+    "-data": "waiting for data (-data)",
+    "-network": "networks (-network)",
+    "-jobaff": "affinity between jobs (-jobaff)",
+    "-clusters": "other clusters (-clusters)",
+    "-hostfile": "a file of hosts (-hostfile)",
+    "-cn_cu": "compute units of compute nodes (-cn_cu)",
+    "-cn_mem": "memory of compute nodes (-cn_mem)",
+    "-ln_mem": "memory of launch nodes (-ln_mem)",
+    "-ln_slots": "slots of launch nodes (-ln_slots)",
+    "-jsdl": "a file of job terms (-jsdl)",
+    "-jsdl_strict": "a file of job terms (-jsdl_strict)",
+    "-U": "that the job runs in an advance reservation only (-U)",
+    "-We": "run-time estimates (-We)",
+}
+#: Of the name of an array: how many of it may run at once, and its elements.
+ARRAY = "job arrays (-J): the answer is for one element"
+REFUSED = {
+    "-nnodes": "whole nodes are not modelled: give -n SLOTS and -R span[ptile=SLOTS OF A NODE]",
+    "-H": "a held job has no start to plan: leave -H out",
+    "-pack": "give the lines of the pack file one by one",
+}
+#: Said of what other schedulers have, by the first word of their lines in a script.
+OTHER_SCRIPTS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#$": "Grid Engine", "#COBALT": "Cobalt"}

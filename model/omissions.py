@@ -1,0 +1,67 @@
+"""What an answer does not take into account: one record for readers, methods and results.
+
+A reader that passes something over, a job with an option that nothing obeys, a rule that a method
+leaves out: each is an :class:`Omission`. Nothing that one touches is called proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+#: Jobs that a sentence names.
+SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Something that is not considered.
+
+    what: in words. where: the file, with its line, or the command that it is of; "" for a rule.
+    count: how often it was met. jobs: ids of the pending jobs whose starts it may change; None: of
+    any; (): of none, it is only worth knowing. effect: what becomes of a job by it, where that is
+    known.
+    """
+
+    what: str
+    where: str = ""
+    count: int = 1
+    jobs: tuple[str, ...] | None = None
+    effect: str = ""
+
+    @property
+    def name(self) -> str:
+        """What is not considered, and where it was met."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+    def touches(self, job: str) -> bool:
+        """Whether it may change the start of a job."""
+        return self.jobs is None or job in self.jobs
+
+    def text(self) -> str:
+        """One sentence, without a full stop."""
+        return self.name + self._whom()
+
+    def _whom(self) -> str:
+        if self.effect:
+            return f" ({self.effect})"
+        if not self.jobs:
+            return f" ({self.count} times)" if self.count > 1 else ""
+        more = len(self.jobs) - SHOWN
+        shown = ", ".join(self.jobs[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+        return f" (touches {shown})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        jobs = None if self.jobs is None else list(self.jobs)
+        record = {"what": self.what, "where": self.where, "count": self.count, "jobs": jobs}
+        return record | ({"effect": self.effect} if self.effect else {})
+
+
+def sentences(omissions: Iterable[Omission]) -> tuple[str, ...]:
+    """``not considered: …`` for each that touches a start, ``passed over: …`` for the others."""
+    return tuple(
+        f"{'passed over' if item.jobs == () else 'not considered'}: {item.text()}"
+        for item in omissions
+    )
