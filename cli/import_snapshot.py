@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -123,7 +123,18 @@ def make_instance(
         notes += shares.notes
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
-    return instance
+    return _balanced(instance, made.seen) if printed.bjobs else instance
+
+
+def _balanced(instance: Instance, seen: Seen) -> Instance:
+    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
+    from ..solver.plausibility import balance_of
+
+    balance = balance_of(instance, seen)
+    for line in balance.lines:
+        tell(f"balance: {line}")
+    tell_some([f"contradicts itself: {item.text()}" for item in balance.contradictions])
+    return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
 
 
 def _seen(printed: Printed, reference: datetime) -> Seen:
@@ -133,6 +144,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.lsf_state.bhosts import read_bhosts
     from ..model.lsf_state.bjobs import read_bjobs
     from ..model.lsf_state.bqueues import read_bqueues
+    from ..model.lsf_state.remarks import Remarks
     from ..model.lsf_state.share_tables import read_bhpart
     from ..model.lsf_state.values import PrintedTimes
 
@@ -148,7 +160,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         return found if texts else None
 
     calendar = PrintedTimes(reference)
-    notes: list[str] = []
+    notes = Remarks()
     jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
     hosts = read(read_bhosts, printed.bhosts)
     queues = read(read_bqueues, printed.bqueues)

@@ -19,6 +19,7 @@ class Pending(Enum):
     NEW = 1, "New job is waiting for scheduling"
     START_TIME = 2, "Job's start time not reached"
     POSTPONED = 13, "The schedule of the job is postponed for a while"
+    QUEUE_INACTIVE = 301, "The queue is inactivated by the administrator"
     QUEUE_WINDOW = 302, "The queue is inactivated by its time windows"
     QUEUE_SLOTS = 303, "The queue has reached its job slot limit"
     QUEUE_SLOTS_PARALLEL = 304, "The queue has not enough job slots for the parallel job"

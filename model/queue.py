@@ -22,7 +22,8 @@ class Queue:
     user_shares: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
     fairshare_queues, dispatch_order: cross-queue. slot_share, slot_pool: queue-based fairshare.
     factors: CPU_TIME_FACTOR … that override the cluster's.
-    preemptive, preemptable: queue names each applies to; ("*",) for all; None if not.
+    preemptive, preemptable: queue names each applies to; ("*",) for all; None if not. active: False
+    where badmin qinact keeps its jobs from starting.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Queue:
     preemptable: tuple[str, ...] | None = None
     chunk_job_size: int | None = None
     description: str = ""
+    active: bool = True
 
     @property
     def holds_memory(self) -> bool:

@@ -247,6 +247,8 @@ class Resolver:
             notes = merged.warnings
             terms = tuple(self._terms(job, queue, merged.requirement))
             impossible = self._refusal(job, queue, merged.requirement) or _nowhere(terms)
+            if not queue.active:
+                impossible = f"queue {queue.name} is inactive"
         except InputError as error:
             impossible = str(error)
         return Demand(

@@ -109,6 +109,7 @@ ROOMS = (
     "solver.methods",
     "solver.loop",
     "solver.replay",
+    "solver.plausibility",
     "solver.exact",
     "solver.planning",
     "solver.forecast",

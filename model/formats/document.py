@@ -167,6 +167,7 @@ class QueueEntry(Section):
     hist_hours: f.Amount | None = Field(None, alias="HIST_HOURS")
     preemption: f.Preemption | None = Field(None, alias="PREEMPTION")
     chunk_job_size: f.CountOrNone | None = Field(None, alias="CHUNK_JOB_SIZE")
+    active: f.YesNo = True
     description: f.Text = Field("", alias="DESCRIPTION")
 
 

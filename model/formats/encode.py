@@ -313,6 +313,7 @@ def _queue(queue: Queue) -> Plain:
             "PREEMPTION": written.preemption(queue),
             "CHUNK_JOB_SIZE": queue.chunk_job_size,
             "DESCRIPTION": _some(queue.description),
+            "active": None if queue.active else False,
         }
     )
 

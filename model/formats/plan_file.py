@@ -124,10 +124,8 @@ class _PlanReader:
             self._change(entry, f"changes[{n}]")
             for n, entry in enumerate(self._entries(data, "changes"))
         ]
-        omissions = [
-            self._omission(entry, f"omissions[{n}]")
-            for n, entry in enumerate(self._entries(data, "omissions"))
-        ]
+        omitted = enumerate(self._entries(data, "omissions"))
+        omissions = [self._omission(entry, f"omissions[{n}]") for n, entry in omitted]
         if self.problems:
             raise InputError(self.problems)
         return Plan(

@@ -15,6 +15,7 @@ from ..formats.rules import check
 from ..instance import Instance
 from ..job import Job
 from ..resreq import Vocabulary, heeded_part, readable, requirement_options
+from .remarks import Remarks
 
 #: What a queue is without a parameter that names what nobody described.
 _DROPPED: dict[str, dict[str, Any]] = {
@@ -29,7 +30,7 @@ _BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"ex
 _UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
 
 
-def acceptable(instance: Instance, notes: list[str]) -> Instance:
+def acceptable(instance: Instance, notes: Remarks) -> Instance:
     """The instance as reading the file gives it that will be written of it.
 
     Of requirements goes what names things that nobody described; a pending job that would be
@@ -52,16 +53,22 @@ def _fatal(instance: Instance) -> list[Finding]:
     return [finding for finding in check(instance) if not finding.warning]
 
 
+#: Why something of a job was left out, and the job, "" where that touches nobody.
+Reason = tuple[str, str]
+#: Reasons of one kind that are spelled out.
+MOST_REASONS = 5
+
+
 class _Mended:
     """One round: everything that the findings complain of is taken away at once."""
 
-    def __init__(self, instance: Instance, notes: list[str]) -> None:
+    def __init__(self, instance: Instance, notes: Remarks) -> None:
         self._instance = instance
         self._notes = notes
         self._queues, self._running = list(instance.queues), list(instance.running)
         self._waiting = {"pending": list(instance.pending), "future": list(instance.future)}
-        self._partly: dict[str, list[str]] = {}
-        self._bare: dict[str, list[str]] = {}
+        self._partly: dict[str, list[Reason]] = {}
+        self._bare: dict[str, list[Reason]] = {}
         self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
         self._limited: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
         known = Vocabulary.of_cluster(instance.cluster)
@@ -96,7 +103,8 @@ class _Mended:
         dropped: dict[str, Any] = {"res_req": part[0]} if part else _DROPPED[key]
         self._queues[index] = replace(queue, **dropped)
         of = "a part of " if part else ""
-        self._notes.append(f"left out {of}{key} of queue {queue.name}: {reason}")
+        jobs = [job.id for job in self._waiting["pending"] if job.queue == queue.name]
+        self._notes.touch(f"left out {of}{key} of queue {queue.name}: {reason}", jobs)
 
     def _runs(self, index: int, key: str, reason: str) -> None:
         job = self._running[index].job
@@ -106,7 +114,7 @@ class _Mended:
         part = self._heeded(job.res_req) if key == "res_req" else ()
         job = replace(job, res_req=part) if part else replace(job, **_UNASKED)
         self._running[index] = replace(self._running[index], job=job)
-        (self._partly if part else self._bare).setdefault("running", []).append(reason)
+        (self._partly if part else self._bare).setdefault("running", []).append((reason, job.id))
 
     def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
         job = self._waiting[kind][index]
@@ -114,7 +122,7 @@ class _Mended:
             part = self._heeded(job.res_req) if key == "res_req" else ()
             changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
             self._waiting[kind][index] = replace(job, **changed)
-            (self._partly if part else self._bare).setdefault(kind, []).append(reason)
+            (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
         elif key == "run_limit":
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
             self._limited[kind][index] = reason
@@ -135,9 +143,10 @@ class _Mended:
         for index, queue in enumerate(self._queues):
             if queue.name == job.queue and queue.users and strangers:
                 self._queues[index] = replace(queue, users=())
-                self._notes.append(
+                self._notes.touch(
                     f"USERS of queue {queue.name} names {strangers}, and nothing says who that is "
-                    "(a group of the operating system, or of egroup): not checked"
+                    "(a group of the operating system, or of egroup): not checked",
+                    [job.id for job in self._waiting["pending"] if job.queue == queue.name],
                 )
         return bool(strangers)
 
@@ -147,10 +156,11 @@ class _Mended:
         for section, reasons in self._bare.items():
             _tell(self._notes, "left out the requirements of", section, reasons)
         for section, found in self._limited.items():
-            reasons = [text for index, text in found.items() if index not in self._gone[section]]
-            _tell(self._notes, "took the queue's maximum as the run limit of", section, reasons)
+            gone = self._gone[section]
+            limits = [(text, "") for index, text in found.items() if index not in gone]
+            _tell(self._notes, "took the queue's maximum as the run limit of", section, limits)
         for section, dropped in self._gone.items():
-            _tell(self._notes, "left out", section, list(dropped.values()))
+            _tell(self._notes, "left out", section, [(text, "") for text in dropped.values()])
 
 
 def _strangers(instance: Instance, name: str) -> str:
@@ -167,8 +177,15 @@ def _strangers(instance: Instance, name: str) -> str:
     return ", ".join(dict.fromkeys(word for word in plain if word not in known))
 
 
-def _tell(notes: list[str], what: str, kind: str, reasons: list[str]) -> None:
-    for reason, count in Counter(reasons).most_common(5):
-        notes.append(f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}")
-    if (more := len(Counter(reasons)) - 5) > 0:
+def _tell(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
+    """Sentences for the most frequent reasons; pending jobs that are named are touched."""
+    found = Counter(reason for reason, _ in reasons).most_common()
+    for number, (reason, count) in enumerate(found):
+        ids = [job for other, job in reasons if other == reason and job and kind == "pending"]
+        text = f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}"
+        if ids:
+            notes.touch(text, ids, count=count)
+        elif number < MOST_REASONS:
+            notes.append(text)
+    if (more := len(found) - MOST_REASONS) > 0:
         notes.append(f"{what} other {kind} jobs for {more} more reasons")

@@ -23,6 +23,7 @@ from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
 from .queues import merged_queues
+from .remarks import Remarks
 from .share_tables import SeenPartition
 
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
@@ -46,15 +47,16 @@ class Seen:
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
-    notes: list[str] = field(default_factory=list)
+    notes: Remarks = field(default_factory=Remarks)
 
 
 @dataclass(slots=True)
 class Assembled:
-    """notes: what was left out or differs, one sentence each."""
+    """notes: what was left out or differs. seen: what was seen, hosts as the instance has them."""
 
     instance: Instance
-    notes: list[str]
+    notes: Remarks
+    seen: Seen
 
 
 def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
@@ -79,7 +81,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
 
     Raises InputError with everything that makes no instance.
     """
-    notes = [*seen.notes]
+    notes = Remarks(seen.notes)
     base, shift = _clocked(site, now)
     seen = _with_one_name(seen, base.cluster, notes)
     if seen.hosts is not None:
@@ -97,10 +99,11 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     future = builder.later(seen.later)
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
-    return Assembled(acceptable(instance, notes), notes)
+    instance = acceptable(instance, notes)
+    return Assembled(replace(instance, omissions=tuple(notes.omissions)), notes, seen)
 
 
-def _with_reasons(hosts: Sequence[SeenHost], notes: list[str]) -> list[SeenHost]:
+def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
     """Hosts that are closed without a reason, as plain bhosts prints them, by their own numbers."""
     closed = [host for host in hosts if host.status == "closed"]
     full = [host.name for host in closed if host.is_full]
@@ -111,7 +114,7 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: list[str]) -> list[SeenHost]
         )
     other = [host.name for host in closed if not host.is_full]
     if other:
-        notes.append(
+        notes.touch(
             f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
             "administrator (bhosts -l has the reason)"
         )
@@ -133,7 +136,7 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
 # --- hosts ----------------------------------------------------------------------------------------
 
 
-def _with_one_name(seen: Seen, cluster: Cluster, notes: list[str]) -> Seen:
+def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
     """The same with each host under one name, where some have a domain and others have none."""
     domains = Domains(host.name for host in cluster.hosts)
     taken: dict[str, str] = {}
@@ -181,7 +184,7 @@ def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[st
 # --- what there is --------------------------------------------------------------------------------
 
 
-def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, ...]:
+def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...]:
     """The site's hosts as they are now, and those that it does not know."""
     shown = {host.name: host for host in seen.hosts or ()}
     hosts: list[Host] = []
@@ -192,14 +195,14 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, .
         item = shown.pop(host.name, None)
         hosts.append(host if item is None else _merged(host, item, notes))
     if missing:
-        notes.append(f"bhosts does not list {_some(missing)}: left as the site has it")
+        notes.touch(f"bhosts does not list {_some(missing)}: left as the site has it")
     if known and shown:
         notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
     unlimited = [name for name, item in shown.items() if item.slots is None]
     if unlimited:
-        notes.append(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
+        notes.touch(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
     hosts += [
-        _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, [])
+        _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, Remarks())
         for name, item in shown.items()
     ]
     names = {host.name for host in hosts}
@@ -209,7 +212,7 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: list[str]) -> tuple[Host, .
             if name not in names:
                 used[name] = used.get(name, 0) + slots
     if used:
-        notes.append(
+        notes.touch(
             f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
         )
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
@@ -222,7 +225,7 @@ def _slots(item: SeenHost) -> int:
     return (item.used or 0) + int(max(0.0, item.total.get("slots", 0.0)))
 
 
-def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:
+def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     slots = host.slots if item.slots is None else item.slots
     if slots != host.slots:
         notes.append(f"host {host.name}: bhosts says MAX {slots}, the site {host.slots}")
@@ -253,7 +256,7 @@ def _merged(host: Host, item: SeenHost, notes: list[str]) -> Host:
     )
 
 
-def _enough_slots(instance: Instance, notes: list[str]) -> Instance:
+def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
     """Hosts that run more than their MAX (backfill, suspended jobs) have as many slots as that."""
     used: Counter[str] = Counter()
     for running in instance.running:
@@ -274,13 +277,14 @@ def _enough_slots(instance: Instance, notes: list[str]) -> Instance:
 class _Jobs:
     """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
 
-    def __init__(self, base: Instance, zero: int, notes: list[str]) -> None:
+    def __init__(self, base: Instance, zero: int, notes: Remarks) -> None:
         self.base = base
         self.zero = zero
         self.notes = notes
         self.problems: list[Problem] = []
         self.left_out: Counter[str] = Counter()
-        self.dependent = self.guessed = 0
+        self.dependent = 0
+        self.guessed: list[str] = []
         self.unread: Counter[str] = Counter()
         self.names = {profile.name for profile in base.applications}
 
@@ -312,10 +316,12 @@ class _Jobs:
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
-        if self.guessed:
-            self.notes.append(
-                f"{self.guessed} pending job{'s' * (self.guessed > 1)} without a number of slots: "
-                "taken as 1 (give -o nreq_slot)"
+        if count := len(self.guessed):
+            self.notes.touch(
+                f"{count} pending job{'s' * (count > 1)} without a number of slots: taken as 1 "
+                "(give -o nreq_slot)",
+                self.guessed,
+                count=count,
             )
         return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
 
@@ -356,7 +362,7 @@ class _Jobs:
     def _job(self, seen: SeenJob) -> Job:
         slots = seen.slots or sum(seen.allocation.values())
         if not slots:
-            self.guessed += 1
+            self.guessed.append(seen.id)
         deadline = None if seen.deadline is None else seen.deadline - self.zero
         return Job(
             id=seen.id,
@@ -378,6 +384,8 @@ class _Jobs:
             application=seen.application if seen.application in self.names else "",
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
+            gpu=" ".join(seen.gpu.split()),
+            unheeded=seen.unread,
             queued_as=None
             if seen.queued_as is None
             else (seen.queued_as[0] - self.zero, seen.queued_as[1]),

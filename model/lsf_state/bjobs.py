@@ -13,6 +13,7 @@ from .bjobs_clauses import clauses, unread
 from .bjobs_layout import TIMED, blocks
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
+from .remarks import Remarks
 from .tables import limit_row
 from .values import PrintedTimes
 
@@ -34,7 +35,7 @@ COLUMNS = (
 )
 #: Columns that nobody reads and that have a say where they say something.
 _UNREAD = (
-    *("GPU_NUM", "GPU_MODE", "J_EXCLUSIVE", "NGPUS", "NETWORK_REQ", "SERVICE_CLASS", "SLA"),
+    *("NETWORK_REQ", "SERVICE_CLASS", "SLA"),
     *("DEPENDENCY", "LICENSE_PROJECT", "DATA_REQUIREMENT"),
 )
 #: What LSF itself adds to a job that asks for nothing.
@@ -69,7 +70,8 @@ class SeenJob:
     finish: when it is expected to end; from_limit: as its
     run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
     condition is not satisfied. queued_as: (second, place) in the queue after btop or bbot.
-    unread: what else was said of it that may have a say in its start. reason: why it waits, in
+    unread: what else was said of it that may have a say in its start. gpu: what it asks of GPUs, as
+    -gpu has it. reason: why it waits, in
     LSF's words. estimate: when LSF expects it to start. line: in the text, or None.
     """
 
@@ -101,12 +103,13 @@ class SeenJob:
     dependent: bool = False
     queued_as: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
+    gpu: str = ""
     reason: str = ""
     estimate: int | None = None
     line: int | None = None
 
 
-def read_bjobs(text: Text, calendar: PrintedTimes, notes: list[str] | None = None) -> list[SeenJob]:
+def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
     """All jobs of a text; InputError with everything that is wrong with it.
 
     notes: gets what the command itself has said of jobs that it could not show.
@@ -123,7 +126,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: list[str] | None = Non
             ]
         )
     reading = Reading(text)
-    notes = [] if notes is None else notes
+    notes = Remarks() if notes is None else notes
     jobs = list(
         _of_json(text, reading, calendar, notes)
         if text.is_json
@@ -142,7 +145,7 @@ def requirement(text: str) -> str:
 
 
 def _of_json(
-    text: Text, reading: Reading, calendar: PrintedTimes, notes: list[str]
+    text: Text, reading: Reading, calendar: PrintedTimes, notes: Remarks
 ) -> Iterator[SeenJob]:
     records = list(json_records(text))
     others = any("ERROR" not in record or "STAT" in record for _, record in records)
@@ -164,10 +167,26 @@ def _of_json(
         yield _job_of_json(id, record, reading, calendar)
     if waiting and lacking:
         columns = ", ".join(names[0] for names in COLUMNS if names in lacking)
-        notes.append(
-            f"{text.source}: has no column {columns}: nobody knows what {waiting} waiting "
-            f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)"
+        notes.touch(
+            f"has no column {columns}: nobody knows what {waiting} waiting "
+            f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)",
+            where=text.source,
+            count=waiting,
         )
+
+
+def _gpus(record: dict[str, str]) -> str:
+    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing."""
+    said = {
+        name: text
+        for name, columns in (
+            ("num", ("GPU_NUM", "NGPUS")),
+            ("mode", ("GPU_MODE",)),
+            ("j_exclusive", ("J_EXCLUSIVE",)),
+        )
+        if (text := pick(record, *columns)) not in ("", "0", "N", "no", "-")
+    }
+    return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
 
 
 def _id(number: str, index: str) -> str:
@@ -182,7 +201,7 @@ def _job_of_json(
     status = pick(record, "STAT") or "?"
     if status not in STATES:
         reading.wrong(f"STAT {status!r} is no state of a job: give -o stat")
-    least = value("MIN_REQ_PROC", pick(record, "MIN_REQ_PROC", "NREQ_SLOT"), values.whole)
+    least = value("MIN_REQ_PROC", pick(record, "MIN_REQ_PROC", "NREQ_SLOT", "SLOTS"), values.whole)
     most = value("MAX_REQ_PROC", pick(record, "MAX_REQ_PROC"), values.whole)
     job = SeenJob(
         id=id,
@@ -212,6 +231,7 @@ def _job_of_json(
         or {},
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
         unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
+        gpu=_gpus(record),
         reason=pick(record, "PEND_REASON"),
         estimate=value(
             "ESTIMATED_START_TIME",
@@ -268,6 +288,7 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.application = fields.get("Application", "")
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     job.unread = tuple(unread(block[0]))
+    job.gpu = fields.get("Requested GPU", "")
     for number, line in enumerate(block):
         if timed := TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
@@ -310,4 +331,6 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     if found := re.search(rf"Specified Hosts {_HOSTS}", text):
         job.hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
     job.exclusive = "exclusive execution" in text.lower()
+    if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
+        job.gpu = found[1] or "num=1"
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[^<,;]*")
 READ = frozenset(
     {"job", "user", "project", "user group", "application", "status", "queue", "job priority"}
     | {"submitted from host", "requested resources", "specified hosts", "exclusive execution"}
-    | {"specified start time", "specified termination time"}
+    | {"specified start time", "specified termination time", "requested gpu"}
 )
 #: What has no say in when a job starts, or where.
 SILENT = frozenset(

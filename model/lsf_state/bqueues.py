@@ -12,13 +12,16 @@ from .records import field as pick
 from .share_tables import PrintedAccount, printed_shares, share_table
 from .tables import limit_row, load_rows, table_row
 
+_COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP")
+
 
 @dataclass(slots=True)
 class SeenQueue:
     """One queue; limits in slots, times in seconds.
 
     policies: words of SCHEDULING POLICIES. reservation: longest time slots (or, with
-    resource_reserve, resources) are held. tasks: TASKLIMIT or PROCLIMIT as printed.
+    resource_reserve, resources) are held. tasks: TASKLIMIT or PROCLIMIT as printed. counts: slots
+    of its jobs by NJOBS, PEND, RUN, SUSP.
     """
 
     name: str
@@ -51,6 +54,12 @@ class SeenQueue:
     dispatch_window: str = ""
     run_window: str = ""
     long: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def inactive(self) -> bool:
+        """Whether an administrator keeps its jobs from starting; not its windows."""
+        return "Inact" in self.status and "_Win" not in self.status
 
 
 def read_bqueues(text: Text) -> list[SeenQueue]:
@@ -84,6 +93,10 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
     queue.queue_slots = value("MAX", pick(row, "MAX"), values.whole)
     queue.user_slots = value("JL/U", pick(row, "JL/U"), values.whole)
     queue.processor_slots = value("JL/P", pick(row, "JL/P"), values.number)
+    counted = {key: value(key, pick(row, key), values.whole) for key in _COUNTS}
+    queue.counts = {key: number for key, number in counted.items() if number is not None}
+    if "SSUSP" in queue.counts and "USUSP" in queue.counts:  # the long form
+        queue.counts["SUSP"] = queue.counts["SSUSP"] + queue.counts["USUSP"]
     queue.host_slots = value("JL/H", pick(row, "JL/H"), values.whole)
 
 

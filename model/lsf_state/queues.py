@@ -13,6 +13,7 @@ from ..job import HostRequest
 from ..queue import Queue
 from ..user import HostPartition, UserGroup
 from .bqueues import SeenQueue
+from .remarks import Remarks
 from .share_tables import PrintedAccount, SeenPartition
 
 
@@ -21,7 +22,7 @@ def merged_queues(
     seen: Sequence[SeenQueue] | None,
     partitions: Sequence[SeenPartition] | None,
     used: Mapping[str, bool],
-    notes: list[str],
+    notes: Remarks,
 ) -> Instance:
     """The instance with the queues that were seen, and those that jobs name.
 
@@ -36,9 +37,12 @@ def merged_queues(
     fresh = [queue for queue in shown.values() if queue.name not in known]
     bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
-        notes.append(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
+        notes.touch(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
     queues = (
-        *base.queues,
+        *(
+            replace(queue, active=not shown[queue.name].inactive) if queue.name in shown else queue
+            for queue in base.queues
+        ),
         *(
             _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
             for queue in fresh
@@ -49,16 +53,13 @@ def merged_queues(
         queues = (*queues, Queue("default"))
     for item in fresh:
         if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
-            notes.append(
+            notes.touch(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
     for item in shown.values():
-        if "Inact" in item.status and "_Win" not in item.status:
-            notes.append(
-                f"queue {item.name} is {item.status}: answers may differ, since an instance's "
-                "queues are active"
-            )
+        if item.inactive:
+            notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
     names = {queue.name for queue in queues}
     default = base.params.default_queue
     params = replace(base.params, default_queue=default if default in names else queues[0].name)
@@ -70,7 +71,7 @@ def merged_queues(
     return replace(base, queues=queues, params=params, partitions=found, groups=groups)
 
 
-def _with_known_set(queue: SeenQueue, known: set[str], notes: list[str]) -> SeenQueue:
+def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
     """The queue without those queues of its cross-queue set that nothing describes."""
     unknown = [name for name in queue.fairshare_queues if name not in known]
     if not unknown or _is_listed(queue):
@@ -96,7 +97,7 @@ def _differences(queue: Queue, seen: SeenQueue) -> list[str]:
     ]
 
 
-def _queue(base: Instance, seen: SeenQueue, notes: list[str]) -> Queue:
+def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
     wanted: tuple[HostRequest, ...] = ()
     excluded: tuple[str, ...] = ()
     if seen.hosts:
@@ -104,14 +105,14 @@ def _queue(base: Instance, seen: SeenQueue, notes: list[str]) -> Queue:
         unknown = [r.name for r in wanted if base.cluster.expand(r.name) is None]
         unknown += [name for name in excluded if base.cluster.expand(name) is None]
         if unknown:
-            notes.append(
+            notes.touch(
                 f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which nothing describes: "
                 "taken as all hosts"
             )
             wanted, excluded = (), ()
     users = tuple(name.rstrip("/") for name in seen.users.split())
     if any(name.endswith("/") for name in seen.users.split()) and not base.groups:
-        notes.append(f"queue {seen.name}: USERS names groups, which nothing describes: not checked")
+        notes.touch(f"queue {seen.name}: USERS names groups, which nothing describes: not checked")
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies else "N")
@@ -149,6 +150,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: list[str]) -> Queue:
         slot_share=seen.slot_share,
         slot_pool=seen.slot_pool,
         description=seen.description,
+        active=not seen.inactive,
     )
 
 
@@ -161,9 +163,7 @@ def _others(seen: SeenQueue) -> tuple[str, ...]:
     return () if _is_listed(seen) else tuple(n for n in seen.fairshare_queues if n != seen.name)
 
 
-def _shares(
-    base: Instance, seen: SeenQueue, notes: list[str]
-) -> tuple[tuple[str, int], ...] | None:
+def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str, int], ...] | None:
     """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
     shares = seen.shares or _top(seen.name, seen.accounts)
     groups = {group.name for group in base.groups}
@@ -182,7 +182,7 @@ def _top(name: str, accounts: Sequence[PrintedAccount]) -> tuple[tuple[str, int]
 
 
 def _partitions(
-    base: Instance, seen: Sequence[SeenPartition], notes: list[str]
+    base: Instance, seen: Sequence[SeenPartition], notes: Remarks
 ) -> tuple[HostPartition, ...]:
     if base.partitions:
         missing = {item.name for item in seen} - {item.name for item in base.partitions}

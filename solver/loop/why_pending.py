@@ -82,6 +82,8 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[PendingRe
     """Windows of the queue, its PROCLIMIT, shares and slot pools."""
     queue = state.queues[job.job.queue]
     rules = state.eligibility
+    if not queue.active:
+        yield PendingReason(Pending.QUEUE_INACTIVE)
     if rules.queue_open(job.job, None):
         yield PendingReason(Pending.QUEUE_WINDOW)
     elif rules.queue_open(job.job, job.duration):

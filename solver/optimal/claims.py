@@ -13,6 +13,8 @@ from ..pending_reasons import beyond_reported
 from ..problem import PlanningProblem
 from ..rules.rule_book import LeftOut
 
+#: Characters of a rule that stands beside a job; longer ones stand in the notes alone.
+LONGEST = 70
 #: Jobs that a note names.
 SHOWN = 3
 
@@ -95,5 +97,6 @@ def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:
 def _honest(item: PlannedJob, rule: str) -> PlannedJob:
     if not rule:
         return item
-    fallback = item.fallback or f"not proved: {rule} is not considered"
+    why = rule if len(rule) <= LONGEST else "what a note names"
+    fallback = item.fallback or f"not proved: {why} is not considered"
     return replace(item, bound=None, proved=False, fallback=fallback)

@@ -23,7 +23,11 @@ def heeded_nowhere(
     """
     asked = tuple(instance.pending if jobs is None else jobs)
     touched: dict[str, list[str]] = {}
+    inactive = {queue.name for queue in instance.queues if not queue.active}
     for job in asked:
+        if job.queue in inactive:
+            what = f"that queue {job.queue}, which is inactive, may be activated"
+            touched.setdefault(what, []).append(job.id)
         for what in _of(job, resolver):
             touched.setdefault(what, []).append(job.id)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())

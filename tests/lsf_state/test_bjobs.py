@@ -12,6 +12,7 @@ from slotwise.model.lsf_state import values
 from slotwise.model.lsf_state.assemble import moment_of
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.records import Text, read_text
+from slotwise.model.lsf_state.remarks import Remarks
 from slotwise.model.lsf_state.values import PrintedTimes
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
@@ -213,7 +214,8 @@ def test_parts_that_nobody_reads_are_named() -> None:
         "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
     )
     (job,) = read_bjobs(Text(text, "x"), CALENDAR)
-    assert job.unread == ("Service Class", "Requested GPU", "Dependency Condition")
+    assert job.unread == ("Service Class", "Dependency Condition")
+    assert job.gpu == "num=1:mode=shared"
     assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")
 
 
@@ -234,7 +236,7 @@ def test_a_table_of_bjobs_is_refused_with_the_form_to_use(first: str) -> None:
 
 
 def test_columns_that_are_not_there_are_named() -> None:
-    notes: list[str] = []
+    notes = Remarks()
     records = '{"COMMAND":"bjobs","RECORDS":[{"JOBID":"1","STAT":"%s","USER":"u","QUEUE":"q"}]}'
     read_bjobs(Text(records % "PEND", "x"), CALENDAR, notes)
     assert notes == [

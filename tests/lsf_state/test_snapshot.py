@@ -195,7 +195,12 @@ def test_the_documents_table_prints_again(tmp_path: Path) -> None:
     )
     out = tmp_path / "now.yaml"
     code, _, said = _run(*("import", "snapshot", *arguments, "--now", NOW, "-o", out))
-    assert (code, said) == (0, "")  # every printed priority follows from the formula
+    assert code == 0
+    assert said == (  # every printed priority follows from the formula
+        "slotwise: balance: slots in use: bhosts counts 14, the jobs read hold 14\n"
+        "slotwise: balance: slots in use: bqueues counts 14, the jobs read hold 14\n"
+        "slotwise: balance: slots waited for: bqueues counts 0, the jobs read ask for 0\n"
+    )
     shown = json.loads(_run("show", "bqueues", out, "--format", "json")[1])
     (level,) = shown[0]["levels"]
     found = {row["account"]: row for row in level["rows"]}
@@ -372,8 +377,16 @@ def test_the_commands_are_run(path: Path) -> None:
         "slotwise: `bjobs -u all -json …`: has no column combined_resreq, runtimelimit, "
         "job_priority, specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting "
         "job asks for by that (give them to bjobs -o)\n"
+        "slotwise: balance: slots in use: bhosts counts 2, the jobs read hold 0\n"
+        "slotwise: balance: slots in use: bqueues counts 0, the jobs read hold 0\n"
+        "slotwise: balance: slots waited for: bqueues counts 0, the jobs read ask for 2\n"
+        "slotwise: contradicts itself: bhosts counts 2 slots in use on h, the jobs read hold 0: "
+        "bjobs without -u all?\n"
+        "slotwise: contradicts itself: bqueues counts 0 slots waited for in long, the jobs read "
+        "ask for 2: printed at different times?\n"
     )
     instance = loads(text)
+    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", ""]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-r"]

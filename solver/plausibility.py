@@ -1,0 +1,184 @@
+"""Does a snapshot agree with itself: what commands count, what jobs hold, what LSF says of them.
+
+Each contradiction is an omission: nothing that it touches is called proved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ..model.errors import InputError
+from ..model.instance import Instance
+from ..model.job import Job
+from ..model.lsf_state.assemble import RUNNING, Seen
+from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.modules import with_loaded_modules
+from ..model.omissions import Omission
+from .budget import Budget
+from .loop.run_on import started_now
+from .resolve import Resolver
+from .rules.situation import StandingCluster
+
+#: What LSF says of a job that its next cycle may start.
+_MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
+#: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
+_RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
+#: Seconds by which an estimate of LSF may be later than now for a job that starts now.
+_SLACK = 60
+#: Names that a sentence lists.
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What was counted and what was read. lines: in words. contradictions: where they differ."""
+
+    lines: tuple[str, ...]
+    contradictions: tuple[Omission, ...]
+
+
+def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> Balance:
+    """Compare an instance with what was seen when it was made.
+
+    seen: host names as the instance has them. budget: for the cycle that says who would start now;
+    where it is over, what LSF says of jobs is not compared.
+    """
+    hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
+    running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
+    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *_by_queue(seen, ("PEND",)))
+    counts = [item for item in (hosts, running, pending) if item.counted]
+    found = [
+        *(omission for item in counts for omission in item.differences()),
+        *_amounts(instance, seen),
+        *_said_by_lsf(instance, seen, budget or Budget()),
+    ]
+    return Balance(tuple(item.line() for item in counts), tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Numbers by name that a command counts, and the least and most that jobs account for."""
+
+    what: str
+    command: str
+    verb: str
+    where: str
+    counted: Mapping[str, int]
+    least: Mapping[str, int]
+    most: Mapping[str, int]
+
+    def line(self) -> str:
+        counted = sum(self.counted.values())
+        read = sum(self.least.get(name, 0) for name in self.counted)
+        return f"{self.what}: {self.command} counts {counted}, the jobs read {self.verb} {read}"
+
+    def differences(self) -> Iterator[Omission]:
+        more = [name for name, n in self.counted.items() if n > self.most.get(name, 0)]
+        less = [name for name, n in self.counted.items() if n < self.least.get(name, 0)]
+        for names, why in ((more, "bjobs without -u all?"), (less, "printed at different times?")):
+            if names:
+                counted = sum(self.counted[name] for name in names)
+                read = sum(self.least.get(name, 0) for name in names)
+                yield Omission(
+                    f"{self.command} counts {counted} {self.what} {self.where} {_some(names)}, "
+                    f"the jobs read {self.verb} {read}: {why}"
+                )
+
+
+def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[str]]:
+    counted = {host.name: host.used for host in seen.hosts or () if host.used is not None}
+    held: Counter[str] = Counter()
+    for job in seen.jobs:
+        if job.status in RUNNING:
+            held.update(job.allocation)
+    return counted, held, held
+
+
+def _by_queue(
+    seen: Seen, columns: tuple[str, ...]
+) -> tuple[dict[str, int], Counter[str], Counter[str]]:
+    """Slots by queue; of a job with a range of slots it is not known which number is counted."""
+    counted = {
+        queue.name: sum(queue.counts[column] for column in columns)
+        for queue in seen.queues or ()
+        if all(column in queue.counts for column in columns)
+    }
+    least: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+    for job in seen.jobs:
+        if _column(job) in columns:
+            slots = sum(job.allocation.values()) or job.slots or 1
+            least[job.queue] += slots
+            most[job.queue] += max(slots, job.max_slots or 0)
+    return counted, least, most
+
+
+def _column(job: SeenJob) -> str:
+    if job.status in WAITING or job.status == "FWD_PEND":
+        return "PEND"
+    return "SUSP" if "SUSP" in job.status else "RUN" if job.status in RUNNING else ""
+
+
+def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """What bhosts says is reserved on hosts, and no job that was read reserves."""
+    instance = with_loaded_modules(instance)
+    resolver = Resolver.of(instance, reserving=False)
+    try:
+        free = StandingCluster(instance, resolver).free_now
+    except InputError:
+        return  # a running job's requirement cannot be read, which is told already
+    places = {host.name: number for number, host in enumerate(instance.cluster.hosts)}
+    for index, resource in enumerate(resolver.table.host_resources):
+        if resource.name not in _RESERVED:
+            continue
+        held = free.reported(index) - free.host(index)
+        short = {
+            host.name: host.reserved.get(resource.name, 0.0) - float(held[places[host.name]])
+            for host in seen.hosts or ()
+            if host.name in places and resource.capacity[places[host.name]] >= 0
+        }
+        names = [name for name, amount in short.items() if amount > _ROUNDING]
+        if names:
+            amount = sum(short[name] for name in names)
+            asking = tuple(
+                job.id for job in instance.pending if resource.name in _reserves(resolver, job)
+            )
+            text = f"{amount:.0f} MB of {resource.name} reserved on {_some(names)} belong to no job"
+            yield Omission(text, where="bhosts", count=len(names), jobs=asking)
+
+
+def _reserves(resolver: Resolver, job: Job) -> frozenset[str]:
+    with suppress(InputError):
+        return resolver.reserves(job)
+    return frozenset()
+
+
+def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omission]:
+    """Jobs that would start now, of which LSF says why they wait, or that they start later."""
+    said = {job.id: job for job in seen.jobs if job.reason or job.estimate is not None}
+    if not said.keys() & {job.id for job in instance.pending}:
+        return
+    begun = started_now(replace(instance, omissions=()), budget)
+    reasons: dict[str, list[str]] = {}
+    moment = max((job.submit or 0 for job in seen.jobs), default=0)
+    for name in (job.id for job in instance.pending if job.id in begun and job.id in said):
+        job = said[name]
+        if not _MAY_START.fullmatch(job.reason):
+            reason = f"LSF says: {' '.join(job.reason.split()).strip('; ')[:100]}"
+        elif job.estimate is not None and job.estimate > moment + _SLACK:
+            reason = "LSF estimates a later start"
+        else:
+            continue
+        reasons.setdefault(f"{reason}; here the next cycle starts it", []).append(name)
+    for what, jobs in reasons.items():
+        yield Omission(what, where="bjobs", count=len(jobs), jobs=tuple(jobs))
+
+
+def _some(names: Iterable[str]) -> str:
+    known = list(names)
+    more = len(known) - _SHOWN
+    return ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
