@@ -54,8 +54,10 @@ def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload,
 
 def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[], bool]) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
+    from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
     from ..solver.forecast.simulated import SimulatedLog
+    from ..solver.rules.heeded_nowhere import heeded_nowhere_in_a_run
     from .simulate_loop import LoopOptions, cycle_of, new_session, workload
 
     options = LoopOptions(cluster=cluster, keep_going=keep_going)
@@ -68,4 +70,8 @@ def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[
         except OutOfTime:
             raise KeyboardInterrupt from None  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
-    return simulated, {"log": str(log), "cluster": str(cluster), "hosts": hosts}
+    omissions = heeded_nowhere_in_a_run(session.source, session.world.requests.resolver)
+    for sentence in sentences(omissions):
+        tell(sentence)
+    head = {"log": str(log), "cluster": str(cluster), "hosts": hosts}
+    return simulated, head | ({"omissions": [o.to_dict() for o in omissions]} if omissions else {})

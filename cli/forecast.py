@@ -121,6 +121,7 @@ def forecast(
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad
     input, 3 stopped early, 130 before there was an answer.
     """
+    from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
     from .stopping import stop_on_signal
 
@@ -141,7 +142,8 @@ def forecast(
             jobs=selection.names or None,
             stop=stopped,
         )
-    for remark in (*found.remarks, *_never(instance, found, selection)):
+    said = (*found.remarks, *sentences(found.omissions))
+    for remark in (*said, *_never(instance, found, selection)):
         tell(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
     if found.cut:

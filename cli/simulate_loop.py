@@ -66,6 +66,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
     Raises InputError for input or options that make no sense.
     """
+    from ..model.omissions import sentences
     from ..solver.loop.checkpoints import save
     from ..solver.loop.recorded import compare_waits
     from .stopping import stop_on_signal
@@ -92,7 +93,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         result = session.result()
         if not result.complete:
             _stop(session, checkpoints)
-    for note in result.notes:
+    for note in (*result.notes, *sentences(result.omissions)):
         tell(note)
     if options.jobs is not None:
         write_records(_records(result, given.recorded), options.jobs)

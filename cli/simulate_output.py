@@ -58,6 +58,7 @@ def render(
     if format == "json":
         record: dict[str, Any] = {"input": name, "complete": result.complete, **metrics}
         record["notes"] = list(result.notes)
+        record["omissions"] = [item.to_dict() for item in result.omissions]
         if fit is not None:
             record["cycle_fit"] = fit.to_dict()
         if waits:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ResreqError
-from .options import Options
+from .options import LSF_7, Options
 from .syntax import Binary, Defined, Expression, Name, Number, String, Unary, joined
 from .vocabulary import BUILTIN_STRINGS, BUILTINS, PRODUCTS, SCALED, UNITS, canonical
 
@@ -20,6 +20,9 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 #: Deeper nesting than anybody writes; it keeps recursion over expressions shallow.
 MAX_DEPTH = 100
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_SIZE = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>[KMGTPE])B?", re.IGNORECASE)
+#: Resources of which a size is one (``8GB``): those that LSF_UNIT_FOR_LIMITS scales, and in MB.
+_SIZED = SCALED | {"tmp", "maxmem", "maxswp", "maxtmp"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -72,6 +75,8 @@ class SelectionBuilder:
             return self._unary(parts[0], self._build(parts[1], depth + 1))
         if rule == "number":
             return self._number(parts[0])
+        if rule == "size":
+            return self._size(parts[0], beside)
         if rule == "name":
             return self._name(parts[0], beside)
         if rule == "string":
@@ -85,7 +90,10 @@ class SelectionBuilder:
             for term in terms:
                 self._check_truth(term)
             return joined(str(parts[1]), terms)
-        result = self._build(parts[0], depth + len(parts) // 2)
+        # A size on the left is one of what it is compared with.
+        right = parts[2] if parts[0].data == "size" and parts[2].data == "name" else None
+        named = None if right is None else self._build(right, depth + 1)
+        result = self._build(parts[0], depth + len(parts) // 2, named)
         for sign, part in zip(parts[1::2], parts[2::2], strict=True):
             compares = sign.type in ("EQUALITY", "RELATION")
             right = self._build(part, depth + 1, result if compares else None)
@@ -104,6 +112,18 @@ class SelectionBuilder:
         if odd and self._options.strict:
             self._fail(token, f"'{text}' is no number in strict syntax", "a number such as 0.5")
         return self._place(Number(float(text), literal(text)), token)
+
+    def _size(self, token: Token, beside: Expression | None) -> Expression:
+        """``8GB``: in MB, or as a number in the unit in which a plain one is read (REQ-13)."""
+        size = _SIZE.fullmatch(str(token))
+        assert size is not None
+        name = beside.value if isinstance(beside, Name) else ""
+        if name not in _SIZED or self._options.dialect == LSF_7:
+            self._fail(token, f"'{token}' is no number", "a size beside mem, swp or tmp alone")
+        value = float(size["number"]) * UNITS[f"{size['unit'].upper()}B"]
+        if name in SCALED:
+            value /= UNITS[self._options.unit]
+        return self._place(Number(value, literal(plain(value))), token)
 
     def _string(self, token: Token) -> Expression:
         text = str(token)[1:-1]
@@ -258,6 +278,8 @@ class SelectionBuilder:
             number = Number(float(bare), literal(bare))
             self._check_fraction(Name(resource), number)
             return Binary(sign, Name(resource), Unary("-", number) if text[0] == "-" else number)
+        if _SIZE.fullmatch(text) and resource in _SIZED:
+            return Binary(">=", Name(resource), self._size(word, Name(resource)))
         if kind == "numeric":
             self._fail(word, f"{resource} is a number, '{text}' is not", "a number")
         return Binary("==", Name(resource), self._text_value(resource, word))

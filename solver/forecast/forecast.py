@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...model.errors import InputError
+from ...model.omissions import Omission
 from ...model.time_text import with_stamps
 from ...model.workload import Ints
 from ..budget import OutOfTime
@@ -38,8 +39,9 @@ class Forecasts:
     (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
     wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
     ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold:
-    too few ended jobs or samples. policy: of the pool, None where the loop ran hosts. endless: rows
-    of the world's jobs that are taken to run for ever in every sample.
+    too few ended jobs or samples. omissions: what is obeyed nowhere of these jobs. policy: of the
+    pool, None where the loop ran hosts. endless: rows of the world's jobs that are taken to run for
+    ever in every sample.
     """
 
     now: int
@@ -53,6 +55,7 @@ class Forecasts:
     run_by: str = ""
     seed: int = 0
     doubts: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
     policy: str | None = None
     endless: tuple[int, ...] = ()
 
@@ -113,6 +116,7 @@ class Forecasts:
             "policy": self.policy,
             "run_by": self.run_by,
             "doubts": list(self.doubts),
+            "omissions": [item.to_dict() for item in self.omissions],
             "calibration": asdict(self.calibration),
             **({} if by is None else {"by": by}),
             "jobs": self.records(by),

@@ -11,6 +11,8 @@ from typing import TypedDict, TypeGuard
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
 from ..replay import POLICIES
+from ..resolve import Resolver
+from ..rules.heeded_nowhere import heeded_nowhere
 from .arrivals import Arrivals, PastBlocks
 from .calibration import UNCALIBRATED, Calibration
 from .forecast import SAMPLES, Forecasts, forecast_world
@@ -96,8 +98,17 @@ def _told(found: Forecasts, instance: Instance, past: History) -> Forecasts:
         here = jobs_here(instance)
         endless = [here[row].id for row in found.endless]
     odd = (*overload_of(past, instance), *endless_text(endless))
-    remarks = (*found.remarks, *odd, *doubts)
-    return replace(found, remarks=remarks, doubts=doubts, origin=instance.origin)
+    asked = {job.id: job for job in instance.pending}
+    omissions = heeded_nowhere(
+        instance, Resolver.of(instance), (asked[name] for name in found.names if name in asked)
+    )
+    return replace(
+        found,
+        remarks=(*found.remarks, *odd, *doubts),
+        doubts=doubts,
+        origin=instance.origin,
+        omissions=omissions,
+    )
 
 
 def _check_names(policy: object, jobs: object, names: tuple[str, ...]) -> None:

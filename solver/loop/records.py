@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
+from ...model.omissions import Omission
 from ...model.on_demand import OnDemand
 from ...model.rich_display import html_table
 from ...model.time_text import with_stamps
@@ -170,6 +171,7 @@ class Simulation:
 
     jobs: in the order of the input: running, pending, future. time: where it stopped. complete:
     nothing was left to happen. cycles: how many were run. log: of the cycles, if asked for.
+    omissions: what no cycle obeys of jobs and of the instance.
     """
 
     instance: Instance
@@ -180,6 +182,7 @@ class Simulation:
     complete: bool
     log: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
 
     def __getitem__(self, job: str) -> JobRecord:
         for record in self.jobs:

@@ -44,6 +44,7 @@ from ..fairshare.standing_order import next_reordering
 from ..methods.registry import Reservation, settings_for
 from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
+from ..rules.heeded_nowhere import heeded_nowhere_in_a_run
 from ..world.cycle_record import CycleRecord
 from ..world.job_state import FUTURE, RUNNING, Event
 from ..world.job_states import JobStates
@@ -397,6 +398,7 @@ class Session:
             complete=self.complete,
             log=tuple(self.log),
             notes=tuple(self.notes),
+            omissions=heeded_nowhere_in_a_run(self.source, self.world.requests.resolver),
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, islice
 
 from ...model.bsub_options import ARRAY, UNHEEDED
 from ...model.errors import InputError
@@ -13,6 +15,9 @@ from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ..resolve import Resolver
 
+#: Jobs of a run that are looked at.
+MOST_JOBS = 100_000
+
 
 def heeded_nowhere(
     instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
@@ -21,21 +26,34 @@ def heeded_nowhere(
 
     jobs: those that are asked about; the pending ones where None.
     """
-    asked = tuple(instance.pending if jobs is None else jobs)
+    named = {name for item in instance.omissions for name in item.jobs or ()}
     touched: dict[str, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
-    for job in asked:
+    here: set[str] = set()
+    for job in instance.pending if jobs is None else jobs:
+        if job.id in named:
+            here.add(job.id)
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
         for what in _of(job, resolver):
             touched.setdefault(what, []).append(job.id)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
-    ids = {job.id for job in asked}
     of_instance = (
-        item for item in instance.omissions if item.jobs is None or ids.intersection(item.jobs)
+        item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
     )
     return (*of_jobs, *of_instance)
+
+
+def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
+    """The same of all jobs that a run begins with or meets: any start may be touched.
+
+    Of a long log the first MOST_JOBS jobs are looked at.
+    """
+    jobs = (*(run.job for run in instance.running), *instance.pending)
+    met = islice(chain(jobs, instance.future), MOST_JOBS)
+    found = heeded_nowhere(instance, resolver, met)
+    return tuple(replace(item, jobs=None) for item in found)
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:

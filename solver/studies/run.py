@@ -16,6 +16,7 @@ from ...model.changes import Change
 from ...model.errors import InputError, Problem
 from ...model.formats.settings import Setting
 from ...model.instance import Instance
+from ...model.omissions import sentences
 from ..loop.metrics import LoopMetrics, measure, submitted, tolerance_of
 from ..loop.recorded import WaitComparison, compare_waits
 from ..loop.records import Simulation
@@ -126,7 +127,7 @@ def outcome(
         used=tuple(used),
         there=tuple(there),
         cycle=result.settings.cycle,
-        notes=result.notes,
+        notes=(*result.notes, *sentences(result.omissions)),
         waits=compare_waits(result.jobs, recorded) if recorded else (),
     )
 

@@ -66,6 +66,11 @@ def every(names: str, **amounts: float) -> Limit:
 CASES: list[tuple[str, Instance, list[str]]] = [
     ("START_TIME", waits(pending=job("j", begin=HOUR)), ["Job's start time not reached"]),
     (
+        "QUEUE_INACTIVE",
+        waits(queues=queue(active=False)),
+        ["The queue is inactivated by the administrator"],
+    ),
+    (
         "QUEUE_WINDOW dispatch",
         waits(queues=queue(dispatch_window="5:00-6:00"), origin="2026-01-05T00:00:00+00:00"),
         ["The queue is inactivated by its time windows"],

@@ -166,7 +166,6 @@ REFUSED = {
     "mem > 50 & swp > 10": ("&", "'&&' for and"),
     "mem > 50 and swp > 10": ("and", "'&&' for and"),
     "mem=>60": (">", "'>='"),
-    "mem > 100MB": ("MB", "no unit"),
     "mem > ": ("", "a value"),
     "mem > (5": ("", "')'"),
     "select[mem > 5": ("[", "']'"),
