@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -90,8 +91,11 @@ def events(
     if moment.unknown:
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
-        notes.append(f"queue {name} was inactive: answers may differ, queues here are active")
-    write_instance(_instance(moment, site, notes), output, format)
+        notes.append(f"queue {name} was inactive: none of its jobs starts")
+    instance = _instance(moment, site, notes)
+    idle = moment.idle_queues
+    queues = (replace(q, active=False) if q.name in idle else q for q in instance.queues)
+    write_instance(replace(instance, queues=tuple(queues)), output, format)
 
 
 def acct(
@@ -207,8 +211,6 @@ def swf(
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
     """The moment on plain hosts; second 0 is the log's own."""
-    from dataclasses import replace
-
     from ..model.lsf_state.assemble import Seen, assemble
 
     zero = datetime.fromtimestamp(0, UTC)
@@ -254,8 +256,6 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
 
 def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Instance:
     """The instance with what the log's jobs have used by its now, or by --at."""
-    from dataclasses import replace
-
     from ..model.errors import InputError
     from ..solver.fairshare.usage_of_log import PastUsage
     from .options import read_source

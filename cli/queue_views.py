@@ -102,6 +102,8 @@ def numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
 
 
 def _status(instance: Instance, queue: Queue) -> str:
+    if not queue.active:
+        return "Open:Inact"
     now = instance.now
     windows = (queue.dispatch_window, queue.run_window)
     active = all(open_periods(text, instance.origin, now, now + 1) for text in windows)

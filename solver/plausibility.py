@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ..model.errors import InputError
 from ..model.instance import Instance
@@ -164,7 +165,8 @@ def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omi
         return
     begun = started_now(replace(instance, omissions=()), budget)
     reasons: dict[str, list[str]] = {}
-    moment = max((job.submit or 0 for job in seen.jobs), default=0)
+    zero = 0.0 if instance.origin is None else datetime.fromisoformat(instance.origin).timestamp()
+    moment = zero + instance.now
     for name in (job.id for job in instance.pending if job.id in begun and job.id in said):
         job = said[name]
         if not _MAY_START.fullmatch(job.reason):

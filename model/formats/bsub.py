@@ -20,8 +20,9 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
-_ARRAY = re.compile(r"\[(?P<first>\d+)(?:-(?P<last>\d+))?[^\[\]]*\]|\[[^\[\]]*\]")
-_DIRECTIVE = re.compile(r"\s*#\s*BSUB\b(?P<options>.*)")
+_ARRAY = re.compile(r"\[(?P<elements>[^\[\]]*)\]")
+_ONE_ELEMENT = re.compile(r"\s*(\d+)(?:-\1)?\s*")
+_DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 
 
 @dataclass(slots=True)
@@ -232,7 +233,7 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
 def _has_elements(name: str) -> bool:
     """Whether the name of a job makes it an array of more than one."""
     match = _ARRAY.search(name)
-    return match is not None and not (match["first"] and match["last"] == match["first"])
+    return match is not None and _ONE_ELEMENT.fullmatch(match["elements"]) is None
 
 
 def _once(submission: BsubLine, name: str, value: object) -> None:

@@ -337,7 +337,7 @@ class JobEntry(Section):
     extsched: f.Line = ""
     queued_as: f.Standing | None = None
     requeued: f.YesNo = False
-    unheeded: f.Requirements = ()
+    unheeded: f.Options = ()
 
 
 class RunningEntry(JobEntry):

@@ -158,6 +158,15 @@ def _requirements(value: object) -> tuple[str, ...]:
     raise ValueError(f"must be a requirement text such as 'span[ptile=2]' or a list, not {value!r}")
 
 
+def _options(value: object) -> tuple[str, ...]:
+    found = (value,) if isinstance(value, str) else value
+    if isinstance(found, (list, tuple)):
+        texts = tuple(text for text in found if isinstance(text, str) and text.strip())
+        if len(texts) == len(found):
+            return texts
+    raise ValueError(f"must be options of bsub such as '-w done(1)', not {value!r}")
+
+
 def _per(value: object) -> Any:
     return text.scope(value, each=True)
 
@@ -268,6 +277,11 @@ QueueHosts: TypeAlias = Annotated[
 Requirements: TypeAlias = Annotated[
     tuple[str, ...],
     PlainValidator(_requirements),
+    WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
+]
+Options: TypeAlias = Annotated[
+    tuple[str, ...],
+    PlainValidator(_options),
     WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
 ]
 Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]

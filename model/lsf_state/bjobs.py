@@ -24,7 +24,7 @@ _TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
 COLUMNS = (
     ("queue",),
     ("user",),
-    ("nreq_slot", "min_req_proc"),
+    ("nreq_slot", "min_req_proc", "slots"),
     ("combined_resreq", "effective_resreq", "res_req"),
     ("runtimelimit",),
     ("submit_time",),

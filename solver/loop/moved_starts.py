@@ -67,8 +67,7 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
 
     jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
     """
-    nowhere = tuple(item for item in found.omissions if item.jobs is not None or item.where)
-    names = tuple(item.name for item in found.omissions if item not in nowhere)
+    names, nowhere = _apart(instance, found.omissions)
     if not names or found.cut or budget.late():
         return found
     loops = _Loops.of(instance, found.method, jobs, names, budget)
@@ -96,8 +95,7 @@ def omissions_of_job(
 
     start: as the cycle has it, None for none. All of it where the loop takes long.
     """
-    nowhere = tuple(item for item in found if item.jobs is not None or item.where)
-    names = tuple(item.name for item in found if item not in nowhere)
+    names, nowhere = _apart(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
     if not names or budget.late():
         return (*map(Omission, names), *touching)
@@ -106,6 +104,14 @@ def omissions_of_job(
     if moved is None:
         return (*map(Omission, names), *touching)
     return (*(o for item in moved for o in item.omissions(instance)), *touching)
+
+
+def _apart(
+    instance: Instance, found: Sequence[Omission]
+) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
+    """The names of rules that the loop obeys, and what it does not obey either."""
+    nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
+    return tuple(item.name for item in found if item not in nowhere), nowhere
 
 
 def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:

@@ -61,7 +61,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     if job.gpu:
         yield "GPUs (-gpu)"
     for text in job.unheeded:
-        option = text.split()[0]
+        option = text.partition(" ")[0]
         yield ARRAY if option == "-J" else UNHEEDED.get(option, text)
     with suppress(InputError):
         if resolver.binds_cores(job):

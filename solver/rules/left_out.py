@@ -46,8 +46,9 @@ def names_left_out(
     asked = [resolver.requirement(job) for job in readable]
     found = [rule.name for rule in OF_THE_INSTANCE if rule.holds(instance)]
     found += [name for name, holds in _OF_REQUIREMENTS if any(map(holds, asked))]
+    limited = _limited(instance)
     running = (run.job for run in instance.running)
-    if any(resolver.loads_reserved(job) & _limited(instance) for job in (*running, *readable)):
+    if limited and any(resolver.loads_reserved(job) & limited for job in (*running, *readable)):
         found.append(RESERVED_LOADS)
     if any(map(resolver.selects_by_load, readable)):
         found.append("selections by what is free")

@@ -157,3 +157,19 @@ def test_every_option_of_bsub_has_one_meaning() -> None:
         assert (found.quiet == [option]) != (found.fields.get("unheeded") == (f"{option} 1",))
     for option in QUIET_FLAGS:
         assert bsub_line(f"{option} -n 4 run").quiet == [option]
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        *(("a", False), ("a[1]", False), ("[3-3]", False), ("a[1-2]", True), ("a[1,3]", True)),
+        *(("a[1-9:2]%2", True), ("a[2-22]", True)),
+    ],
+)
+def test_a_name_with_more_than_one_element_is_an_array(name: str, array: bool) -> None:
+    assert (parse_bsub(f"-J '{name}'") == {}) != array
+
+
+def test_a_directive_that_is_commented_out_says_nothing() -> None:
+    script = "#!/bin/sh\n#BSUB -n 2\n##BSUB -n 4\n# BSUB -n 8\n# end of BSUB options\nrun\n"
+    assert parse_bsub(script) == {"slots": 2, "max_slots": None}

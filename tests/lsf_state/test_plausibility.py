@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -185,6 +186,9 @@ def test_an_inactive_queue_keeps_its_jobs_from_starting(tmp_path: Path) -> None:
         ]
         assert "that queue shut, which is inactive, may be activated" in found.left_out
     assert not found["2"].proved  # columns are missing
+    shown = slotwise("show", "bqueues", str(tmp_path / "now.yaml")).stdout
+    assert re.search(r"^shut .*Open:Inact ", shown, re.MULTILINE)
+    assert re.search(r"^open .*Open:Active ", shown, re.MULTILINE)
     done = slotwise("simulate", str(tmp_path / "now.yaml"), "--jobs", str(tmp_path / "jobs.csv"))
     (row,) = [r for r in (tmp_path / "jobs.csv").read_text().splitlines() if r.startswith("1,")]
     assert "queue shut is inactive" in row

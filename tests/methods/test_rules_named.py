@@ -14,9 +14,12 @@ from loop_lab import instance as small
 from slotwise.model.cluster import Thresholds
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
+from slotwise.model.omissions import Omission
 from slotwise.model.plan import Plan
 from slotwise.model.queue import Queue
 from slotwise.model.time_text import clock_text
+from slotwise.solver.advice.ask import ask
+from slotwise.solver.advice.explain import explain
 from slotwise.solver.loop import moved_starts
 from slotwise.solver.loop.run_on import run_on
 from slotwise.solver.planning import plan
@@ -289,3 +292,24 @@ def test_no_job_is_said_to_need_backfill_that_the_loop_starts_without() -> None:
                 assert item.start is not None
                 assert starts.get(item.job, math.inf) > item.start, seed
     assert needy
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize("jobs", [None, ("p",)])
+@pytest.mark.parametrize("where", ["", "bjobs.json"])
+def test_what_an_instance_leaves_out_stays_where_the_loop_agrees(
+    where: str, jobs: tuple[str, ...] | None
+) -> None:
+    """The loop does not know it either: that it starts the job as planned says nothing."""
+    missing = Omission("bhosts counts more slots than the jobs hold", where, jobs=jobs)
+    waiting = job("p", 3, minutes=10)
+    runs = running("r", {"h0": 2}, 60)
+    it = replace(small(host("h0", 4), running=(runs,), pending=(waiting,)), omissions=(missing,))
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(it, method, effort=None if method != "optimal" else 5)
+        assert found.left_out == (missing.name,)
+        assert not any(item.proved for item in found)
+    assert explain(it, "p").outlook.omissions == (missing,)
+    assert ask(it, f"-q {it.queues[0].name} -n 3 -W 10").line.outlook.omissions == (
+        () if jobs else (missing,)
+    )
