@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .exits import Exit
-from .options import FormatOption, JobsFile, KeepGoing
+from .options import DefaultLimitOption, FormatOption, JobsFile, KeepGoing
 from .paths import file_argument, file_option
 from .replay import Policy
 from .replay_progress import progress_bar
@@ -79,6 +79,7 @@ def backtest(
     jobs: JobsFile = None,
     picture: Picture = None,
     keep_going: KeepGoing = False,
+    default_limit: DefaultLimitOption = None,
     format: FormatOption = "text",
 ) -> None:
     """How good forecasts would have been on this log: past jobs asked about with what was known.
@@ -88,7 +89,7 @@ def backtest(
     before there was an answer.
     """
     from .atomic import check_apart, check_output
-    from .backtest_input import past_of_pool, past_over_hosts
+    from .backtest_input import PastOfPool, past_over_hosts
     from .job_records import check_path, write_records
     from .stopping import stop_on_signal
 
@@ -102,9 +103,10 @@ def backtest(
     check_apart({"--jobs": jobs, "--picture": picture}, inputs)
     with stop_on_signal() as stopped:
         if cluster is None:
-            past, head = past_of_pool(log, policy or "easy", procs, keep_going, stopped)
+            asked = PastOfPool(log, policy or "easy", procs, keep_going, default_limit)
+            past, head = asked.run(stopped)
         else:
-            past, head = past_over_hosts(log, cluster, keep_going, stopped)
+            past, head = past_over_hosts(log, cluster, keep_going, default_limit, stopped)
         questions = _ask(past, stopped, sample, samples, seed, workers)
     if jobs is not None:
         write_records(_records(past, questions), jobs)

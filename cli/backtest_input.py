@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from .replay import read_log, tell_left_out
 from .replay_progress import progress_bar
 
 if TYPE_CHECKING:
+    from ..model.errors import InputError
     from ..model.workload import Workload
     from ..solver.forecast.backtest import PastLog
     from ..solver.forecast.recorded import JobNaming
@@ -19,40 +21,62 @@ if TYPE_CHECKING:
 Run = tuple["PastLog", dict[str, Any]]
 
 
-def past_of_pool(
-    log: Path, policy: str, procs: int | None, keep_going: bool, stop: Callable[[], bool]
+@dataclass(frozen=True, slots=True)
+class PastOfPool:
+    """A log on a pool of processors, and the options that say how it is read and run."""
+
+    log: Path
+    policy: str
+    procs: int | None
+    keep_going: bool
+    default_limit: str | None
+
+    def run(self, stop: Callable[[], bool]) -> Run:
+        """The log replayed; what is odd goes to stderr."""
+        from ..solver.forecast.backtest import Replayed
+        from ..solver.replay import replay
+
+        workload, names = self._workload()
+        result = replay(workload, policy=self.policy, procs=self.procs, stop=stop)
+        if not result.complete:
+            raise KeyboardInterrupt  # before anything was asked
+        tell_left_out(result.workload)
+        replayed = Replayed.of(result, names)
+        head = {"log": replayed.log.source, "policy": self.policy, "procs": replayed.procs}
+        return replayed, head
+
+    def _workload(self) -> tuple[Workload, JobNaming]:
+        from ..model.formats.sniff import kind_of, refuse_other
+        from ..solver.forecast.recorded import JobNaming, read_recorded
+
+        refuse_other(self.log, "swf", "acct", "events")
+        if kind_of(self.log) not in ("acct", "events"):
+            return read_log(self.log, self.keep_going, self.default_limit), JobNaming()
+        if self.default_limit is not None:
+            raise only_of_swf(self.log)
+        workload, names, remarks = read_recorded(self.log, keep_going=self.keep_going)
+        for remark in remarks:
+            tell(remark)
+        if self.procs is None:
+            size = workload.max_procs
+            tell(f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)")
+        return workload, names
+
+
+def only_of_swf(log: Path) -> InputError:
+    """The refusal of --default-limit for a log of LSF's, whose queues have limits of their own."""
+    from ..model.errors import InputError
+
+    return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
+
+
+def past_over_hosts(
+    log: Path,
+    cluster: Path,
+    keep_going: bool,
+    default_limit: str | None,
+    stop: Callable[[], bool],
 ) -> Run:
-    """The log replayed on a pool of processors; what is odd goes to stderr."""
-    from ..solver.forecast.backtest import Replayed
-    from ..solver.replay import replay
-
-    workload, names = _workload(log, procs, keep_going)
-    result = replay(workload, policy=policy, procs=procs, stop=stop)
-    if not result.complete:
-        raise KeyboardInterrupt  # before anything was asked
-    tell_left_out(result.workload)
-    replayed = Replayed.of(result, names)
-    head = {"log": replayed.log.source, "policy": policy, "procs": replayed.procs}
-    return replayed, head
-
-
-def _workload(log: Path, procs: int | None, keep_going: bool) -> tuple[Workload, JobNaming]:
-    from ..model.formats.sniff import kind_of, refuse_other
-    from ..solver.forecast.recorded import JobNaming, read_recorded
-
-    refuse_other(log, "swf", "acct", "events")
-    if kind_of(log) not in ("acct", "events"):
-        return read_log(log, keep_going), JobNaming()
-    workload, names, remarks = read_recorded(log, keep_going=keep_going)
-    for remark in remarks:
-        tell(remark)
-    if procs is None:
-        size = workload.max_procs
-        tell(f"{log}: {size} slots were in use at most: the pool has so many (or --procs)")
-    return workload, names
-
-
-def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[], bool]) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
     from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
@@ -60,7 +84,7 @@ def past_over_hosts(log: Path, cluster: Path, keep_going: bool, stop: Callable[[
     from ..solver.rules.heeded_nowhere import heeded_nowhere_in_a_run
     from .simulate_loop import LoopOptions, cycle_of, new_session, workload
 
-    options = LoopOptions(cluster=cluster, keep_going=keep_going)
+    options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
     given = workload(log, options)
     session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from .import_snapshot import Site, tell_some
-from .options import tell
+from .options import DefaultLimitOption, limit_of, tell
 from .output import Notation, Output, keep_inputs, write_instance
 from .paths import file_argument, file_option
 from .stdin_file import from_stdin
@@ -20,6 +20,7 @@ from .stdin_file import from_stdin
 if TYPE_CHECKING:
     from ..model.errors import Problem
     from ..model.formats.finished_jobs import FinishedJob
+    from ..model.formats.swf import SwfLog
     from ..model.instance import Instance
     from ..model.lsf_state.bad_records import BadRecords
     from ..model.lsf_state.followed import Moment
@@ -163,6 +164,7 @@ def swf(
     hosts: Annotated[int, typer.Option(min=1, help="Spread the processors over N hosts.")] = 1,
     later: Later = False,
     keep_going: KeepGoing = False,
+    default_limit: DefaultLimitOption = None,
     output: Output = None,
     format: Notation = None,
 ) -> None:
@@ -172,19 +174,20 @@ def swf(
     """
     from ..model.errors import InputError
     from ..model.formats.swf import read_swf
-    from ..model.formats.trace import plain_hosts
+    from ..model.formats.trace import nothing_to_replay, plain_hosts, remarks_on
     from ..model.lsf_state.moment import moment_of_swf
     from ..model.workload import canonical, machine_size
 
     keep_inputs(output, [file])
-    found = read_swf(file, keep_going=keep_going)
+    found = read_swf(file, keep_going=keep_going, default_limit=limit_of(default_limit))
     _tell_problems(found.problems)
     size = machine_size(found.workload, procs)
     log = canonical(found.workload, size)
     if not len(log):
-        why = ", ".join(f"{count} × {reason}" for reason, count in log.left_out.items())
-        raise InputError(f"{file}: no job of this log can be replayed ({why or 'it has none'})")
-    tell_some([f"left out {count} × {reason}" for reason, count in log.left_out.items()])
+        raise nothing_to_replay(log)
+    numbers = {int(number) for number in log.queue if number >= 0}
+    one = [f"the log's {len(numbers)} queues become one"] if len(numbers) > 1 else []
+    tell_some([*remarks_on(log), *one])
     if policy == "recorded":
         starts = {
             number: submit + found.waits[number]
@@ -204,9 +207,53 @@ def swf(
     base = plain_hosts(hosts, size)
     first = int(log.submit[0])
     last = max(starts[int(n)] + int(run) for n, run in zip(log.job, log.run_time, strict=True))
-    time = last if at == "end" else _seconds(at, first)
+    time = last if at == "end" else _second_of_log(at, found, first, last)
     moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
-    write_instance(_of_pool(moment, base), output, format)
+    instance = replace(_of_pool(moment, base), origin=_origin_of(found))
+    write_instance(_with_precedences(instance, found, file), output, format)
+
+
+def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
+    """The moment that is meant. Raises InputError where it lies outside the log or has no date."""
+    from ..model.errors import InputError
+
+    zero = 0
+    if "T" in at:
+        if log.origin is None:
+            raise InputError(
+                "--at: the log does not say its date (UnixStartTime): give the moment in its own "
+                f"seconds ({first} to {last}), or as a time from its begin (2d)"
+            )
+        zero = int(log.origin.timestamp())
+    time = _seconds(at, first) - zero
+    if not first <= time <= last:
+        span = f"{first} to {last}"
+        if log.origin is not None:
+            begin, end = (log.origin + timedelta(seconds=second) for second in (first, last))
+            span += f", {begin.isoformat()} to {end.isoformat()}"
+        raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
+    return time
+
+
+def _with_precedences(instance: Instance, log: SwfLog, file: Path) -> Instance:
+    """The instance with the jobs named that follow others in the log, which nothing heeds."""
+    import numpy as np
+
+    from ..model.formats.swf import NOT_HEEDED
+    from ..model.omissions import Omission
+
+    waiting = [job.id for job in (*instance.pending, *instance.future) if job.id.isdecimal()]
+    found = log.following(np.array([int(name) for name in waiting], dtype=np.int64))
+    if not len(found):
+        return instance
+    jobs = tuple(str(number) for number in found.tolist())
+    omission = Omission(NOT_HEEDED, where=str(file), count=len(jobs), jobs=jobs)
+    tell_some([f"not considered: {omission.text()}"])
+    return replace(instance, omissions=(*instance.omissions, omission))
+
+
+def _origin_of(log: SwfLog) -> str | None:
+    return None if log.origin is None else log.origin.isoformat()
 
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
@@ -220,7 +267,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
     seen = Seen(moment.jobs, moment.later)
     made = assemble(seen, datetime.fromtimestamp(moment.time, UTC), stamped)
     tell_some(made.notes)
-    return replace(made.instance, origin=None)
+    return made.instance
 
 
 # --- steps ----------------------------------------------------------------------------------------
@@ -290,13 +337,15 @@ def _zero(instance: Instance) -> int:
 
 
 def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
-    from ..model.formats.acct import finished_jobs
+    from ..model.formats.acct import SKEWED, finished_jobs
     from ..model.formats.log_lines import log_lines
     from ..model.formats.sniff import refuse_other
 
     for path in files:
         refuse_other(path, "acct")
-        yield from finished_jobs(log_lines(path), bad.add, {}, str(path))
+        others: dict[str, int] = {}
+        yield from finished_jobs(log_lines(path), bad.add, others, str(path))
+        bad.repaired = others.get(SKEWED, 0)
 
 
 def _acct_time(at: str, files: list[Path]) -> int:
@@ -334,14 +383,17 @@ def _seconds(at: str, first: int) -> int:
 
 def _refuse(bad: BadRecords, keep_going: bool) -> None:
     """InputError for malformed records, or with --keep-going warnings."""
-    from ..model.errors import InputError
+    from ..model.formats.acct import SKEWED
+    from ..model.formats.log_lines import refused_records
 
     if bad.count and not keep_going:
-        raise InputError(bad.report())
-    _tell_problems(bad.report(), bad.count)
+        raise refused_records(bad.report())
+    _tell_problems(bad.report())
+    if bad.repaired:
+        tell(f"{bad.repaired} × {SKEWED}")
 
 
-def _tell_problems(problems: list[Problem] | tuple[Problem, ...], count: int | None = None) -> None:
+def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
     from ..model.errors import report
 
     for line in report(problems):

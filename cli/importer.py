@@ -13,7 +13,7 @@ from typer.main import get_command
 from .import_logs import acct, events, swf
 from .import_lsf import lsf
 from .import_snapshot import snapshot_files
-from .options import KeepGoing, read_instance, tell
+from .options import DefaultLimitOption, KeepGoing, limit_of, read_instance, tell
 from .output import Notation, Output, keep_inputs, write_instance
 from .paths import file_argument, file_option
 from .stdin_file import from_stdin
@@ -39,6 +39,7 @@ OPTIONS: dict[str, Any] = {
         file_option(help="Instance whose hosts and queues to take.", show_default=False),
     ],
     "keep_going": KeepGoing,
+    "default_limit": DefaultLimitOption,
 }
 
 
@@ -86,6 +87,8 @@ def _command(found: FileFormat) -> Any:
         keep_inputs(output, [file])
         if given.get("cluster") is not None:
             given["cluster"] = read_instance(given["cluster"], None)
+        if "default_limit" in given:
+            given["default_limit"] = limit_of(given["default_limit"])
         reading = found.read(file, ReadOptions(**given))
         for remark in reading.remarks:
             tell(remark)

@@ -20,6 +20,7 @@ from .completion import example_names
 from .paths import file_argument, file_option
 
 if TYPE_CHECKING:
+    from ..model.formats.swf import DefaultLimit
     from ..model.instance import Instance
 
 Format = Literal["text", "json", "csv"]
@@ -104,6 +105,24 @@ JobsFile = Annotated[
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Report malformed records and go on with the rest.")
 ]
+DefaultLimitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--default-limit",
+        metavar="TIME|Nx",
+        help="Requested time of jobs for which an SWF log has none: 12h, or 2x (twice the run).",
+        show_default=False,
+    ),
+]
+
+
+def limit_of(text: str | None) -> DefaultLimit | None:
+    """What --default-limit says. Raises InputError where it is neither a time nor a multiple."""
+    from ..model.formats.swf import DefaultLimit
+
+    return None if text is None else DefaultLimit.parse(text)
+
+
 CheckpointFile = Annotated[
     Path | None,
     file_option(

@@ -17,11 +17,13 @@ from .exits import Exit
 from .job_records import check_path, write_records
 from .options import (
     CheckpointFile,
+    DefaultLimitOption,
     Format,
     FormatOption,
     JobsFile,
     KeepGoing,
     ResumeFile,
+    limit_of,
     tell,
 )
 from .paths import file_argument
@@ -62,6 +64,7 @@ def replay(
     format: FormatOption = "text",
     schedule_after: ScheduleAfterOption = None,
     keep_going: KeepGoing = False,
+    default_limit: DefaultLimitOption = None,
     checkpoint: CheckpointFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: ResumeFile = None,
@@ -81,7 +84,7 @@ def replay(
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     only_swf(log, "replay")
     with stop_on_signal() as stopped:
-        workload = read_log(log, keep_going)
+        workload = read_log(log, keep_going, default_limit)
         if resume is None:
             session = Replay(workload, policy or "easy", procs, schedule_after)
         else:
@@ -114,19 +117,27 @@ def only_swf(log: Path, command: str) -> None:
         raise InputError([Problem(wrong, str(log))])
 
 
-def read_log(log: Path, keep_going: bool) -> Workload:
+def read_log(log: Path, keep_going: bool, default_limit: str | None) -> Workload:
     """The log, malformed records warned of with `keep_going`, else refused."""
     from ..model.errors import report
-    from ..model.formats.swf import read_swf
+    from ..model.formats.swf import NOT_HEEDED, read_swf
 
-    found = read_swf(log, keep_going=keep_going)
+    found = read_swf(log, keep_going=keep_going, default_limit=limit_of(default_limit))
     for line in report(found.problems):
         tell(f"warning: {line}")
+    if follow := len(found.following(found.workload.job)):
+        tell(f"{follow} × {NOT_HEEDED}")
     return found.workload
 
 
 def tell_left_out(workload: Workload) -> None:
-    """Nothing is dropped silently."""
+    """Nothing is dropped or repaired silently; refused where no job is left."""
+    from ..model.formats.trace import nothing_to_replay
+
+    if not len(workload) and workload.left_out:
+        raise nothing_to_replay(workload)
+    for note, count in workload.notes.items():
+        tell(f"{count} × {note}")
     for reason, count in workload.left_out.items():
         tell(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
 

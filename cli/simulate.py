@@ -10,6 +10,7 @@ import typer
 from .checkpointing import CheckpointEvery
 from .options import (
     CheckpointFile,
+    DefaultLimitOption,
     Example,
     FormatOption,
     JobsFile,
@@ -110,6 +111,7 @@ def simulate(
     shares: Shares = None,
     format: FormatOption = "text",
     keep_going: KeepGoing = False,
+    default_limit: DefaultLimitOption = None,
     checkpoint: CheckpointFile = None,
     checkpoint_every: CheckpointEvery = None,
     resume: ResumeFile = None,
@@ -139,6 +141,7 @@ def simulate(
         jobs=jobs,
         format=format,
         keep_going=keep_going,
+        default_limit=default_limit,
         checkpoint=checkpoint,
         checkpoint_every=checkpoint_every,
         resume=resume,

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .options import read_instance, tell
+from .options import limit_of, read_instance, tell
 
 if TYPE_CHECKING:
     from ..model.changes import Change
@@ -28,6 +28,7 @@ class Sources:
     cluster: Path | None = None
     hosts: int | None = None
     keep_going: bool = False
+    default_limit: str | None = None
     events: Path | None = None
     changes: Path | None = None
     site: Instance | None = None
@@ -66,7 +67,8 @@ def read(sources: Sources) -> Simulated:
     cluster = sources.site
     if sources.cluster is not None:
         cluster = read_instance(sources.cluster, None)
-    options = ReadOptions(sources.hosts, cluster, sources.keep_going)
+    limit = limit_of(sources.default_limit)
+    options = ReadOptions(sources.hosts, cluster, sources.keep_going, limit)
     contents = found.read(sources.file, options)
     if sources.events is not None and not contents.of_lsf:
         raise _idle(["events"], sources, found)
@@ -88,6 +90,7 @@ def _only_what_applies(sources: Sources, found: FileFormat) -> None:
         "hosts": sources.hosts,
         "cluster": sources.cluster or sources.site,
         "keep_going": sources.keep_going,
+        "default_limit": sources.default_limit,
     }
     idle = [name for name, value in asked.items() if value and name not in found.takes]
     if idle:
@@ -103,7 +106,8 @@ def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
 
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """The hosts of the log as lsb.events says they came, closed and opened."""
-    from ..model.errors import InputError, report
+    from ..model.errors import report
+    from ..model.formats.log_lines import refused_records
     from ..model.lsf_state.bad_records import BadRecords
     from ..model.lsf_state.lifetimes import host_lives
     from ..model.lsf_state.log_records import read_events
@@ -112,7 +116,7 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     lives = host_lives(read_events(path, bad, {}))
     problems: list[Problem] = bad.report()
     if bad.count and not sources.keep_going:
-        raise InputError(problems)
+        raise refused_records(problems)
     for line in report(problems):
         sources.tell(f"warning: {line}")
     assert instance.origin is not None  # a log that takes --events has one

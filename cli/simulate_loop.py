@@ -46,6 +46,7 @@ class LoopOptions:
     jobs: Path | None = None
     format: str = "text"
     keep_going: bool = False
+    default_limit: str | None = None
     checkpoint: Path | None = None
     checkpoint_every: str | None = None
     resume: Path | None = None
@@ -114,6 +115,7 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
         cluster=options.cluster,
         hosts=options.hosts,
         keep_going=options.keep_going,
+        default_limit=options.default_limit,
         events=options.events,
         changes=options.changes,
     )

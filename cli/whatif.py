@@ -6,14 +6,14 @@ import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from .atomic import check_apart, check_output, whole_file
 from .exits import Exit
 from .job_records import check_path, write_records
-from .options import Example, FormatOption, KeepGoing, tell
+from .options import DefaultLimitOption, Example, FormatOption, KeepGoing, tell
 from .paths import file_argument, file_option
 from .simulate import Changes, CycleLength, Events, Until
 from .stdin_file import from_stdin
@@ -102,6 +102,7 @@ def whatif(
     table: Table = None,
     format: FormatOption = "text",
     keep_going: KeepGoing = False,
+    default_limit: DefaultLimitOption = None,
 ) -> None:
     """What would change if: variants of a cluster beside today's configuration, run by the loop.
 
@@ -123,6 +124,7 @@ def whatif(
         events=events,
         changes=changes,
         keep_going=keep_going,
+        default_limit=default_limit,
         cycle=cycle,
         until=until,
         block=block,
@@ -140,8 +142,12 @@ def whatif(
     _write(found, output, table, example or str(site))
     typer.echo(render(found, format, who), nl=False)
     if not found.complete:
-        tell(f"stopped with {len(found)} of {len(runs)} variants finished")
-        raise typer.Exit(Exit.STOPPED)
+        _stop(len(found), len(runs))
+
+
+def _stop(finished: int, asked: int) -> NoReturn:
+    tell(f"stopped with {finished} of {asked} variants finished")
+    raise typer.Exit(Exit.STOPPED)
 
 
 def _check_outputs(output: Path | None, table: Path | None, inputs: Iterable[Path]) -> None:

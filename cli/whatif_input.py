@@ -32,6 +32,7 @@ class Question:
     events: Path | None = None
     changes: Path | None = None
     keep_going: bool = False
+    default_limit: str | None = None
     cycle: int | None = None
     until: str | None = None
     block: str = "7d"
@@ -126,6 +127,7 @@ def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simu
         sources = Sources(
             question.log,
             keep_going=question.keep_going,
+            default_limit=question.default_limit,
             events=question.events,
             changes=question.changes,
             site=site,

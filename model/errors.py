@@ -58,17 +58,19 @@ class InputError(SlotwiseError):
     """Bad input: carries every problem found, in the order of the document.
 
     Its text spells out the first ones, as many as the limits allow, and counts the others.
+    hint: what to do about all of them, a last line.
     """
 
-    def __init__(self, problems: Iterable[Problem] | str) -> None:
+    def __init__(self, problems: Iterable[Problem] | str, hint: str = "") -> None:
         if isinstance(problems, str):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("\n".join(report(self.problems)))
+        self.hint = hint
+        super().__init__("\n".join([*report(self.problems), *([hint] if hint else [])]))
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...], str]]:
         """Pickled with its problems: errors travel between processes too."""
-        return type(self), (self.problems,)
+        return type(self), (self.problems, self.hint)
 
 
 class UnknownNameError(InputError, KeyError, ValueError):

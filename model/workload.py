@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InputError, Problem
 
 Ints = NDArray[np.int64]
+#: Why a job without a requested time is left out.
+NO_REQUEST = "requested time not positive"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +24,7 @@ class Workload:
     seconds. req_time: requested duration, seconds. procs: processors held while running.
     user, queue: numbers from the log, -1 for unknown. max_procs: the machine's size as the log
     states it, or None. left_out: reason to number of jobs that were dropped on the way here.
+    notes: what was repaired or filled in on the way here, to how many records.
 
     Arrays are read-only. Use `Workload.of` to build one from plain sequences.
     """
@@ -37,6 +40,7 @@ class Workload:
     source: str = ""
     header: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         columns = self.columns()
@@ -95,7 +99,7 @@ def canonical(workload: Workload, procs: int) -> Workload:
     """
     reasons = {
         "run time not positive": workload.run_time <= 0,
-        "requested time not positive": workload.req_time <= 0,
+        NO_REQUEST: workload.req_time <= 0,
         "requested processors not positive": workload.procs <= 0,
         f"more than the machine's {procs} processors": workload.procs > procs,
     }
@@ -115,6 +119,7 @@ def canonical(workload: Workload, procs: int) -> Workload:
         source=workload.source,
         header=workload.header,
         left_out=left_out,
+        notes=workload.notes,
     )
 
 

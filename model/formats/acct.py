@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..errors import InputError, Problem
+from ..errors import Problem, report
 from .finished_jobs import FinishedJob, FinishedJobs
-from .log_lines import check_records, log_lines, malformed
+from .log_lines import check_records, log_lines, malformed, refused_records
 from .sniff import refuse_other
 
 #: Record types of lsb.acct that are no finished job.
@@ -29,16 +29,30 @@ WHOLE = (9,)
 _CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+#: Seconds by which the clocks of two hosts may differ without a record being malformed.
+CLOCK_SKEW = 300
+SKEWED = "a start before the submission or an end before the start (clocks differ), moved to it"
 _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """jobs: in file order. problems: malformed records. passed_over: other types, how many."""
+    """jobs: in file order. problems: malformed records. passed_over: other types, how many.
+
+    repaired: records whose times were a little out of order, as clocks of two hosts have it.
+    """
 
     jobs: Sequence[FinishedJob]
     problems: tuple[Problem, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
+    repaired: int = 0
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is odd about the log, a line each."""
+        lines = [f"warning: {line}" for line in report(self.problems)]
+        lines += [f"passed over {count} {kind} records" for kind, count in self.passed_over.items()]
+        return lines + ([f"{self.repaired} × {SKEWED}"] if self.repaired else [])
 
 
 def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
@@ -49,7 +63,7 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
     refuse_other(path, "acct")
     log = parse_acct(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise InputError(log.problems)
+        raise refused_records(log.problems, len(log.jobs))
     return log
 
 
@@ -63,7 +77,8 @@ def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
             jobs.add(number, index, job)
         except ValueError as error:
             problems.append(malformed(error, source, line))
-    return AcctLog(jobs, tuple(problems), others)
+    repaired = others.pop(SKEWED, 0)
+    return AcctLog(jobs, tuple(problems), others, repaired)
 
 
 def finished_jobs(
@@ -74,7 +89,8 @@ def finished_jobs(
 ) -> Iterator[FinishedJob]:
     """The jobs of a log as it is read, never all at once.
 
-    report: takes each malformed record. others: counts records of other types.
+    report: takes each malformed record. others: counts records of other types, and under
+    :data:`SKEWED` those whose times were repaired.
     """
     seen: dict[str, int] = {}
     for _, number, index, job in _records(lines, report, others, source):
@@ -100,11 +116,13 @@ def _records(
                 continue
             if words[0] != "JOB_FINISH":
                 raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
-            record = (at, *_finished(Fields(words)))
+            job_number, index, job, repaired = _finished(Fields(words))
+            if repaired:
+                others[SKEWED] = others.get(SKEWED, 0) + 1
         except ValueError as error:
             report(malformed(error, source, at))
         else:
-            yield record
+            yield at, job_number, index, job
         count += 1
         check_records(count, source)
 
@@ -208,8 +226,8 @@ class Fields:
                 self.text(name)
 
 
-def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
-    """Job number, array index, and the job."""
+def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
+    """Job number, array index, the job, and whether its times were repaired."""
     word = fields.text("version")
     version, lava = _version(word), of_lava(word)
     end = fields.whole("eventTime")
@@ -241,6 +259,8 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
         fields.skip("timeEvent")
     index = fields.whole("idx")
     application, run_limit, charged = ("", -1, "") if lava else _last(fields, version)
+    written = (submit, start, end)
+    start, end = _in_order(*written)
     _check(number, slots, submit, start, end)
     job = FinishedJob(
         id="",
@@ -261,7 +281,7 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob]:
         application=application,
         charged=charged,
     )
-    return number, index, job
+    return number, index, job, (submit, start, end) != written
 
 
 def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
@@ -319,6 +339,15 @@ def _end(fields: Fields, version: tuple[int, ...]) -> None:
         fields.skip("storageInfoV")
     for _ in range(fields.count("numKVP")):
         fields.skip("KVP key", "KVP value")
+
+
+def _in_order(submit: int, start: int, end: int) -> tuple[int, int]:
+    """Start and end; one that lies a little before what it follows is moved to that."""
+    if start and submit - CLOCK_SKEW <= start < submit:
+        start = submit
+    if start and start - CLOCK_SKEW <= end < start:
+        end = start
+    return start, end
 
 
 def _check(number: int, slots: int, submit: int, start: int, end: int) -> None:

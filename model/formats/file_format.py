@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..instance import Instance
+from .swf import DefaultLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +17,13 @@ class ReadOptions:
 
     hosts: over how many equal hosts the processors of a log are spread. cluster: an instance whose
     hosts, queues and parameters run the jobs of a log. keep_going: malformed records are reported
-    and left out.
+    and left out. default_limit: the requested time of jobs for which a log has none.
     """
 
     hosts: int | None = None
     cluster: Instance | None = None
     keep_going: bool = False
+    default_limit: DefaultLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
@@ -67,6 +67,16 @@ def malformed(error: Exception, source: str, line: int) -> Problem:
     if len(message) > _LONGEST:
         message = f"{message[:_LONGEST]} …"
     return Problem(message, source, line)
+
+
+def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputError:
+    """The refusal of a log with malformed records.
+
+    well_formed: how many others there are. Where there are any, the refusal names the option that
+    takes them.
+    """
+    hint = "--keep-going leaves such records out, counts them and takes the others"
+    return InputError(problems, hint if well_formed else "")
 
 
 def check_records(number: int, source: str) -> None:

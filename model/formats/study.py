@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from ..errors import InputError
 from . import fields as f
@@ -16,6 +16,7 @@ from .finding import Finding, Location, problems
 from .messages import explain
 from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
+from .swf import DefaultLimit
 from .units import parse_duration
 
 FORMAT = "slotwise-study/1"
@@ -88,6 +89,16 @@ def _until(value: Any) -> Any:
     return value
 
 
+def _default_limit(value: str | None) -> str | None:
+    """As --default-limit takes it. Raises ValueError for anything else."""
+    if value is not None:
+        try:
+            DefaultLimit.parse(value)
+        except InputError as error:
+            raise ValueError(error.problems[0].message) from None
+    return value
+
+
 class StudyDocument(Section):
     """A study: every case under every policy, every point of the grid of parameters, every seed."""
 
@@ -96,6 +107,7 @@ class StudyDocument(Section):
     description: f.Text = ""
     until: Annotated[str | int | None, BeforeValidator(_until)] = None
     keep_going: f.YesNo = False
+    default_limit: Annotated[str | None, AfterValidator(_default_limit)] = None
     cases: Annotated[list[CaseEntry], Field(min_length=1)]
     policies: Annotated[list[PolicyEntry], Field(min_length=1)] = Field(
         default_factory=lambda: [PolicyEntry(name="configured")]

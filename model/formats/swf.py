@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from math import ceil
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
 from ..errors import InputError, Problem
 from ..workload import Ints, Workload
-from .log_lines import check_records, log_lines, malformed
+from .log_lines import check_records, log_lines, malformed, refused_records
 from .sniff import refuse_other
+from .units import parse_duration
 
 COLUMNS = 18
 """Columns that a record must have."""
@@ -33,22 +38,87 @@ _READ = {  # the columns that are read, by position, and what they are called in
     14: "queue",
 }
 _NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue", "wait")
+_TIMES = frozenset({1, 3, 8})
+"""Columns in which a fraction is one of a second."""
+_DAY = 86_400
+_STATUS, _PRECEDING = 10, 16
+_PARTIAL = (2, 3, 4)
+"""What the status of a line says that is one of several runs of a job, which has its own line."""
 _LIMIT = 2**53  # larger seconds or processors are not numbers that anyone measured
 #: A number of the header, perhaps with a mark or a blank between its thousands.
 _SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
+#: ``Queue: 1 batch``, ``Queue: 2 [fque:2]``: a number and a name.
+_QUEUE = re.compile(r"(\d{1,9})\W+([A-Za-z][\w.-]*)")
+#: So many queues of a header are read.
+_MOST_QUEUES = 1000
+ROUNDED = "a fraction of a second rounded up"
+TITLES = "a title row passed over"
+PARTS = "a partial execution (status 2 to 4) passed over: the line of its whole job is read"
+ONLY_PARTS = "a job recorded in partial executions only (status 2 to 4): their run times added up"
+NOT_HEEDED = "a preceding job (columns 17 and 18) is not heeded: the recorded submission counts"
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultLimit:
+    """The requested time of jobs for which a log has none: seconds, or a multiple of the run time.
+
+    text: as it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
+    """
+
+    text: str
+    seconds: int | None = None
+    factor: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DefaultLimit:
+        """Raises InputError for what is neither a time such as 12h nor a multiple such as 2x."""
+        multiple = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)x", text.strip())
+        try:
+            if multiple is None:
+                found = cls(text, seconds=parse_duration(text))
+            else:
+                found = cls(text, factor=float(multiple[1]))
+            if found.seconds == 0 or (found.factor is not None and found.factor < 1):
+                raise ValueError("it must be longer than the run")
+        except ValueError as error:
+            wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
+            raise InputError([Problem(wrong, path="--default-limit")]) from None
+        return found
+
+    def of(self, run_time: Ints) -> Ints:
+        """Requested times for jobs that run so long; never less than the run."""
+        if self.factor is not None:
+            return np.array(np.ceil(run_time * self.factor), dtype=np.int64)
+        return np.array(np.maximum(run_time, self.seconds or 0), dtype=np.int64)
+
+
+def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Workload:
+    """Jobs that have a run time and no requested time get one; how many, the notes say."""
+    missing = (workload.req_time <= 0) & (workload.run_time > 0)
+    if limit is None or not missing.any():
+        return workload
+    req_time = np.where(missing, limit.of(workload.run_time), workload.req_time)
+    said = f"no requested time in the log: {limit.text}"
+    said += " of the run time taken" if limit.factor is not None else " taken, or the run if longer"
+    notes = {**workload.notes, said: int(np.count_nonzero(missing))}
+    return replace(workload, req_time=req_time, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
 class SwfLog:
     """What one file holds: its well-formed records in file order, and the malformed ones.
 
-    wait: recorded seconds from submission to start, -1 where the log has none.
+    wait: recorded seconds from submission to start, -1 where the log has none. preceding: number
+    of the job after which one was submitted, -1 for none. queues: names of queues by number, as
+    the header has them.
     """
 
     workload: Workload
     problems: tuple[Problem, ...]
     wait: Ints
+    preceding: Ints
+    queues: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def waits(self) -> dict[int, int]:
@@ -57,12 +127,38 @@ class SwfLog:
         jobs, waits = self.workload.job[known], self.wait[known]
         return dict(zip(jobs.tolist(), waits.tolist(), strict=True))
 
+    def following(self, jobs: Ints) -> Ints:
+        """Numbers of those of `jobs` that were submitted after another had ended or started."""
+        return jobs[np.isin(jobs, self.workload.job[self.preceding >= 0])]
 
-def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
+    @property
+    def origin(self) -> datetime | None:
+        """The date of second 0 in the log's own zone; None where the header does not say it.
+
+        0, which prepared logs have, is no date. TimeZoneString names a zone, TimeZone is its
+        offset in seconds; UTC where there is neither or nobody knows the zone.
+        """
+        found = re.match(r"\d{1,11}", self.workload.header.get("UnixStartTime", ""))
+        if found is None or not int(found[0]):
+            return None
+        zone: tzinfo = UTC
+        offset = re.fullmatch(r"[+-]?\d{1,5}", self.workload.header.get("TimeZone", "").strip())
+        try:
+            zone = ZoneInfo(self.workload.header.get("TimeZoneString", "").strip())
+        except (ValueError, OSError, ZoneInfoNotFoundError):
+            if offset is not None and abs(int(offset[0])) < _DAY:
+                zone = timezone(timedelta(seconds=int(offset[0])))
+        return datetime.fromtimestamp(int(found[0]), zone)
+
+
+def read_swf(
+    path: str | Path, *, keep_going: bool = False, default_limit: DefaultLimit | None = None
+) -> SwfLog:
     """Read ``.swf`` or ``.swf.gz`` without leaving out any well-formed record.
 
     Pass the workload through `slotwise.model.workload.canonical` before a replay. Malformed
     records are all reported: with `keep_going` in `SwfLog.problems`, otherwise by InputError.
+    default_limit: the requested time of jobs without one.
 
     Raises
     ------
@@ -72,45 +168,106 @@ def read_swf(path: str | Path, *, keep_going: bool = False) -> SwfLog:
     refuse_other(path, "swf")
     log = parse_swf(log_lines(Path(path)), source=str(path))
     if log.problems and not keep_going:
-        raise InputError(log.problems)
-    return log
+        raise refused_records(log.problems, len(log.workload))
+    return replace(log, workload=with_default_limit(log.workload, default_limit))
 
 
 def parse_swf(lines: Iterable[str], source: str = "") -> SwfLog:
     """The same as `read_swf` for lines at hand, with ``keep_going``."""
-    header: dict[str, str] = {}
-    columns = [array("q") for _ in _NAMES]
-    at_line = array("q")
-    problems: list[Problem] = []
+    reader = _SwfLines(source)
     for number, line in enumerate(lines, start=1):
+        reader.take(number, line)
+    return reader.log()
+
+
+class _SwfLines:
+    """The lines of one log, read so far."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._header: dict[str, str] = {}
+        self._queues: dict[int, str] = {}
+        self._columns = [array("q") for _ in (*_NAMES, "status", "preceding")]
+        self._at_line = array("q")
+        self._problems: list[Problem] = []
+        self._notes: Counter[str] = Counter()
+
+    def take(self, number: int, line: str) -> None:
+        """A line of the file."""
         words = line.split()
-        if not words:
-            continue
+        if not words or words[0].startswith("#"):
+            return
         if words[0].startswith(";"):
             if found := _HEADER.match(line.strip()):
-                header.setdefault(found[1], found[2])
-            continue
+                self._said(found[1], found[2])
+            return
         try:
-            for column, value in zip(columns, _record(words), strict=True):
-                column.append(value)
-            at_line.append(number)
+            record, rounded = _record(words)
         except ValueError as error:
-            problems.append(malformed(error, source, number))
-        check_records(len(at_line) + len(problems), source)
-    table = {name: _array(column) for name, column in zip(_NAMES, columns, strict=True)}
-    again, doubles = _used_twice(table["job"], _array(at_line), source)
-    if doubles:
-        problems = sorted((*problems, *doubles), key=lambda problem: problem.line or 0)
-        table = {name: np.delete(column, again) for name, column in table.items()}
-    wait = table.pop("wait")
-    workload = Workload(
-        **table,
-        max_procs=_max_procs(header),
-        source=source,
-        header=header,
-        left_out={"malformed record": len(problems)} if problems else {},
-    )
-    return SwfLog(workload, tuple(problems), wait)
+            if not self._at_line and not self._notes[TITLES] and not any(map(_is_number, words)):
+                self._notes[TITLES] += 1
+                return
+            self._problems.append(malformed(error, self._source, number))
+        else:
+            for column, value in zip(self._columns, record, strict=True):
+                column.append(value)
+            self._at_line.append(number)
+            self._notes[ROUNDED] += rounded
+        check_records(len(self._at_line) + len(self._problems), self._source)
+
+    def _said(self, name: str, value: str) -> None:
+        self._header.setdefault(name, value)
+        found = _QUEUE.match(value) if name == "Queue" else None
+        if found is not None and len(self._queues) < _MOST_QUEUES:
+            self._queues.setdefault(int(found[1]), found[2])
+
+    def log(self) -> SwfLog:
+        """What the lines hold."""
+        names = (*_NAMES, "status", "preceding")
+        table = {name: _array(c) for name, c in zip(names, self._columns, strict=True)}
+        lines = _array(self._at_line)
+        parts = self._parts(table)
+        table = {name: np.delete(column, parts) for name, column in table.items()}
+        lines = np.delete(lines, parts)
+        problems = self._problems
+        again, doubles = _used_twice(table["job"], lines, self._source)
+        if doubles:
+            problems = sorted((*problems, *doubles), key=lambda problem: problem.line or 0)
+            table = {name: np.delete(column, again) for name, column in table.items()}
+        del table["status"]
+        wait, preceding = table.pop("wait"), table.pop("preceding")
+        workload = Workload(
+            **table,
+            max_procs=_max_procs(self._header),
+            source=self._source,
+            header=self._header,
+            left_out={"malformed record": len(problems)} if problems else {},
+            notes={note: count for note, count in self._notes.items() if count},
+        )
+        return SwfLog(workload, tuple(problems), wait, preceding, self._queues)
+
+    def _parts(self, table: dict[str, Ints]) -> Ints:
+        """Places of lines that are parts of a job which another line stands for.
+
+        Where no line is of the whole job, its first part stands for it, with all their run times.
+        """
+        partial = np.isin(table["status"], _PARTIAL)
+        if not partial.any():
+            return np.zeros(0, dtype=np.int64)
+        known = partial & np.isin(table["job"], table["job"][~partial])
+        gone = np.flatnonzero(known).tolist()
+        self._notes[PARTS] += len(gone)
+        first: dict[int, int] = {}
+        run_time = table["run_time"] = table["run_time"].copy()
+        for place in np.flatnonzero(partial & ~known).tolist():
+            number = int(table["job"][place])
+            if number not in first:
+                first[number] = place
+                continue
+            run_time[first[number]] += max(0, int(run_time[place]))
+            gone.append(place)
+        self._notes[ONLY_PARTS] += len(first)
+        return np.array(sorted(gone), dtype=np.int64)
 
 
 def _array(column: array[int]) -> Ints:
@@ -134,11 +291,16 @@ def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Pro
     ]
 
 
-def _record(words: list[str]) -> tuple[int, ...]:
-    """The columns that are read, as ints; ValueError says in a sentence what is malformed."""
+def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
+    """The columns that are read, as ints, and whether one was rounded.
+
+    ValueError says in a sentence what is malformed.
+    """
     if len(words) < COLUMNS:
         raise ValueError(f"{len(words)} columns; a record has {COLUMNS}")
-    record = tuple(_whole(words[position], name) for position, name in _READ.items())
+    record = tuple(
+        _whole(words[position], name, up=position in _TIMES) for position, name in _READ.items()
+    )
     for position in range(COLUMNS):
         if position not in _READ:
             _number(words[position], f"column {position + 1}")
@@ -150,35 +312,50 @@ def _record(words: list[str]) -> tuple[int, ...]:
         if value < -1:
             raise ValueError(f"{name} {value}; it must be positive, or -1 for unknown")
     if record[3] < 1:  # of these jobs the log says only what they got
-        record = (*record[:3], max(record[3], _allocated(words[4])), *record[4:])
-    return (*record, _wait(words[2]))
+        record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
+    wait = _wait(words[2], words[1], record[1])
+    ends = (int(float(words[_STATUS])), _positive(words[_PRECEDING]))
+    rounded = any(
+        not words[place].isdecimal() and not float(words[place]).is_integer() for place in _TIMES
+    )
+    return (*record, wait, *ends), rounded
 
 
-def _allocated(word: str) -> int:
-    """Processors that a job had, or -1 for unknown."""
-    number = _number(word, "column 5")
+def _positive(word: str) -> int:
+    """A positive whole number, or -1 for unknown."""
+    number = float(word)
     return int(number) if number.is_integer() and 0 < number <= _LIMIT else -1
 
 
-def _wait(word: str) -> int:
-    """Whole seconds, or -1 for unknown."""
-    wait = _number(word, "wait")
+def _wait(word: str, submit: str, rounded_submit: int) -> int:
+    """Whole seconds from the submission as rounded to the start, rounded up; -1 for unknown."""
+    wait = float(word)
     if abs(wait) > _LIMIT:
         raise ValueError(f"wait '{word}' is out of range")
-    return max(-1, int(wait))
+    if wait < 0 or "." not in word + submit:
+        return max(-1, int(wait))
+    return max(0, ceil(float(submit) + wait) - rounded_submit)
 
 
-def _whole(word: str, name: str) -> int:
+def _whole(word: str, name: str, *, up: bool) -> int:
     try:
         value = int(word.replace("_", "?"))  # int() would take 1_000
     except ValueError:
         number = _number(word, name)
-        if not number.is_integer():
+        if not number.is_integer() and not up:
             raise ValueError(f"{name} '{word}'; it must be a whole number") from None
-        value = int(number)
+        value = ceil(number) if abs(number) < _LIMIT else int(number)
     if abs(value) > _LIMIT:
         raise ValueError(f"{name} '{word}' is out of range")
     return value
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(word: str, name: str) -> float:

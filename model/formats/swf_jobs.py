@@ -17,28 +17,34 @@ _DIGITS = 18
 
 
 class SwfJobs(OnDemand[Job]):
-    """Slots are the processors, run limits the requested times; queue: of all of them."""
+    """Slots are the processors, run limits the requested times.
 
-    __slots__ = ("_columns", "_queue")
+    queues: of the log's queue numbers the queues of the site; default: the queue of all others.
+    """
 
-    def __init__(self, log: Workload, queue: str) -> None:
-        columns = (log.job, log.procs, log.user, log.req_time, log.run_time, log.submit)
+    __slots__ = ("_columns", "_default", "_queues")
+
+    def __init__(self, log: Workload, queues: Mapping[int, str], default: str) -> None:
+        columns = (
+            *(log.job, log.procs, log.user, log.req_time, log.run_time, log.submit),
+            log.queue,
+        )
         self._columns = tuple(map(narrow, columns))
-        self._queue = queue
+        self._queues, self._default = dict(queues), default
 
     def __len__(self) -> int:
         return len(self._columns[0])
 
     def item(self, place: int) -> Job:
         """The job of one record."""
-        number, procs, user, req_time, run_time, submit = (
+        number, procs, user, req_time, run_time, submit, queue = (
             int(column[place]) for column in self._columns
         )
         return Job(
             id=str(number),
             slots=procs,
             user=f"user{user}" if user >= 0 else "user",
-            queue=self._queue,
+            queue=self._queues.get(queue, self._default),
             run_limit=req_time,
             run_time=run_time,
             submit=submit,

@@ -14,15 +14,16 @@ import numpy as np
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem, report
 from ..instance import Instance
+from ..omissions import Omission
 from ..params import Params
 from ..queue import Queue
-from ..workload import Workload, canonical
+from ..workload import NO_REQUEST, Workload, canonical
 from .acct import read_acct
 from .acct_jobs import AcctJobs
 from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
 from .sniff import kind_of, refuse_other
-from .swf import read_swf
+from .swf import NOT_HEEDED, SwfLog, read_swf
 from .swf_jobs import RecordedStarts, SwfJobs
 
 NO_HOSTS = (
@@ -37,7 +38,7 @@ class SwfLogFile:
 
     name: str = "swf"
     kind: str = "an SWF log, plain or gzipped"
-    takes: frozenset[str] = frozenset({"hosts", "cluster", "keep_going"})
+    takes: frozenset[str] = frozenset({"hosts", "cluster", "keep_going", "default_limit"})
 
     def recognises(self, path: Path) -> bool:
         """By its name, or by its first lines."""
@@ -50,18 +51,22 @@ class SwfLogFile:
             raise InputError(NO_HOSTS)
         if options.hosts is not None and options.cluster is not None:
             raise InputError("give --hosts N or --cluster FILE, not both: either says the hosts")
-        log = read_swf(path, keep_going=options.keep_going)
+        log = read_swf(path, keep_going=options.keep_going, default_limit=options.default_limit)
         base = _base_of_swf(log.workload, options.hosts, options.cluster)
         jobs = canonical(log.workload, _slots(base))
         if not len(jobs):
-            why = "; ".join(_left_out(jobs.left_out)) or "it holds none"
-            raise InputError([Problem(f"no job of this log can be replayed: {why}", str(path))])
+            raise nothing_to_replay(jobs)
         remarks = [f"warning: {line}" for line in report(log.problems)]
-        remarks += _left_out(jobs.left_out)
+        remarks += remarks_on(jobs)
+        instance, unknown = _with_jobs(base, jobs, log)
+        remarks += unknown
+        if follow := len(log.following(jobs.job)):
+            omission = Omission(NOT_HEEDED, where=str(path), count=follow)
+            instance = replace(instance, omissions=(*instance.omissions, omission))
         known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)
         starts = log.workload.submit[known] + log.wait[known]
         recorded = RecordedStarts(log.workload.job[known], starts)
-        return Contents(_with_jobs(base, jobs), tuple(remarks), recorded)
+        return Contents(instance, tuple(remarks), recorded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +85,27 @@ class AcctLogFile:
         """The finished jobs as jobs to come, on the cluster given or on the hosts they ran on."""
         log = read_acct(path, keep_going=options.keep_going)
         found = from_acct(log.jobs, cluster=options.cluster)
-        remarks = [f"warning: {line}" for line in report(log.problems)]
-        remarks += [
-            f"passed over {count} {kind} records" for kind, count in log.passed_over.items()
-        ]
+        remarks = log.remarks
         remarks += _left_out(found.left_out)
         return Contents(found.instance, tuple(remarks), found.recorded, of_lsf=True)
 
 
 def _left_out(counts: Mapping[str, int]) -> Iterator[str]:
     return (f"left out {count} × {reason}" for reason, count in counts.items())
+
+
+def remarks_on(log: Workload) -> tuple[str, ...]:
+    """What was repaired, filled in and left out of a log, a line each."""
+    notes = (f"{count} × {note}" for note, count in log.notes.items())
+    return (*notes, *_left_out(log.left_out))
+
+
+def nothing_to_replay(log: Workload) -> InputError:
+    """The refusal of a log of which no job can be replayed, with what would help."""
+    why = "; ".join(_left_out(log.left_out)) or "it holds none"
+    if NO_REQUEST in log.left_out:
+        why += "; --default-limit 12h (or 2x, twice the run time) stands in for requested times"
+    return InputError([Problem(f"no job of this log can be replayed: {why}", log.source)])
 
 
 def hosts_of_slots(count: int, slots: int, prefix: str = "h") -> tuple[Host, ...]:
@@ -109,7 +125,7 @@ def from_swf(
     Raises InputError if neither is given, or the log does not say how many processors there are.
     """
     base = _base_of_swf(workload, hosts, cluster)
-    return _with_jobs(base, canonical(workload, _slots(base)))
+    return _with_jobs(base, canonical(workload, _slots(base)), None)[0]
 
 
 def _base_of_swf(workload: Workload, hosts: int | None, cluster: Instance | None) -> Instance:
@@ -120,14 +136,35 @@ def _slots(instance: Instance) -> int:
     return sum(host.slots for host in instance.cluster.hosts)
 
 
-def _with_jobs(base: Instance, log: Workload) -> Instance:
-    """The jobs of a log to come, in the default queue."""
-    queue = base.params.default_queue
-    if queue not in {item.name for item in base.queues}:
-        queue = base.queues[0].name
-    jobs = SwfJobs(log, queue)
+def _with_jobs(base: Instance, log: Workload, file: SwfLog | None) -> tuple[Instance, list[str]]:
+    """The jobs of a log to come in their queues, and what is to be said of these.
+
+    A queue of the log is the site's of the name that the header gives its number, or of that
+    number; jobs of others are in the default queue.
+    """
+    default = base.params.default_queue
+    if default not in {item.name for item in base.queues}:
+        default = base.queues[0].name
+    known = {item.name.lower(): item.name for item in base.queues}
+    names = {} if file is None else file.queues
+    queues, remarks = {}, []
+    for number, count in zip(*np.unique(log.queue, return_counts=True), strict=True):
+        called = names.get(int(number), "")
+        name = known.get(called.lower()) or known.get(str(number))
+        if name is not None:
+            queues[int(number)] = name
+        elif number >= 0 and (len(base.queues) > 1 or len(np.unique(log.queue)) > 1):
+            title = f"{number} ({called})" if called else str(number)
+            remarks.append(f"queue {title} of the log is not the site's: {count} jobs in {default}")
+    jobs = SwfJobs(log, queues, default)
     now = jobs[0].submit if jobs else 0
-    return replace(base, running=(), pending=(), future=jobs, now=now, name=log.source)
+    origin = base.origin
+    if file is not None and file.origin is not None:
+        says_zone = not {"TimeZone", "TimeZoneString"}.isdisjoint(log.header)
+        zone = file.origin.tzinfo if says_zone else _zone(base)
+        origin = file.origin.astimezone(zone).isoformat()
+    made = replace(base, running=(), pending=(), future=jobs, now=now, origin=origin)
+    return replace(made, name=log.source), remarks
 
 
 def plain_hosts(hosts: int | None, procs: int | None) -> Instance:

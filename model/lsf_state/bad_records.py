@@ -7,11 +7,15 @@ from ..input_limits import limits
 
 
 class BadRecords:
-    """What is wrong with a log: the first records in full, the others counted."""
+    """What is wrong with a log: the first records in full, the others counted.
+
+    repaired: how many records were a little wrong and have been put right.
+    """
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.count = 0
+        self.repaired = 0
 
     def add(self, problem: Problem) -> None:
         """One more."""

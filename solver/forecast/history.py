@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from ...model.errors import InputError, Problem, report
-from ...model.formats.acct import read_acct
+from ...model.formats.acct import SKEWED, read_acct
+from ...model.formats.log_lines import refused_records
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.swf import SwfLog, read_swf
 from ...model.instance import Instance
@@ -198,30 +198,32 @@ def _read(path: Path, keep_going: bool) -> tuple[list[Ended], int | None, tuple[
     """Ended jobs of a log, seconds since 1970 of its second 0 (None: not said), and remarks."""
     refuse_other(path, *_READERS)
     kind = kind_of(path)
-    ended, epoch, problems, others = _READERS.get(kind, _swf)(path)
+    ended, epoch, problems, others, notes = _READERS.get(kind, _swf)(path)
     if problems and not ended and not kind:
         wrong = "is no SWF, lsb.acct or lsb.events: give a log of ended jobs"
         raise InputError([Problem(wrong, str(path))])
     if problems and not keep_going:
-        raise InputError(problems)
+        raise refused_records(problems, len(ended))
     remarks = [f"warning: {line}" for line in report(problems)]
+    remarks += [f"{count} × {note}" for note, count in notes.items() if count]
     if others and ended:
         of_all = f"{others} of {others + len(ended)} jobs"
         remarks.append(f"{path}: {of_all} have no run that ended, and are not counted")
     return ended, epoch, tuple(remarks)
 
 
-#: Ended jobs, the log's second 0, what is wrong with it, and how many jobs have no run in it.
-_Read = tuple[list[Ended], int | None, Sequence[Problem], int]
+#: Ended jobs, the log's second 0, what is wrong with it, how many jobs have no run in it, and what
+#: was repaired how often.
+_Read = tuple[list[Ended], int | None, Sequence[Problem], int, Mapping[str, int]]
 
 
 def _swf(path: Path) -> _Read:
     """Records with a run time. One without a recorded wait is taken to have started at once."""
     log = read_swf(path, keep_going=True)
-    begin = re.match(r"\d+", log.workload.header.get("UnixStartTime", ""))
     ended = ended_of_swf(log)
-    epoch = int(begin[0]) or None if begin else None
-    return ended, epoch, log.problems, len(log.workload.job) - len(ended)
+    epoch = None if log.origin is None else int(log.origin.timestamp())
+    others = len(log.workload.job) - len(ended)
+    return ended, epoch, log.problems, others, log.workload.notes
 
 
 def ended_of_swf(log: SwfLog) -> list[Ended]:
@@ -273,7 +275,7 @@ def _acct(path: Path) -> _Read:
         for job in log.jobs
         if job.start and job.hosts
     ]
-    return ended, 0, log.problems, len(log.jobs) - len(ended)
+    return ended, 0, log.problems, len(log.jobs) - len(ended), {SKEWED: log.repaired}
 
 
 def _events(path: Path) -> _Read:
@@ -285,7 +287,7 @@ def _events(path: Path) -> _Read:
         for seen in moment.later
         if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
     ]
-    return ended, 0, bad.report() if bad.count else (), len(moment.later) - len(ended)
+    return ended, 0, bad.report() if bad.count else (), len(moment.later) - len(ended), {}
 
 
 def _job(seen: SeenJob) -> Job:

@@ -19,6 +19,7 @@ from ...model.formats.file_format import ReadOptions
 from ...model.formats.registry import format_of
 from ...model.formats.settings import Setting, changed
 from ...model.formats.study import CaseEntry, StudyDocument, load_study, settings_of
+from ...model.formats.swf import DefaultLimit
 from ...model.generate import generate
 from ...model.instance import Instance
 from ..loop.metrics import LoopMetrics, measure
@@ -49,6 +50,7 @@ class Case:
     changes: str | None
     generated: tuple[tuple[str, Any], ...] | None
     keep_going: bool = False
+    default_limit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ def _case(entry: CaseEntry, study: StudyDocument, folder: Path) -> Case:
         whole(entry.changes),
         made,
         study.keep_going,
+        study.default_limit,
     )
 
 
@@ -191,6 +194,8 @@ def _content(case: Case) -> list[Any]:
     except SlotwiseError as error:
         site = str(error)
     found: list[Any] = [site, case.hosts, case.generated, case.keep_going]
+    if case.default_limit is not None:
+        found.append(case.default_limit)
     for name in (case.log, case.changes):
         try:
             found.append(None if name is None else _digest(Path(name)))
@@ -313,7 +318,8 @@ def _workload(cell: Cell) -> tuple[Instance, tuple[Change, ...]]:
         site = _set(site, of_cluster)
     if case.log is not None:
         path = Path(case.log)
-        options = ReadOptions(case.hosts, site, case.keep_going)
+        limit = None if case.default_limit is None else DefaultLimit.parse(case.default_limit)
+        options = ReadOptions(case.hosts, site, case.keep_going, limit)
         given = format_of(path).read(path, options).instance
         site = _set(given, of_cluster) if site is None else given
     assert site is not None

@@ -86,6 +86,18 @@ def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
     assert says in problems[0].message
 
 
+@pytest.mark.behaviour("CFG-04")
+def test_a_small_skew_of_clocks_is_repaired_and_counted() -> None:
+    words = [f'"{w}"' if not w.lstrip("-").replace(".", "").isdigit() else w for w in split(GOOD)]
+    job = parse_acct([GOOD]).jobs[0]
+    for submit, problems in ((job.start + 3, 0), (job.start + 300, 0), (job.start + 301, 1)):
+        words[7] = str(submit)
+        log = parse_acct([" ".join(words)])
+        assert (len(log.problems), log.repaired) == (problems, 1 - problems)
+        assert [job.start for job in log.jobs] == [submit] * (1 - problems)
+        assert sum("clocks differ" in line for line in log.remarks) == 1 - problems
+
+
 def test_fifty_malformed_records_each_with_its_line() -> None:
     words = GOOD.split(" ")
     lines = []

@@ -1,0 +1,216 @@
+"""SWF logs as people have them: dates, queues, fractions, parts of jobs, missing requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats.file_format import ReadOptions
+from slotwise.model.formats.swf import (
+    NOT_HEEDED,
+    ONLY_PARTS,
+    PARTS,
+    ROUNDED,
+    TITLES,
+    DefaultLimit,
+    parse_swf,
+    with_default_limit,
+)
+from slotwise.model.formats.trace import SwfLogFile
+from slotwise.model.instance import Instance
+from slotwise.model.workload import canonical
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.behaviour("CFG-04")
+
+HEADER = "; UnixStartTime: 843480031\n; TimeZoneString: Europe/Stockholm\n; MaxProcs: 10\n"
+JOBS = (
+    "1 0 0 400 4 -1 -1 4 600 -1 1 1 1 -1 1 -1 -1 -1\n"
+    "2 3 397 20 8 -1 -1 8 30 -1 1 2 1 -1 2 -1 1 30\n"
+)
+
+
+def line(number: int, **changed: object) -> str:
+    """A record; c2="5.5" replaces its second column."""
+    words = f"{number} 0 0 100 4 -1 -1 4 600 -1 1 1 1 -1 1 -1 -1 -1".split()
+    for name, word in changed.items():
+        words[int(name[1:]) - 1] = str(word)
+    return " ".join(words)
+
+
+def run(*words: object) -> tuple[int, str]:
+    """Exit code and everything that a command printed."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    said = f"{result.output}{result.exception or ''}"
+    return (2 if isinstance(result.exception, InputError) else result.exit_code), said
+
+
+def test_times_are_rounded_up_and_counted() -> None:
+    lines = [line(1, c2="3.5", c3="6.75", c4="10.25", c9="20.0"), line(2, c2="1e1")]
+    log = parse_swf(lines)
+    assert not log.problems
+    assert (log.workload.submit[0], log.wait[0], log.workload.run_time[0]) == (4, 7, 11)
+    assert log.workload.notes == {ROUNDED: 1}
+
+
+def test_a_fraction_of_a_processor_is_malformed() -> None:
+    assert "must be a whole number" in parse_swf([line(1, c8="1.5")]).problems[0].message
+
+
+def test_a_title_and_comments_are_passed_over() -> None:
+    log = parse_swf(["# made by hand", "job submit wait run procs", "# more", line(1)])
+    assert len(log.workload) == 1
+    assert not log.problems
+    assert log.workload.notes == {TITLES: 1}
+
+
+def test_a_second_title_is_a_malformed_record() -> None:
+    assert len(parse_swf(["job submit", "job submit", line(1)]).problems) == 1
+    assert len(parse_swf([line(1), "job submit"]).problems) == 1
+
+
+def test_parts_of_a_job_are_passed_over_beside_its_own_line() -> None:
+    lines = [line(1, c4=300), line(1, c4=100, c11=2), line(1, c4=200, c11=3), line(2)]
+    log = parse_swf(lines)
+    assert log.workload.job.tolist() == [1, 2]
+    assert log.workload.run_time.tolist() == [300, 100]
+    assert log.workload.notes == {PARTS: 2}
+
+
+def test_parts_without_a_line_of_the_job_are_added_up() -> None:
+    log = parse_swf([line(1, c4=100, c11=2), line(1, c4=50, c11=4), line(2)])
+    assert log.workload.run_time.tolist() == [150, 100]
+    assert log.workload.notes == {ONLY_PARTS: 1}
+
+
+def test_the_same_number_without_such_a_status_is_still_refused() -> None:
+    assert "already used" in parse_swf([line(1), line(1)]).problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("header", "origin"),
+    [
+        (HEADER, "1996-09-23T14:00:31+02:00"),
+        ("; UnixStartTime: 843480031\n; TimeZone: 3600\n", "1996-09-23T13:00:31+01:00"),
+        ("; UnixStartTime: 843480031\n; TimeZoneString: Nowhere\n", "1996-09-23T12:00:31+00:00"),
+        ("; UnixStartTime: 843480031\n; TimeZone: 999999\n", "1996-09-23T12:00:31+00:00"),
+        ("; UnixStartTime: 0\n", None),
+        ("", None),
+    ],
+)
+def test_the_date_of_second_zero(header: str, origin: str | None) -> None:
+    found = parse_swf(header.splitlines()).origin
+    assert (None if found is None else found.isoformat()) == origin
+
+
+def test_a_date_as_the_moment_of_an_import(tmp_path: Path) -> None:
+    log, cut = tmp_path / "log.swf", tmp_path / "cut.yaml"
+    log.write_text(HEADER + JOBS)
+    for at in ("1996-09-23T14:02:11+02:00", "1996-09-23T12:02:11Z", "100"):
+        assert run("import", "swf", log, "--at", at, "-o", cut)[0] == 0
+        made = sw.load(cut)
+        assert (made.now, made.origin) == (100, "1996-09-23T14:00:31+02:00")
+        assert [job.id for job in made.running] == ["1"]
+        assert [job.id for job in made.pending] == ["2"]
+
+
+@pytest.mark.parametrize("at", ["1996-09-24T14:02:11+02:00", "1990-01-01T00:00:00Z", "5000"])
+def test_a_moment_outside_the_log_is_refused(tmp_path: Path, at: str) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text(HEADER + JOBS)
+    code, said = run("import", "swf", log, "--at", at)
+    assert code == 2
+    assert "outside the log" in said
+    assert "1996-09-23T14:07:31+02:00" in said
+
+
+def test_a_date_needs_a_log_that_says_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 10\n" + JOBS)
+    code, said = run("import", "swf", log, "--at", "1996-09-23T14:02:11+02:00")
+    assert code == 2
+    assert "UnixStartTime" in said
+
+
+def site(*queues: str) -> Instance:
+    """Ten slots, and these queues."""
+    return Instance(
+        sw.Cluster((sw.Host("n1", 10),)),
+        queues=tuple(sw.Queue(name) for name in queues),
+        params=sw.Params(default_queue=queues[0]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "queues", "found", "told"),
+    [
+        ("; Queue: 1 batch\n; Queue: 2 Interactive\n", ("batch", "interactive"), None, 0),
+        ("; Queue: 1 [batch:1]\n; Queue: 2 - interactive\n", ("batch", "interactive"), None, 0),
+        ("", ("1", "2"), None, 0),
+        ("; Queue: 1 batch\n", ("batch", "night"), ["batch", "batch"], 1),
+        ("", ("normal", "night"), ["normal", "normal"], 2),
+    ],
+)
+def test_queues_of_a_log_are_the_sites(
+    tmp_path: Path, header: str, queues: tuple[str, ...], found: list[str] | None, told: int
+) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text(header + JOBS)
+    read = SwfLogFile().read(log, ReadOptions(cluster=site(*queues)))
+    assert [job.queue for job in read.instance.future] == (found or list(queues))
+    assert sum("is not the site's" in remark for remark in read.remarks) == told
+
+
+def test_what_follows_another_job_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 10\n" + JOBS)
+    read = SwfLogFile().read(log, ReadOptions(hosts=1))
+    assert [(item.what, item.count) for item in read.instance.omissions] == [(NOT_HEEDED, 1)]
+    assert NOT_HEEDED in run("replay", log)[1]
+    cut = tmp_path / "cut.yaml"
+    assert run("import", "swf", log, "--at", "100", "-o", cut)[0] == 0
+    assert [item.jobs for item in sw.load(cut).omissions] == [("2",)]
+    assert not sw.plan(sw.load(cut))["2"].proved
+
+
+def test_a_limit_where_the_log_has_none() -> None:
+    log = parse_swf([line(1, c9=-1), line(2, c9=-1, c4=90_000), line(3)]).workload
+    assert len(canonical(log, 10)) == 1
+    for text, limits in {"2x": [200, 180_000, 600], "12h": [43_200, 90_000, 600]}.items():
+        made = with_default_limit(log, DefaultLimit.parse(text))
+        assert made.req_time.tolist() == limits
+        assert list(made.notes.values()) == [2]
+        assert len(canonical(made, 10)) == 3
+
+
+@pytest.mark.parametrize("text", ["", "0x", "0.5x", "x", "0", "soon", "-2x", "-1h"])
+def test_a_limit_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--default-limit: must be a time such as 12h"):
+        DefaultLimit.parse(text)
+
+
+@pytest.mark.parametrize("command", ["replay", "backtest", "simulate", "import"])
+def test_a_log_without_requests_says_what_helps(tmp_path: Path, command: str) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 10\n" + "\n".join(line(n, c9=-1, c8=10) for n in range(1, 20)))
+    words = ["import", "swf"] if command == "import" else [command]
+    hosts = ["--hosts", 1] if command == "simulate" else []
+    code, said = run(*words, log, *hosts)
+    assert code == 2
+    assert "--default-limit" in said
+    policy = ["--policy", "easy", "--at", 50] if command == "import" else []
+    code, said = run(*words, log, *hosts, *policy, "--default-limit", "2x")
+    assert code == 0
+    assert "19 × no requested time in the log: 2x of the run time taken" in said
+
+
+def test_a_refusal_names_the_option_that_helps(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxProcs: 10\n" + JOBS + "3 x\n")
+    code, said = run("replay", log)
+    assert (code, said.count("--keep-going")) == (2, 1)
+    log.write_text("; MaxProcs: 10\n3 x\n")
+    assert "--keep-going" not in run("replay", log)[1]
