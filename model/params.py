@@ -14,6 +14,8 @@ class Params:
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     dialect: the version of LSF whose requirement language is spoken, "7" or "10.1".
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    estimated_run_time: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else
+    gives an estimate (seconds).
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
@@ -42,6 +44,7 @@ class Params:
     run_time_in_slots: bool = False
     max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
+    estimated_run_time: int | None = None
 
     @property
     def default_priority(self) -> int:

@@ -67,7 +67,7 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     wrong.
     """
     fields, problems = read_bsub(line, clock)
-    for name, option in (("run_limit", "-W"), ("cpu_limit", "-c")):
+    for name, option in _TIMES:
         if isinstance(limit := fields.get(name), LimitOnHost):
             message = f"a limit on {limit.host} needs the CPU factors of a cluster"
             problems.append(Problem(f"{option}: {message}: write it without '/{limit.host}'"))
@@ -311,6 +311,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-R": _requirement,
     "-W": _limit("run_limit"),
     "-c": _limit("cpu_limit"),
+    "-We": _limit("estimated_run_time"),
     "-q": _text("queue"),
     "-m": _hosts,
     "-sp": _priority,
@@ -323,5 +324,6 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
+_TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
 _WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

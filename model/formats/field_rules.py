@@ -199,7 +199,7 @@ _FACTORS = {
     )
 }
 _METHODS = get_args(d.Document.model_fields["reservation_usage"].annotation)[1]
-_SECONDS = ("run_limit", "run_time", "cpu_limit")
+_SECONDS = ("run_limit", "run_time", "cpu_limit", "estimated_run_time")
 _THRESHOLDS = _single(
     "thresholds", f.ThresholdMap, lambda item: text.write_thresholds(item.thresholds)
 )
@@ -244,6 +244,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
             lambda queue: (queue.run_limit, queue.run_limit_max, written.run_limit(queue)),
         ),
         _single("cpu_limit", f.Duration | None),
+        _single("estimated_run_time", f.Duration | None),
         _PROCESSORS,
         _single("slot_reserve", f.ReserveTime, lambda q: written.cycles(q.slot_reserve)),
         _single("resource_reserve", f.ReserveTime, lambda q: written.cycles(q.resource_reserve)),
@@ -251,6 +252,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _Special(("factors",), _factors),
         _Special(("preemptive", "preemptable"), reader(f.Preemption), written.preemption),
     ),
+    Params: (_single("estimated_run_time", f.Duration | None),),
     Omission: (_single("jobs", tuple[f.JobId, ...] | None),),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),

@@ -96,6 +96,7 @@ _OPTIONS = {
     "slots": "-n",
     "run_limit": "-W",
     "cpu_limit": "-c",
+    "estimated_run_time": "-We",
     "hosts": "-m",
     "res_req": "-R",
 }

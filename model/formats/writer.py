@@ -10,7 +10,7 @@ from .encode import Plain, to_document
 from .units import format_duration
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
-_DURATIONS = ("run_limit", "cpu_limit", "run_time")
+_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time")
 _INSTANTS = (
     "start",
     "finish",

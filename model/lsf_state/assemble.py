@@ -373,6 +373,7 @@ class _Jobs:
             res_req=(seen.res_req,) if seen.res_req else (),
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
+            estimated_run_time=seen.estimated_run_time or None,
             run_time=seen.real_run_time,
             cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
             submit=self.base.now if seen.submit is None else seen.submit - self.zero,
