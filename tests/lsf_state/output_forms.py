@@ -19,7 +19,8 @@ class Form:
     """One row. option: the command or its option that takes it. says: in the page.
 
     shows: what stands in the instance (read) or in the messages (told, refused). text: a path for
-    the log itself; files: of a configuration directory.
+    the log itself, several files for a configuration directory. beside: another option and what it
+    is given.
     """
 
     form: str
@@ -29,6 +30,7 @@ class Form:
     says: str
     shows: tuple[str, ...]
     text: str | Path | dict[str, str]
+    beside: tuple[str, str] = ("", "")
 
     @property
     def row(self) -> str:
@@ -72,6 +74,11 @@ _JSON_JOB = (
     '"COMBINED_RESREQ":"span[ptile=2]","RUNTIMELIMIT":"60.0","SUBMIT_TIME":"Apr 22 15:18",'
     '"JOB_PRIORITY":"50","SPECIFIED_START_TIME":"-","ASK_HOSTS":"","DEPENDENCY":"-"'
 )
+_RUNS = jobs(
+    "Job <8>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Command <x>",
+    "Fri Apr 22 15:18:50: Submitted from host <h>, CWD <$HOME>, 2 Task(s);",
+    "Fri Apr 22 15:19:50: Started 2 Task(s) on Host(s) <2*h2>, Execution Home </x>;",
+)
 BJOBS = (
     Form("`bjobs`", ALL, "import snapshot --bjobs", "refused", f"use {_WANTED}",
          (_USE_LONG,), jobs(_TABLE, _LINE)),
@@ -114,7 +121,9 @@ BJOBS = (
          ("name: h1",), "No unfinished job found\n"),
     Form("`bjobs -l` without `-u all`", ALL, "import snapshot --bjobs", "told",
          "slots that bhosts or bqueues count and that no job holds: the balance",
-         ("bjobs without -u all?",), _LONG),
+         ("bjobs without -u all?",), _LONG,
+         ("--bhosts", jobs("HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
+                            "h1 ok - 8 1 1 0 0 0"))),
     Form("`bjobs -A`", ALL, "import snapshot --bjobs", "refused",
          f"counts of an array's elements: use {_WANTED}", (_USE_LONG,),
          jobs("JOBID      ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP",
@@ -151,6 +160,11 @@ BHOSTS = (
     Form("`bhosts -w`, `-X`, `-e`, `-R …`", LSF, "import snapshot --bhosts", "read",
          "the same, with the reason why a host is closed", ("status: closed",),
          _HOSTS.replace("ok        ", "closed_Adm")),
+    Form("`bhosts` with condensed groups (CONDENSE)", LSF, "import snapshot --bhosts", "told",
+         "the group is taken as one host; hosts of jobs that bhosts does not list are told, as are "
+         "slots in use that no job holds: use `bhosts -X`",
+         ("jobs run on h2, which nothing describes", "contradicts itself: bhosts counts 2 slots"),
+         _HOSTS.replace("h1 ", "hg1"), ("--bjobs", _RUNS)),
     Form("`bhosts -l`", ALL, "import snapshot --bhosts", "read",
          "besides: load, what jobs reserve of it, thresholds, windows", ("mem: 2191",), _BLOCK),
     Form("`bhosts -s`", ALL, "import snapshot --bhosts", "refused",

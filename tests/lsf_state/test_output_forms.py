@@ -40,10 +40,12 @@ def _given(form: Form, folder: Path) -> list[str]:
     (folder / "f").write_text(str(form.text))
     if words == ["import", "snapshot"]:
         words.append("--bhosts")
-    if words[-1] in ("--bjobs", "--bqueues", "--bhpart"):
-        used = "1" if "without `-u all`" in form.form else "0"
-        (folder / "hosts").write_text(HOST.replace("8 0 0", f"8 {used} {used}"))
-        words[2:2] = ["--bhosts", str(folder / "hosts")]
+    option, text = form.beside
+    if not option and words[-1] in ("--bjobs", "--bqueues", "--bhpart"):
+        option, text = "--bhosts", HOST
+    if option:
+        (folder / "beside").write_text(text)
+        words[2:2] = [option, str(folder / "beside")]
     return [*words, str(folder / "f")]
 
 
