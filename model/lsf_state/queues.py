@@ -57,6 +57,12 @@ def merged_queues(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
+    if short := [queue.name for queue in fresh if not queue.long]:
+        notes.touch(
+            f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
+            "taken as none and as all (bqueues -l has them)",
+            count=len(short),
+        )
     for item in shown.values():
         if item.inactive:
             notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")

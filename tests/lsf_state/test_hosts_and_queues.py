@@ -285,7 +285,8 @@ def test_what_bqueues_says_otherwise_than_the_site_is_told() -> None:
 
 
 def test_records_and_lines_that_are_wrong_are_named() -> None:
-    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [{"HOST_NAME": "a"}, 5]})
+    host = {"HOST_NAME": "a", "STATUS": "ok", "MAX": "4"}
+    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [host, 5]})
     with pytest.raises(InputError) as caught:
         read_bhosts(Text(content, "x.json"))
     assert "RECORDS[1]: must be an object" in str(caught.value)

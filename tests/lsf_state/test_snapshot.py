@@ -377,6 +377,8 @@ def test_the_commands_are_run(path: Path) -> None:
         "slotwise: `bjobs -u all -json …`: has no column combined_resreq, runtimelimit, "
         "job_priority, specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting "
         "job asks for by that (give them to bjobs -o)\n"
+        "slotwise: bqueues says of long neither limits nor policies, users and hosts: taken as "
+        "none and as all (bqueues -l has them)\n"
         "slotwise: balance: slots in use: bhosts counts 2, the jobs read hold 0\n"
         "slotwise: balance: slots in use: bqueues counts 0, the jobs read hold 0\n"
         "slotwise: balance: slots waited for: bqueues counts 0, the jobs read ask for 2\n"
@@ -386,7 +388,7 @@ def test_the_commands_are_run(path: Path) -> None:
         "ask for 2: printed at different times?\n"
     )
     instance = loads(text)
-    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", ""]
+    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-r"]
