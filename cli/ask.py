@@ -171,9 +171,12 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     text += "".join(map(paragraph, sentences(answer.omissions)))
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
+    for item in answer.suggestions:
+        text += paragraph(f"{item.change}: {clock_text(instance, item.start)}")
     if answer.forecast:
         text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
     if answer.alternatives:

@@ -70,7 +70,7 @@ class _Mended:
         self._partly: dict[str, list[Reason]] = {}
         self._bare: dict[str, list[Reason]] = {}
         self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
-        self._limited: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        self._limited: dict[tuple[str, str], dict[int, str]] = {}
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
 
@@ -123,9 +123,9 @@ class _Mended:
             changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
             self._waiting[kind][index] = replace(job, **changed)
             (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
-        elif key == "run_limit":
+        elif key in ("run_limit", "cpu_limit"):
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
-            self._limited[kind][index] = reason
+            self._limited.setdefault((kind, key), {})[index] = reason
         elif key != "user" or not self._opened(job):
             self._gone[kind][index] = reason
 
@@ -155,10 +155,11 @@ class _Mended:
             _tell(self._notes, "left out a part of the requirements of", section, reasons)
         for section, reasons in self._bare.items():
             _tell(self._notes, "left out the requirements of", section, reasons)
-        for section, found in self._limited.items():
+        for (section, key), found in self._limited.items():
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
-            _tell(self._notes, "took the queue's maximum as the run limit of", section, limits)
+            name = "run limit" if key == "run_limit" else "CPU limit"
+            _tell(self._notes, f"took the queue's maximum as the {name} of", section, limits)
         for section, dropped in self._gone.items():
             _tell(self._notes, "left out", section, [(text, "") for text in dropped.values()])
 
