@@ -568,3 +568,21 @@ def test_what_the_site_leaves_out_stays_with_the_snapshot(tmp_path: Path) -> Non
     site_option = ("--site", tmp_path / "site.yaml")
     _, text, _ = _run("import", "snapshot", *files, "--now", NOW, *site_option)
     assert "MEMLIMIT" in [item.what for item in loads(text).omissions]
+
+
+def test_a_job_whose_requirement_cannot_be_read_is_left_out_and_counted(tmp_path: Path) -> None:
+    """It would be an empty requirement otherwise; of one with an unknown part only that goes."""
+    texts = {"1": "select[mem>>4] rusage[", "2": "select[ngpus>0 && mem>1]", "3": "frob[3]"}
+    jobs = [{"JOBID": id, "COMBINED_RESREQ": text} for id, text in texts.items()]
+    jobs.append({"JOBID": "4", "COMBINED_RESREQ": "frob[3]"})
+    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS)
+    code, text, said = _run("import", "snapshot", *files, "--now", NOW)
+    assert code == 0
+    instance = loads(text)
+    assert [(job.id, job.res_req) for job in instance.pending] == [("2", ("select[mem>1]",))]
+    kept = [item for item in instance.omissions if "cannot be read" in item.what]
+    assert [item.count for item in kept] == [1, 2]
+    assert kept[1].what.startswith("left out 2 pending jobs whose requirement cannot be read: 'fr")
+    assert all(item.jobs is None and item.what in said for item in kept)
+    (part,) = (item for item in instance.omissions if "a part of the requirements" in item.what)
+    assert part.jobs == ("2",)
