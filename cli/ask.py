@@ -103,6 +103,7 @@ def ask(
             instance,
             asked.line,
             script=asked.script,
+            script_name=asked.name,
             choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
             user=user,

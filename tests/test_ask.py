@@ -333,3 +333,17 @@ def test_a_host_that_is_down_is_told_for_a_line_too() -> None:
     assert (back.change, back.start) == ("if b came back (it is unreach)", 0)
     assert answer.to_dict()["suggestions"][0]["gain"] == 8 * HOUR
     assert sw.ask(loads(text), "-n 2 -W 1:00 -q o -R select[mem<1]").requirement == ()
+
+
+def test_what_is_wrong_in_a_script_has_its_line() -> None:
+    script = '#!/bin/sh\n#BSUB -n 4\n#BSUB -W 1:xx\n\n#BSUB -q nosuch\n#BSUB -R "select[a\nrun\n'
+    with pytest.raises(sw.InputError) as caught:
+        sw.ask(loads(TEXT), "-n 2", script=script, script_name="job.lsf")
+    places = [(item.source, item.line, item.message[:8]) for item in caught.value.problems]
+    assert places == [
+        *(("job.lsf", 3, "-W: must"), ("job.lsf", 6, "#BSUB: N"), ("job.lsf", 5, "-q: unkn")),
+    ]
+    # What the line says instead is the line's.
+    with pytest.raises(sw.InputError) as caught:
+        sw.ask(loads(TEXT), "-q none", script="#BSUB -n 1\n#BSUB -q day\n")
+    assert str(caught.value).startswith("bsub line: -q: unknown queue 'none'")

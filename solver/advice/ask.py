@@ -198,6 +198,7 @@ def ask(
     history: History | str | Path | None = None,
     drawing: Drawing = USUAL,
     script: str | None = None,
+    script_name: str = "",
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
@@ -206,11 +207,13 @@ def ask(
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
     margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
     them, for when the line and each alternative will likely start, drawn as `drawing` says. script:
-    the text of the job script that the line reads (``bsub < job.lsf``).
+    the text of the job script that the line reads (``bsub < job.lsf``); script_name: its name in
+    messages.
     Raises InputError for a line that would be refused, with everything that is wrong with it, and
     for a history that cannot be read.
     """
-    submitted = submission(instance, line, user=user, from_host=from_host, script=script)
+    names = {"user": user, "from_host": from_host, "script_name": script_name}
+    submitted = submission(instance, line, script=script, **names)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
     asker = Asker(
         instance,
