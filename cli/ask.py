@@ -98,16 +98,15 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
+    whose = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
             asked.line,
             script=asked.script,
-            script_name=asked.name,
             choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
-            user=user,
-            from_host=from_host,
+            **whose,
             method=method,
             time_limit=time_limit,
             effort=effort,

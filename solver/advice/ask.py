@@ -215,15 +215,8 @@ def ask(
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = submission(instance, line, script=script, **names)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
-    asker = Asker(
-        instance,
-        method,
-        time_limit=time_limit,
-        effort=effort,
-        margin=margin,
-        cancel=cancel,
-        on_progress=on_progress,
-    )
+    limits = {"time_limit": time_limit, "effort": effort}
+    asker = Asker(instance, method, **limits, margin=margin, cancel=cancel, on_progress=on_progress)
     job = submitted.job
     asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
     bench = _Bench(asker, job, asked)
