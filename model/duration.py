@@ -9,15 +9,21 @@ from .job import Job, RunningJob
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
-    """The job with a run limit (seconds) that its queue grants: RUNLIMIT's maximum at most.
+    """The job with limits (seconds) that its queue grants: RUNLIMIT's maximum, CPULIMIT at most.
 
     bsub refuses a longer one. A job that was taken before the maximum was lowered is killed at the
     maximum (packJobSpecs in lsbatch/daemons/mbd.job.c of volclava, of LSF's family).
     """
-    most = instance.queue(job.queue).run_limit_max
-    if job.run_limit is None or most is None or job.run_limit <= most:
+    queue = instance.queue(job.queue)
+    run = _at_most(job.run_limit, queue.run_limit_max)
+    cpu = _at_most(job.cpu_limit, queue.cpu_limit)
+    if (run, cpu) == (job.run_limit, job.cpu_limit):
         return job
-    return replace(job, run_limit=most)
+    return replace(job, run_limit=run, cpu_limit=cpu)
+
+
+def _at_most(limit: int | None, most: int | None) -> int | None:
+    return limit if limit is None or most is None else min(limit, most)
 
 
 def expected_duration(instance: Instance, job: Job) -> int | None:

@@ -52,6 +52,26 @@ class Params:
         return self.max_user_priority // 2
 
 
+def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
+    """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
+
+    family: "OpenLava" or "volclava", of LSF's family, "" for LSF. asked: "slot" or "host", "" for
+    what the family does: LSF and today's volclava take an amount once a host, OpenLava and early
+    volclava once a slot.
+    """
+    if asked:
+        return replace(params, reserve_per_slot=asked == "slot"), ""
+    if not family or params.reserve_per_slot:
+        return params, ""
+    if family == "OpenLava":
+        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
+        return replace(params, reserve_per_slot=True), what
+    return params, (
+        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
+        "(--rusage slot)"
+    )
+
+
 def usual_queue(names: Sequence[str]) -> str:
     """The default queue where nobody names one: ``default`` where there is one, else the first."""
     usual = Params().default_queue

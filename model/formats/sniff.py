@@ -186,3 +186,9 @@ def other_kind(found: str, *wanted: str) -> str:
     if kind.instead:
         use = f", which tells {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
+
+
+def lava_family(text: str) -> str:
+    """ "OpenLava" or "volclava" where a text names such a scheduler, as lsid does; else ""."""
+    found = re.search(r"openlava|volclava", text, re.IGNORECASE)
+    return "" if found is None else "volclava" if found[0].lower() == "volclava" else "OpenLava"

@@ -18,6 +18,7 @@ from ..formats.domains import Domains
 from ..formats.names import host_requests
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
+from ..params import counting_rusage
 from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
@@ -100,7 +101,25 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
     instance = acceptable(instance, notes)
-    return Assembled(replace(instance, omissions=tuple(notes.omissions)), notes, seen)
+    omissions = (*base.omissions, *notes.omissions)
+    return Assembled(replace(instance, omissions=omissions), notes, seen)
+
+
+def with_rusage(made: Assembled, family: str, asked: str) -> Assembled:
+    """The same with what rusage[mem] counts for; a guess at it touches jobs that reserve memory.
+
+    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for what the family
+    does.
+    """
+    instance = made.instance
+    params, what = counting_rusage(instance.params, family, asked)
+    before = len(made.notes.omissions)
+    if what:
+        jobs = [job.id for job in instance.pending if any("rusage" in r for r in job.res_req)]
+        everybody = any(queue.res_req for queue in instance.queues)
+        made.notes.touch(f"{family}: {what}", None if everybody else jobs)
+    omissions = (*instance.omissions, *made.notes.omissions[before:])
+    return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:

@@ -335,5 +335,5 @@ def test_a_share_for_each_member_of_a_group_that_nothing_describes() -> None:
     )
     made = assemble(Seen(hosts=[SeenHost("h", slots=2)], queues=read_bqueues(Text(text, "x"))), NOW)
     (queue,) = made.instance.queues
-    assert queue.user_shares == (("app", 5), ("bio", 2), ("default", 1))
+    assert queue.user_shares == (("app", 5), ("bio@", 2), ("default", 1))
     assert any("USER_SHARES names bio@" in note for note in made.notes)
