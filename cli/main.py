@@ -92,6 +92,7 @@ def _global(
     max_nesting: Annotated[int, _most("levels of lists and mappings", 500)] = USUAL.nesting,
     max_line: Annotated[int, _most("bytes of a line of a log")] = USUAL.line,
     max_unpacked: Annotated[int, _most("bytes that a packed log unpacks to")] = USUAL.unpacked,
+    max_ratio: Annotated[int, _most("times its size that a packed log unpacks to")] = USUAL.ratio,
     max_errors: Annotated[int, _most("problems that are shown")] = USUAL.errors,
 ) -> None:
     """Options that stand before the command."""
@@ -107,6 +108,7 @@ def _global(
         value=max_value,
         line=max_line,
         unpacked=max_unpacked,
+        ratio=max_ratio,
         errors=max_errors,
     )
     context.with_resource(limited(limits))
