@@ -50,6 +50,20 @@ class _Count:
 
 #: The limits of an input unless others are asked for.
 USUAL = InputLimits()
+#: The limits of --strict-limits, for inputs of strangers.
+STRICT = InputLimits(
+    hosts=20_000,
+    jobs=100_000,
+    names=200_000,
+    text=2**24,
+    requirement=4_096,
+    nesting=20,
+    value=2**16,
+    line=2**16,
+    unpacked=2**28,
+    ratio=20,
+    errors=20,
+)
 _LIMITS: ContextVar[InputLimits] = ContextVar("input_limits", default=USUAL)
 _COUNT: ContextVar[_Count | None] = ContextVar("input_count", default=None)
 

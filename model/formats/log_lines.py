@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
@@ -28,6 +29,7 @@ def log_lines(path: Path) -> Iterator[str]:
     Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much: in
     all, or for its size.
     """
+    check_inside(path)
     try:
         with path.open("rb") as file:
             head = file.peek(5)[:5]
