@@ -22,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, NoReturn, cast
 
+from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from .exits import Exit
 
@@ -36,6 +37,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
     Raises InputError if the file cannot be written.
     """
+    check_inside(path)
     with _complaints(path), _terminable():
         there = _status(path)
         if there is not None and (stream := _own_stream(there)) is not None:
@@ -55,6 +57,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 def check_output(path: Path) -> None:
     """Raise InputError where no file can be written, before any work is done for it."""
+    check_inside(path)
     with _complaints(path):
         there = _status(path)
         folder = os.path.dirname(os.path.realpath(path))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from .atomic import check_output, whole_file
 
@@ -21,6 +22,7 @@ class CellFiles:
     def __init__(self, folder: Path) -> None:
         """Raises InputError where no file could be written there."""
         self.folder = folder
+        check_inside(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -32,6 +34,7 @@ class CellFiles:
         """The row of a cell, None where there is none of this form."""
         from ..solver.studies.sweep import DONE, FAILED, METRICS, row_of
 
+        check_inside(self._file(cell))
         try:
             text = self._file(cell).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):

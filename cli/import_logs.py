@@ -19,10 +19,10 @@ from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
+    from ..model.formats.bad_records import BadRecords
     from ..model.formats.finished_jobs import FinishedJob
     from ..model.formats.swf import SwfLog
     from ..model.instance import Instance
-    from ..model.lsf_state.bad_records import BadRecords
     from ..model.lsf_state.followed import Moment
     from ..model.lsf_state.log_records import Record
 
@@ -70,7 +70,7 @@ def events(
 
     Exit codes: 0 done, 2 bad input.
     """
-    from ..model.lsf_state.bad_records import BadRecords
+    from ..model.formats.bad_records import BadRecords
     from ..model.lsf_state.followed import cut
     from ..model.lsf_state.log_records import read_events
 
@@ -123,7 +123,7 @@ def acct(
     Exit codes: 0 done, 2 bad input.
     """
     from ..model.errors import InputError
-    from ..model.lsf_state.bad_records import BadRecords
+    from ..model.formats.bad_records import BadRecords
     from ..model.lsf_state.moment import moment_of_acct
 
     keep_inputs(output, files)
@@ -351,7 +351,7 @@ def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
 def _acct_time(at: str, files: list[Path]) -> int:
     """The moment that is meant; reads the log where it counts from its begin or end."""
     from ..model.errors import InputError
-    from ..model.lsf_state.bad_records import BadRecords
+    from ..model.formats.bad_records import BadRecords
 
     if re.fullmatch(r"-?\d+|.*T.*", at):
         return _seconds(at, 0)

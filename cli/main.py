@@ -6,13 +6,16 @@ import sys
 import traceback
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from .. import __version__
+from ..model.confined import confined
 from ..model.errors import InputError, SlotwiseError
-from ..model.input_limits import USUAL, InputLimits, limited
+from ..model.input_limits import STRICT, USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
 from .backtest import backtest
@@ -24,6 +27,7 @@ from .explain import explain
 from .forecast import forecast
 from .generate import generate
 from .importer import app as importers
+from .paths import file_option
 from .replay import replay
 from .report.command import report
 from .resreq import SETTINGS as RESREQ_SETTINGS
@@ -60,6 +64,10 @@ app.command(context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")
 
 
+#: What the help calls these options.
+_LIMITS = "Limits on input"
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"slotwise {__version__}")
@@ -67,7 +75,7 @@ def _version(asked: bool) -> None:
 
 
 def _most(what: str, most: int | None = None) -> Any:
-    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel="Limits on input")
+    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=_LIMITS)
 
 
 @app.callback()
@@ -81,6 +89,24 @@ def _global(
     raw_cells: Annotated[
         bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
     ] = False,
+    confine: Annotated[
+        Path | None,
+        file_option(
+            "--confine",
+            metavar="DIR",
+            help="Read and write no file outside this folder, links followed (docs/portals.md).",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict-limits",
+            help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
+            "still count.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = False,
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
     max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
@@ -92,24 +118,25 @@ def _global(
     max_nesting: Annotated[int, _most("levels of lists and mappings", 500)] = USUAL.nesting,
     max_line: Annotated[int, _most("bytes of a line of a log")] = USUAL.line,
     max_unpacked: Annotated[int, _most("bytes that a packed log unpacks to")] = USUAL.unpacked,
+    max_ratio: Annotated[int, _most("times its size that a packed log unpacks to")] = USUAL.ratio,
     max_errors: Annotated[int, _most("problems that are shown")] = USUAL.errors,
 ) -> None:
     """Options that stand before the command."""
     _DEBUG.set(debug)
     context.with_resource(raw_csv(raw_cells))
-    limits = InputLimits(
-        hosts=max_hosts,
-        jobs=max_jobs,
-        names=max_names,
-        text=max_text,
-        requirement=max_requirement,
-        nesting=max_nesting,
-        value=max_value,
-        line=max_line,
-        unpacked=max_unpacked,
-        errors=max_errors,
-    )
-    context.with_resource(limited(limits))
+    given = {
+        field.name: context.params[f"max_{field.name}"]
+        for field in fields(InputLimits)
+        if not strict or _is_said(context, f"max_{field.name}")
+    }
+    context.with_resource(limited(replace(STRICT if strict else USUAL, **given)))
+    context.with_resource(confined(confine))
+
+
+def _is_said(context: typer.Context, name: str) -> bool:
+    """Whether an option was given, rather than left at its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def main() -> None:
@@ -156,7 +183,8 @@ def _comes_from_interrupt(error: BaseException | None) -> bool:
 def _leave(code: Exit, text: str) -> NoReturn:
     """Say what is wrong, under --debug where too."""
     if _DEBUG.get():
-        traceback.print_exc()
+        with suppress(OSError):
+            typer.echo(printable(traceback.format_exc()), err=True, nl=False)
     _complain(text)
     sys.exit(code)
 

@@ -107,8 +107,8 @@ def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """The hosts of the log as lsb.events says they came, closed and opened."""
     from ..model.errors import report
+    from ..model.formats.bad_records import BadRecords
     from ..model.formats.log_lines import refused_records
-    from ..model.lsf_state.bad_records import BadRecords
     from ..model.lsf_state.lifetimes import host_lives
     from ..model.lsf_state.log_records import read_events
 

@@ -33,20 +33,35 @@ def main() -> None:
 
 
 def _leave_current_folder() -> None:
-    """Take no code from the current folder where an empty entry of PYTHONPATH means it.
+    """Take no code from the current folder, whatever PYTHONPATH says.
 
-    ``PYTHONPATH=$PYTHONPATH:/tools`` has one as soon as the variable was not set before.
+    ``PYTHONPATH=$PYTHONPATH:/tools`` has an empty entry as soon as the variable was not set before,
+    and that means the current folder. What Python and this package lie in stays, wherever we are.
     """
     import os
 
     words = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if len(words) > 1 or words[0]:
-        try:
-            here = os.getcwd()
-        except OSError:  # it is gone, and all code with it
-            return
-        if here not in words and any(os.path.normpath(word) == os.curdir for word in words):
-            sys.path[:] = [folder for folder in sys.path if folder not in ("", here)]
+    try:
+        here = os.getcwd()
+    except OSError:  # it is gone, and all code with it
+        return
+    given = {os.path.abspath(word) for word in words if word}
+    relative = {os.path.abspath(word) for word in words if not os.path.isabs(word)}
+    own = {os.path.dirname(os.__file__), *_installed()}
+
+    def is_ours(folder: str) -> bool:
+        if folder in own:
+            return True
+        real = os.path.realpath(folder)
+        return folder != "" and folder not in relative and not (folder in given and real == here)
+
+    sys.path[:] = [folder for folder in sys.path if is_ours(folder)]
+
+
+def _installed() -> list[str]:
+    """Where packages are installed."""
+    site = sys.modules.get("site")
+    return [] if site is None else [*site.getsitepackages(), site.getusersitepackages()]
 
 
 def _leave(_number: int, _frame: object) -> None:

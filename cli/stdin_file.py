@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from ..model.confined import also_in, check_inside
 from ..model.errors import InputError, Problem, unreadable
 
 
@@ -40,7 +41,10 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
         return [from_stdin(context, path) for path in value]
     if value is None or (str(value) != "-" and not is_pipe(value)):
         return value
+    if str(value) != "-":
+        check_inside(value)
     folder = context.with_resource(tempfile.TemporaryDirectory(prefix="slotwise-"))
+    context.with_resource(also_in(Path(folder)))
     file = StandardInput(Path(folder) / "stdin")
     if str(value) != "-":
         file.shown = str(value)

@@ -37,7 +37,7 @@ Into = Annotated[
 Scheduler = Annotated[
     str | None,
     typer.Option(
-        help="Run on the Dask cluster of this scheduler, tcp://HOST:8786.",
+        help="Run on the Dask cluster of this scheduler, tls://HOST:8786.",
         metavar="ADDRESS",
         show_default=False,
     ),
@@ -155,9 +155,11 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
 
     with ExitStack() as stack:
         if where.scheduler is not None or where.jobqueue is not None:
-            from ..solver.studies.dask_cluster import client_of, on_dask
+            from ..solver.studies.dask_cluster import client_of, on_dask, open_to_others
 
             client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.workers))
+            if warning := open_to_others(client.scheduler.address):
+                tell(f"warning: {warning}")
             tell(f"Dask dashboard: {client.dashboard_link}")
             if not client.scheduler_info()["workers"]:
                 tell("the cluster has no workers yet: cells wait until one comes")

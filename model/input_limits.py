@@ -22,8 +22,8 @@ class InputLimits:
     names: that all ranges such as ``n[1-400]`` stand for together. text: bytes of an instance or
     snapshot. requirement: characters of one requirement, bsub line or LSF parameter. nesting:
     levels of lists and mappings. value: characters of any one value. line: bytes of one line of a
-    log. unpacked: bytes that a packed log may unpack to. errors: problems that are shown; the
-    others are counted.
+    log. unpacked: bytes that a packed log may unpack to; ratio: how many times its own size.
+    errors: problems that are shown; the others are counted.
     """
 
     hosts: int = 200_000
@@ -35,6 +35,7 @@ class InputLimits:
     value: int = 2**21
     line: int = 2**20
     unpacked: int = 2**34
+    ratio: int = 50
     errors: int = 50
 
 
@@ -49,6 +50,20 @@ class _Count:
 
 #: The limits of an input unless others are asked for.
 USUAL = InputLimits()
+#: The limits of --strict-limits, for inputs of strangers.
+STRICT = InputLimits(
+    hosts=20_000,
+    jobs=100_000,
+    names=200_000,
+    text=2**24,
+    requirement=4_096,
+    nesting=20,
+    value=2**16,
+    line=2**16,
+    unpacked=2**28,
+    ratio=20,
+    errors=20,
+)
 _LIMITS: ContextVar[InputLimits] = ContextVar("input_limits", default=USUAL)
 _COUNT: ContextVar[_Count | None] = ContextVar("input_count", default=None)
 

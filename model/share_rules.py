@@ -35,6 +35,8 @@ _TAKEN_AS = (
     "nothing names the members of '{}': users without another share are taken for them, nobody "
     "where there is one for others or default"
 )
+#: Share trees within share trees; nobody divides shares so often.
+_DEEPEST = 100
 
 
 def share_problems(instance: Instance) -> list[Problem]:
@@ -230,18 +232,26 @@ def _assignment_problems(
 
 def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
     defined: set[str] = set()
+    levels: dict[str, int] = {}
     for index, group in enumerate(instance.groups):
         path = f"user_groups[{index}]"
+        if group.user_shares:
+            below = [levels.get(member, 0) for member in group.members]
+            levels[group.name] = 1 + max(below, default=0)
+            if levels[group.name] == _DEEPEST + 1:
+                message = f"share trees stand in each other more than {_DEEPEST} deep"
+                yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
             yield Problem(f"user group '{group.name}' is defined twice", path=path)
         for member in group.members:
             if member in groups and member not in defined:
-                yield Problem(
+                message = (
                     f"group '{member}' must be defined before '{group.name}', which has it "
-                    "as a member",
-                    path=f"{path}.members",
-                    undefined=True,
+                    "as a member"
                 )
+                if group.name in groups.within(member):
+                    message = f"user groups contain each other: '{group.name}' and '{member}'"
+                yield Problem(message, path=f"{path}.members", undefined=True)
         defined.add(group.name)
         yield from _assignment_problems(
             group.user_shares, groups, f"{path}.USER_SHARES", group.members

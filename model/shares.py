@@ -78,19 +78,34 @@ class Groups:
 
     def within(self, name: str) -> tuple[str, ...]:
         """`name` and every group below it, each once."""
-        found = [name]
+        found, seen = [name], {name}
         for group in found:
-            found.extend(sub for sub in self.subgroups(group) if sub not in found)
+            for sub in self.subgroups(group):
+                if sub not in seen:
+                    seen.add(sub)
+                    found.append(sub)
         return tuple(found)
 
     def users(self, name: str) -> frozenset[str] | None:
-        """Every user of group `name`, recursively; None where ``all`` is a member."""
-        if name not in self._users:
-            found = self.members_users(
-                member for group in self.within(name) for member in self.by_name[group].members
-            )
-            self._users[name] = None if found is None else found - self.left_out(name)
+        """Every user of group `name`, of subgroups too; None where ``all`` is a member."""
+        # No recursion: groups may except each other (``~``) to any depth.
+        waiting = [] if name in self._users else [name]
+        while waiting:
+            group = waiting[-1]
+            excepted = {item[1:] for item in self.by_name[group].members if item.startswith("~")}
+            ahead = (excepted & self.by_name.keys()) - self._users.keys()
+            # Until they are known they count as empty, which they stay within a ring.
+            self._users.update(dict.fromkeys({group, *ahead}, frozenset()))
+            waiting += sorted(ahead)
+            if not ahead:
+                self._users[waiting.pop()] = self._members_of(group)
         return self._users[name]
+
+    def _members_of(self, name: str) -> frozenset[str] | None:
+        """The users of a group whose exceptions are known."""
+        members = {item for group in self.within(name) for item in self.by_name[group].members}
+        found = self.members_users(members - self.by_name.keys())
+        return None if found is None else found - self.left_out(name)
 
     def left_out(self, name: str) -> frozenset[str]:
         """Users whom group `name` excepts with ``~``."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ...model.confined import check_inside
 from ...model.errors import InputError, Problem, unreadable
 from ...model.formats.source_text import check_length
 from ...model.input_limits import limits
@@ -18,6 +19,7 @@ def saved_data(path: Path) -> Any:
     """
     if str(path) == "-":
         return None
+    check_inside(path)
     try:
         if not path.is_file():
             return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import Problem, report
+from .bad_records import BadRecords
 from .finished_jobs import FinishedJob, FinishedJobs
 from .log_lines import check_records, log_lines, malformed, refused_records
 from .sniff import refuse_other
@@ -37,8 +38,9 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """jobs: in file order. problems: malformed records. passed_over: other types, how many.
+    """jobs: in file order. passed_over: other types, how many.
 
+    problems: the first malformed records (--max-errors), and one that counts the others.
     repaired: records whose times were a little out of order, as clocks of two hosts have it.
     """
 
@@ -70,15 +72,15 @@ def read_acct(path: str | Path, *, keep_going: bool = False) -> AcctLog:
 def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     """The same for lines at hand, with ``keep_going``."""
     jobs = FinishedJobs()
-    problems: list[Problem] = []
+    bad = BadRecords()
     others: dict[str, int] = {}
-    for line, number, index, job in _records(lines, problems.append, others, source):
+    for line, number, index, job in _records(lines, bad.add, others, source):
         try:
             jobs.add(number, index, job)
         except ValueError as error:
-            problems.append(malformed(error, source, line))
+            bad.add(malformed(error, source, line))
     repaired = others.pop(SKEWED, 0)
-    return AcctLog(jobs, tuple(problems), others, repaired)
+    return AcctLog(jobs, tuple(bad.report()), others, repaired)
 
 
 def finished_jobs(

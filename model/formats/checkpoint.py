@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 
 Engine = Literal["loop", "replay"]
@@ -77,6 +78,7 @@ def taking_over(source: str = "") -> Iterator[None]:
 
 def read_checkpoint(path: Path) -> str:
     """The text of a checkpoint file; InputError if it cannot be read."""
+    check_inside(path)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

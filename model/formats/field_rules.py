@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import attrgetter, is_
 from typing import Any, get_args, get_type_hints
 
@@ -344,7 +344,7 @@ class ClassRules:
             key = (rule, type(value), value) if _is_plain(value) and not rule.names[1:] else None
             if key is not None and key in sound:
                 continue
-            if message := rule.complaint(item, value):
+            if message := _complaint(rule, item, value):
                 broken[rule] = message
             elif key is not None:
                 sound.add(key)
@@ -378,6 +378,27 @@ def _without_numpy(value: Any) -> Any:
         found = {key: _without_numpy(part) for key, part in value.items()}
         return value if all(map(is_, found.values(), value.values())) else found
     return value
+
+
+def _complaint(rule: FieldRule, item: Any, value: Any) -> str:
+    """As the rule says; an array, which has no truth value, is none of the values of a field."""
+    try:
+        return rule.complaint(item, value)
+    except ValueError:
+        if any(_holds_array(getattr(item, name)) for name in rule.names):
+            return f"must be {rule.kind}, not an array"
+        raise
+
+
+def _holds_array(value: Any) -> bool:
+    """Whether it is an array of numpy or the like, or holds one."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_array, value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_array, value))
+    if is_dataclass(value):
+        return any(_holds_array(getattr(value, field.name)) for field in fields(value))
+    return hasattr(value, "__array__")
 
 
 #: Made when a class is first looked at.

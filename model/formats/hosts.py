@@ -23,10 +23,10 @@ from . import document as d
 from .fields import MOST
 from .finding import Finding, Location
 from .known import unknown_unit_type
-from .names import names
+from .names import inner_first, names
 
-#: Host groups within host groups; more is taken for a slip.
-_DEEPEST = 100
+#: Names of a ring that are all written out.
+_LONGEST = 12
 
 
 class HostBuilder:
@@ -48,7 +48,7 @@ class HostBuilder:
             self._add_hosts(index, entry)
         self._check_machines()
         for name in document.host_groups:
-            self._group(name, ())
+            self._group(name)
         types, default = document.params.compute_unit_types or ((), None)
         return Cluster(
             hosts=tuple(self._hosts.values()),
@@ -79,7 +79,7 @@ class HostBuilder:
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in words:
-            for name in self._expand(place, word.removeprefix("~"), ()):
+            for name in self._expand(place, word.removeprefix("~")):
                 if word.startswith("~"):
                     excluded.add(name)
                 else:
@@ -208,7 +208,11 @@ class HostBuilder:
                 self._problem(place, f"{name} is a {what} already: give the machine another name")
                 del self._machines[name]
 
-    def _expand(self, place: Location, word: str, path: tuple[str, ...]) -> Sequence[str]:
+    def _expand(self, place: Location, word: str) -> Sequence[str]:
+        return [host for name in self._known(place, word) for host in self._named(name)]
+
+    def _known(self, place: Location, word: str) -> Sequence[str]:
+        """The hosts, groups, units and machines that a word names; others are reported."""
         if word == "all":
             return tuple(self._hosts)
         if "*" in word:
@@ -227,7 +231,7 @@ class HostBuilder:
         if (more := unknown - limits().errors) > 0:
             message = f"{more:,} more names of {word!r} are unknown"
             self._problem(place, message, undefined=True)
-        return [host for name in known for host in self._named(place, name, path)]
+        return known
 
     def _is_known(self, name: str) -> bool:
         return (
@@ -242,35 +246,40 @@ class HostBuilder:
         message = f"unknown host or host group {name!r}{nearest(name, known)}"
         self._problem(place, message, undefined=True)
 
-    def _named(self, place: Location, name: str, path: tuple[str, ...]) -> Sequence[str]:
+    def _named(self, name: str) -> Sequence[str]:
         if name in self._hosts:
             return (name,)
         if name in self._document.host_groups:
-            return self._group(name, path)
+            return self._group(name)
         return self._units[name] if name in self._units else self._machines[name]
 
-    def _group(self, name: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The hosts of a group, groups inside it expanded."""
-        if name in self._groups:
-            return self._groups[name]
-        place: Location = ("host_groups", name)
-        if name in path:
-            cycle = " -> ".join((*path[path.index(name) :], name))
-            self._problem(place, f"host groups contain each other: {cycle}")
-            return ()
-        if len(path) > _DEEPEST:
-            self._problem(place, f"host groups stand in each other more than {_DEEPEST} deep")
-            return ()
+    def _group(self, name: str) -> tuple[str, ...]:
+        """The hosts of a group, groups inside it expanded: by a stack, however deep they stand."""
+        if name not in self._groups:
+            for ring in inner_first(name, self._expanding):
+                message = f"host groups contain each other: {_ring(ring)}"
+                self._problem(("host_groups", ring[0]), message)
+        return self._groups[name]
+
+    def _expanding(self, group: str) -> Iterator[str]:
+        """Expand a group; hands out each group inside it that has to be expanded first.
+
+        One that is not expanded by then contains this one, and counts as empty.
+        """
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
-        for word in self._document.host_groups[name]:
-            for host in self._expand(place, word.removeprefix("~"), (*path, name)):
+        for word in self._document.host_groups[group]:
+            known = self._known(("host_groups", group), word.removeprefix("~"))
+            for name in known:
+                is_group = name not in self._hosts and name in self._document.host_groups
+                if is_group and name not in self._groups:
+                    yield name
+                hosts = self._groups.get(name, ()) if is_group else self._named(name)
                 if word.startswith("~"):
-                    excluded.add(host)
+                    excluded.update(hosts)
                 else:
-                    wanted[host] = None
-        self._groups[name] = tuple(host for host in wanted if host not in excluded)
-        return self._groups[name]
+                    wanted.update(dict.fromkeys(hosts))
+        self._groups[group] = tuple(host for host in wanted if host not in excluded)
 
     # --- compute units -----------------------------------------------------------------------
 
@@ -359,10 +368,15 @@ class HostBuilder:
                 while (before := reached[ring[-1]]) != name:
                     ring.append(before)
                 cyclic.update(ring)
-                text = " -> ".join([name, *reversed(ring[1:]), name])
+                text = _ring([name, *reversed(ring[1:]), name])
                 place: Location = ("compute_units", entries[name][0], "members")
                 self._problem(place, f"compute units contain each other: {text}")
         return cyclic
+
+
+def _ring(names: Sequence[str]) -> str:
+    """``a -> b -> a``; of a long ring the begin and the end."""
+    return " -> ".join(names if len(names) <= _LONGEST else (*names[:4], "…", *names[-2:]))
 
 
 def _rank(types: tuple[str, ...], name: str) -> int:

@@ -61,7 +61,7 @@ def instance(
     """
     parts: dict[str, Any] = {key: value for key, value in locals().items() if key != "cluster"}
     if isinstance(cluster, (Mapping, Instance)):
-        if given := [key for key, value in parts.items() if value and value is not None]:
+        if given := [key for key, value in parts.items() if _is_given(value)]:
             raise InputError(f"{', '.join(given)}: an instance that is whole takes no other parts")
         if isinstance(cluster, Mapping):
             return from_document(dict(cluster))
@@ -69,7 +69,7 @@ def instance(
         return cluster
     machines = cluster if isinstance(cluster, Cluster) else Cluster(_tuple("hosts", cluster))
     parts["queues"] = (Queue("default"),) if queues is None else _tuple("queues", queues)
-    parts["params"] = _params(params or Params(), parts["queues"])
+    parts["params"] = _params(Params() if params is None else params, parts["queues"])
     plain = ("params", "now", "origin", "name", "description")
     lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
     made = Instance(with_machine_groups(machines), **(parts | lists))
@@ -77,10 +77,17 @@ def instance(
     return made
 
 
+def _is_given(value: Any) -> bool:
+    # An array has a length and no truth value.
+    return len(value) > 0 if hasattr(value, "__len__") else bool(value)
+
+
 def _params(params: Any, queues: tuple[Any, ...]) -> Any:
     """The parameters, with the default queue that they have in a file; what is none stays."""
-    sound = isinstance(params, Params) and all(isinstance(queue, Queue) for queue in queues)
-    return with_default_queue(params, [queue.name for queue in queues]) if sound else params
+    sound = isinstance(params, Params) and isinstance(params.default_queue, str)
+    if not sound or not all(isinstance(q, Queue) and isinstance(q.name, str) for q in queues):
+        return params
+    return with_default_queue(params, [queue.name for queue in queues])
 
 
 def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
@@ -16,13 +17,19 @@ from ..input_limits import limits
 _PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 #: Characters of a complaint about one line.
 _LONGEST = 300
+#: Bytes that any packed log may unpack to, however small it is.
+_ALWAYS = 2**24
+#: Bytes that a line of a packed log counts for at least: empty ones cost time too.
+_LEAST = 64
 
 
 def log_lines(path: Path) -> Iterator[str]:
     """The lines of a file as text.
 
-    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much.
+    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much: in
+    all, or for its size.
     """
+    check_inside(path)
     try:
         with path.open("rb") as file:
             head = file.peek(5)[:5]
@@ -32,26 +39,41 @@ def log_lines(path: Path) -> Iterator[str]:
                     raise InputError([Problem(message, str(path))])
             packed = head[:2] == b"\x1f\x8b"
             content = gzip.GzipFile(fileobj=file) if packed else file
-            yield from _decoded(cast("IO[bytes]", content), str(path), packed=packed)
+            taken = file.tell if packed else None
+            yield from _decoded(cast("IO[bytes]", content), str(path), taken)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise unreadable(path, error) from error
 
 
-def _decoded(content: IO[bytes], source: str, *, packed: bool) -> Iterator[str]:
-    longest, most = limits().line, limits().unpacked
-    total = number = 0
+def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -> Iterator[str]:
+    """taken: of a packed file, how many of its own bytes have been read by now."""
+    longest = limits().line
+    total = counted = number = 0
     while line := content.readline(longest + 1):
         number += 1
         total += len(line)
+        counted += max(len(line), _LEAST)
         if len(line) > longest:
             message = f"a line has more than {longest:,} bytes (--max-line)"
             raise InputError([Problem(message, source, number)])
-        if packed and total > most:
-            message = f"unpacks to more than {most:,} bytes (--max-unpacked)"
-            raise InputError([Problem(message, source, number)])
+        if taken is not None and (wrong := _swells(total, counted, taken)):
+            raise InputError([Problem(wrong, source, number)])
         if number == 1:
             line = _begun(line, source)
         yield line.decode("utf-8", errors="replace")
+
+
+def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
+    """What is wrong where `total` bytes are too many for a packed log, or for its size; else "".
+
+    counted: the bytes with short lines as long as :data:`_LEAST`.
+    """
+    most, ratio = limits().unpacked, limits().ratio
+    if total > most:
+        return f"unpacks to more than {most:,} bytes (--max-unpacked)"
+    if counted > _ALWAYS and counted > ratio * taken():
+        return f"unpacks to more than {ratio:,} times its size (--max-ratio)"
+    return ""
 
 
 def _begun(line: bytes, source: str) -> bytes:

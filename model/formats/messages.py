@@ -165,8 +165,11 @@ def rest(data: Any, error: ValidationError) -> Rest:
             deciding |= place[2] in _DECIDING
     unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}
     for section, indices in unique.items():
-        for index in reversed(indices):
-            del data[section][index]
+        if isinstance(data[section], list):
+            for index in reversed(indices):
+                del data[section][index]
+        else:  # an array or another sequence of a program
+            del data[section]
     return Rest(data, unique, defining, deciding)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
@@ -139,6 +139,24 @@ def _item(item: object, value: object) -> tuple[str, ...]:
 def names(value: object) -> tuple[str, ...]:
     """Names with their ranges expanded, in order; a ``~`` in front stays."""
     return tuple(name for word in tokens(value) for name in expand_range(word))
+
+
+def inner_first(name: str, expand: Callable[[str], Iterator[str]]) -> Iterator[list[str]]:
+    """Expand a group by a stack, however deep groups stand in it.
+
+    expand: begins to expand a group, and hands out each group inside it that has to be expanded
+    first. Gives the rings of groups that contain each other: ``[a, b, a]``.
+    """
+    path = {name: expand(name)}
+    while path:
+        group = next(reversed(path))
+        inner = next(path[group], None)
+        if inner is None:
+            del path[group]
+        elif inner in path:
+            yield [*itertools.islice(path, [*path].index(inner), None), inner]
+        else:
+            path[inner] = expand(inner)
 
 
 def plain_names(value: object) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..confined import is_inside
 from ..errors import InputError, Problem
 from .source_text import is_pipe
 
@@ -157,7 +158,7 @@ def _kind_of_json(start: str) -> str:
 
 def kind_of(path: str | Path) -> str:
     """The same for a file, plain or gzipped; "" too where it cannot be read, or but once."""
-    if is_pipe(Path(path)):
+    if not is_inside(path) or is_pipe(Path(path)):
         return ""
     try:
         with Path(path).open("rb") as file:

@@ -8,6 +8,7 @@ from errno import EACCES, EISDIR
 from pathlib import Path
 from typing import Any
 
+from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 from . import raw
@@ -27,6 +28,7 @@ def file_bytes(path: Path, source: str = "") -> bytes:
 
     Raises InputError where it cannot be read, or has more bytes than are read.
     """
+    check_inside(path, source)
     try:
         with path.open("rb") as file:
             data = file.read(limits().text + 1)
@@ -38,6 +40,7 @@ def file_bytes(path: Path, source: str = "") -> bytes:
 
 def check_readable(path: Path) -> None:
     """InputError where the system would not open a file; what can be read but once is untouched."""
+    check_inside(path)
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))

@@ -20,7 +20,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from ..errors import InputError, Problem
+from ..input_limits import limits
 from ..workload import Ints, Workload
+from .bad_records import BadRecords
 from .log_lines import check_records, log_lines, malformed, refused_records
 from .sniff import refuse_other
 from .units import parse_duration
@@ -109,6 +111,7 @@ def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Worklo
 class SwfLog:
     """What one file holds: its well-formed records in file order, and the malformed ones.
 
+    problems: the first malformed records (--max-errors), and one that counts the others.
     wait: recorded seconds from submission to start, -1 where the log has none. preceding: number
     of the job after which one was submitted, -1 for none. queues: names of queues by number, as
     the header has them.
@@ -157,7 +160,7 @@ def read_swf(
     """Read ``.swf`` or ``.swf.gz`` without leaving out any well-formed record.
 
     Pass the workload through `slotwise.model.workload.canonical` before a replay. Malformed
-    records are all reported: with `keep_going` in `SwfLog.problems`, otherwise by InputError.
+    records are reported: with `keep_going` in `SwfLog.problems`, otherwise by InputError.
     default_limit: the requested time of jobs without one.
 
     Raises
@@ -190,7 +193,7 @@ class _SwfLines:
         self._columns = [array("q") for _ in (*_NAMES, "preceding")]
         self._columns.append(array("b"))
         self._at_line = array("q")
-        self._problems: list[Problem] = []
+        self._bad = BadRecords()
         self._notes: Counter[str] = Counter()
 
     def take(self, number: int, line: str) -> None:
@@ -208,13 +211,13 @@ class _SwfLines:
             if not self._at_line and not self._notes[TITLES] and _is_title(words):
                 self._notes[TITLES] += 1
                 return
-            self._problems.append(malformed(error, self._source, number))
+            self._bad.add(malformed(error, self._source, number))
         else:
             for column, value in zip(self._columns, record, strict=True):
                 column.append(value)
             self._at_line.append(number)
             self._notes[ROUNDED] += rounded
-        check_records(len(self._at_line) + len(self._problems), self._source)
+        check_records(len(self._at_line) + self._bad.count, self._source)
 
     def _said(self, name: str, value: str) -> None:
         self._header.setdefault(name, value)
@@ -231,10 +234,10 @@ class _SwfLines:
         if len(parts):
             table = {name: np.delete(column, parts) for name, column in table.items()}
             lines = np.delete(lines, parts)
-        problems = self._problems
+        bad = self._bad
         again, doubles = _used_twice(table["job"], lines, self._source)
         if doubles:
-            problems = sorted((*problems, *doubles), key=lambda problem: problem.line or 0)
+            bad.merge(doubles, len(again))
             table = {name: np.delete(column, again) for name, column in table.items()}
         del table["partial"]
         wait, preceding = table.pop("wait"), table.pop("preceding")
@@ -243,10 +246,10 @@ class _SwfLines:
             max_procs=_max_procs(self._header),
             source=self._source,
             header=self._header,
-            left_out={"malformed record": len(problems)} if problems else {},
+            left_out={"malformed record": bad.count} if bad.count else {},
             notes={note: count for note, count in self._notes.items() if count},
         )
-        return SwfLog(workload, tuple(problems), wait, preceding, self._queues)
+        return SwfLog(workload, tuple(bad.report()), wait, preceding, self._queues)
 
     def _parts(self, table: dict[str, Ints]) -> Ints:
         """Places of lines that are parts of a job which another line stands for.
@@ -277,11 +280,12 @@ def _array(column: array[int]) -> Ints:
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
-    """Places of records whose job number an earlier one has, and what is wrong with each."""
+    """Places of records whose job number an earlier one has, what is wrong with the first ones."""
     order = np.argsort(numbers, kind="stable")
     again = order[1:][np.diff(numbers[order]) == 0]
+    shown = np.sort(again)[: limits().errors + 1]
     first: dict[int, int] = {}
-    for place in order[np.isin(numbers[order], numbers[again])].tolist() if len(again) else ():
+    for place in order[np.isin(numbers[order], numbers[shown])].tolist() if len(again) else ():
         first.setdefault(int(numbers[place]), int(lines[place]))
     return again, [
         Problem(
@@ -289,7 +293,7 @@ def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Pro
             source,
             int(lines[place]),
         )
-        for place in again.tolist()
+        for place in shown.tolist()
     ]
 
 

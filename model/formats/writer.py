@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..errors import InputError
+from ..input_limits import limits
 from ..instance import Instance
 from .encode import Plain, to_document
+from .objects import require_sound
+from .source_text import check_length
 from .units import format_duration
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
@@ -29,10 +33,14 @@ _TIMED = (
 
 
 def dump(instance: Instance) -> str:
-    """The instance as YAML: the same bytes for equal instances, and no content lost."""
+    """The instance as YAML: the same bytes for equal instances, and no content lost.
+
+    Raises InputError with everything that is wrong with it, or where it is beyond the limits on
+    input: what is written can be read.
+    """
     import yaml
 
-    document = to_document(instance)
+    document = _document(instance)
     for section in _TIMED:
         if section in document:
             document[section] = [_readable(entry) for entry in document[section]]
@@ -53,7 +61,24 @@ def dump(instance: Instance) -> str:
         default_flow_style=None,
         allow_unicode=True,
     )
+    check_length(text, "")
     return text
+
+
+def _document(instance: Instance) -> Plain:
+    """The document of a sound instance."""
+    require_sound(instance)
+    counts = {
+        "hosts": (len(instance.cluster.hosts), limits().hosts),
+        "jobs": (
+            len(instance.running) + len(instance.pending) + len(instance.future),
+            limits().jobs,
+        ),
+    }
+    for what, (count, most) in counts.items():
+        if count > most:
+            raise InputError(f"has more than {most:,} {what} (--max-{what})")
+    return to_document(instance)
 
 
 def _readable(entry: Plain) -> Plain:
@@ -65,10 +90,15 @@ def _readable(entry: Plain) -> Plain:
 
 
 def dump_json(instance: Instance) -> str:
-    """The instance as JSON, an entry a line: the quick form for thousands of entries."""
-    document = to_document(instance)
+    """The instance as JSON, an entry a line: the quick form for thousands of entries.
+
+    Raises InputError as :func:`dump` does.
+    """
+    document = _document(instance)
     parts = [f"{json.dumps(name)}: {_json(value)}" for name, value in document.items()]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    check_length(text, "")
+    return text
 
 
 def _json(value: Any) -> str:

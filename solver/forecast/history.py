@@ -11,12 +11,12 @@ import numpy as np
 
 from ...model.errors import InputError, Problem, report
 from ...model.formats.acct import SKEWED, read_acct
+from ...model.formats.bad_records import BadRecords
 from ...model.formats.log_lines import refused_records
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.formats.swf import SwfLog, read_swf
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.lsf_state.bad_records import BadRecords
 from ...model.lsf_state.bjobs import SeenJob
 from ...model.lsf_state.followed import cut
 from ...model.lsf_state.log_records import read_events

@@ -28,6 +28,8 @@ QUEUES = {
     "htcondor": "HTCondorCluster",
     "oar": "OARCluster",
 }
+#: Where the dashboard of a cluster of batch jobs listens unless its configuration says otherwise.
+LOOPBACK = "127.0.0.1:8787"
 #: Seconds in which a scheduler has to answer.
 PATIENCE = 10
 #: How often Dask tries a task again that failed for a reason of its own.
@@ -62,13 +64,30 @@ def client_of(scheduler: str | None, jobqueue: str | None, jobs: int) -> Iterato
             cluster.close()
 
 
+def open_to_others(address: str) -> str:
+    """What to know of a scheduler that is reached without TLS from other machines; "" of others."""
+    scheme, _, rest = address.rpartition("://")
+    host = rest.rpartition(":")[0].strip("[]")
+    if scheme not in ("", "tcp", "ws") or host in ("localhost", "::1"):
+        return ""
+    if host.startswith("127."):
+        return ""
+    return (
+        f"{address} is not encrypted and asks nobody who he is: whoever reaches it runs programs "
+        "as you; use tls:// (docs/sweep.md)"
+    )
+
+
 def _cluster(name: str, jobs: int) -> Any:
     """A cluster of dask-jobqueue as its own configuration says."""
     if name not in QUEUES:
         raise UnknownNameError.among("job queue", name, QUEUES)
     jobqueue = _package("dask_jobqueue")
+    configured = import_module("dask").config.get(f"jobqueue.{name}.scheduler-options", None) or {}
+    # Dask would show its dashboard, and what it can do, to everyone.
+    options = {"dashboard_address": LOOPBACK, **configured}
     try:
-        cluster = getattr(jobqueue, QUEUES[name])()
+        cluster = getattr(jobqueue, QUEUES[name])(scheduler_options=options)
         cluster.scale(jobs=jobs)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__

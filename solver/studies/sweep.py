@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...model.changes import Change
+from ...model.confined import check_inside
 from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
 from ...model.formats.changes import load_changes
@@ -205,6 +206,7 @@ def _content(case: Case) -> list[Any]:
 
 
 def _digest(path: Path) -> str:
+    check_inside(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -256,7 +258,10 @@ def _site(case: Case) -> Instance | None:
     if case.generated is not None:
         return generate(hosts=1, running=0, pending=0)
     for name in (case.log, case.changes):
-        if name is not None and not Path(name).is_file():
+        if name is None:
+            continue
+        check_inside(name)
+        if not Path(name).is_file():
             raise InputError([Problem("no such file", name)])
     return None if case.site is None else load(case.site)
 

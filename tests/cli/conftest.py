@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import slotwise as sw
+from confining import Run
 from lsf.lab import write
 from slotwise.cli.main import app
 from slotwise.solver.replay.synthetic import synthetic
@@ -57,3 +59,14 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (folder / name).write_text(f"#!/bin/sh\n/bin/cat {LSF}/{file}\n")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A command in the folder that it is confined to, beside which a secret lies."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    shutil.copy(sw.example("headline"), folder / "own.yaml")
+    shutil.copy(sw.example("headline"), tmp_path / "secret.yaml")
+    monkeypatch.chdir(folder)
+    return lambda *words: CliRunner().invoke(app, ["--confine", str(folder), *map(str, words)])

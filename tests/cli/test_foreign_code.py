@@ -70,9 +70,10 @@ def test_a_command_in_a_folder_of_traps(trap: tuple[Path, Path], start: str, lin
 
 
 @pytest.mark.parametrize(
-    ("python_path", "start"), pairwise(["", ".", ":", "/nowhere:", "./:/nowhere"], list(STARTS))
+    ("python_path", "start"),
+    pairwise(["", ".", ":", "/nowhere:", "./:/nowhere", "HERE", "../trap:/nowhere"], list(STARTS)),
 )
-def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
+def test_no_entry_of_the_python_path_is_the_current_folder(
     trap: tuple[Path, Path], start: str, python_path: str
 ) -> None:
     """What Python itself loads before us is its own affair."""
@@ -84,7 +85,7 @@ def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
     done = subprocess.run(
         [*STARTS[start], "solve", "--example", "headline"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": python_path},
+        env=os.environ | {"PYTHONPATH": python_path.replace("HERE", str(folder))},
         capture_output=True,
         text=True,
         timeout=120,
@@ -92,6 +93,25 @@ def test_an_empty_entry_of_the_python_path_is_not_the_current_folder(
     )
     assert not caught.exists(), caught.read_text()
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_other_entries_of_the_python_path_stay(tmp_path: Path) -> None:
+    """Tools of a site, such as fairshare adjustments, are found there as ever."""
+    here, tools = tmp_path / "here", tmp_path / "tools"
+    for folder in (here, tools):
+        folder.mkdir()
+    code = "import sys; from slotwise.cli import start; start._leave_current_folder(); "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(*sys.path, sep='\\n')"],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": f"{tools}:{here}:sub:"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = done.stdout.splitlines()
+    assert str(tools) in found
+    assert not {"", str(here), str(here / "sub")} & set(found)
 
 
 @pytest.mark.parametrize("python_path", some(["", ".", "relative:"], 1))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from all_commands import all_commands
+from confining import Run, copied, lies_outside, within
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from sampling import pairwise, some
@@ -205,3 +206,28 @@ def read_only(folder: Path) -> Path:
     readable.mkdir()
     readable.chmod(0o555)
     return readable
+
+
+#: How a path leads out of the folder.
+WAYS: dict[str, Callable[[Path], str]] = {
+    "absolute": lambda folder: str(folder.parent / "secret.yaml"),
+    "upwards": lambda folder: "../secret.yaml",
+    "a link": lambda folder: "link.yaml",
+    "nothing there": lambda folder: "../none/such.yaml",
+}
+
+
+@pytest.mark.parametrize(("name", "way"), pairwise(list(READERS), list(WAYS)))
+def test_nothing_is_read_outside(
+    name: str, way: str, run: Run, inputs: dict[str, str], commands: None
+) -> None:
+    """Inputs beside the one in question lie in the folder."""
+    folder = Path.cwd()
+    (folder / "link.yaml").symlink_to("../secret.yaml")
+    (folder / "plan.json").write_text(
+        RUNNER.invoke(app, ["solve", HEADLINE, "--method", "greedy", "--format", "json"]).stdout
+    )
+    known = within(folder, inputs) | {"PLAN": "plan.json"}
+    path = WAYS[way](folder)
+    words = [path if word == "IN" else known.get(word, word) for word in READERS[name].split()]
+    lies_outside(run(*copied(words, folder)), path)

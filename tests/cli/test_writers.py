@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from all_commands import all_commands
+from confining import Run, copied, lies_outside, within
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from slotwise.cli.main import app
@@ -275,3 +276,19 @@ def test_a_full_disk_leaves_what_was_there(
     refused(result, target)
     assert target.read_bytes() == b"before"
     assert not [item for item in tmp_path.iterdir() if item.name.startswith(".slotwise")]
+
+
+@pytest.mark.parametrize("way", ["absolute", "a link"])
+@pytest.mark.parametrize("name", WRITERS)
+def test_nothing_is_written_outside(
+    name: str, way: str, run: Run, inputs: dict[str, str], commands: None
+) -> None:
+    folder = Path.cwd()
+    ending = "svg" if "picture" in name else "json"
+    target = folder.parent / f"out.{ending}"
+    (folder / f"link.{ending}").symlink_to(target)
+    path = str(target) if way == "absolute" else f"link.{ending}"
+    line, _ = WRITERS[name]
+    known = within(folder, inputs) | {"OUT": path}
+    lies_outside(run(*copied([known.get(word, word) for word in line.split()], folder)), path)
+    assert not target.exists()

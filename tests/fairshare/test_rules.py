@@ -200,7 +200,37 @@ def test_a_group_that_contains_itself_is_reported_not_followed():
         groups=(UserGroup("a", ("b", "u")), UserGroup("b", ("a",))),
         pending=(Job("1", user="u", queue="q"),),
     )
-    assert "group 'b' must be defined before 'a'" in only(problem)
+    assert "user groups contain each other: 'a' and 'b'" in only(problem)
+
+
+@pytest.mark.behaviour("FSH-10")
+def test_groups_within_groups_are_followed_to_any_depth():
+    """And exceptions within exceptions; a share tree has a hundred levels at most."""
+    count = 900
+    nested = [UserGroup("g0", ("u",)), UserGroup("e0", ("u",))]
+    nested += [UserGroup(f"g{i}", (f"g{i - 1}",)) for i in range(1, count)]
+    nested += [UserGroup(f"e{i}", ("u", f"~e{i - 1}")) for i in range(1, count)]
+    groups = Groups(nested)
+    assert groups.users(f"g{count - 1}") == {"u"}
+    assert [len(groups.users(f"e{i}") or ()) for i in (count - 1, count - 2)] == [0, 1]
+    problem = instance(
+        Queue("q", user_shares=((f"g{count - 1}", 1),)),
+        groups=tuple(nested),
+        pending=(Job("1", user="u", queue="q"),),
+    )
+    assert share_problems(problem) == []
+    trees = (
+        UserGroup("g0", ("u",), (("u", 1),)),
+        *(UserGroup(f"g{i}", (f"g{i - 1}",), ((f"g{i - 1}", 1),)) for i in range(1, count)),
+    )
+    assert "share trees stand in each other more than 100 deep" in only(
+        replace(problem, groups=trees)
+    )
+
+
+def test_groups_that_except_each_other_end():
+    groups = Groups([UserGroup("a", ("u", "~b")), UserGroup("b", ("v", "~a"))])
+    assert groups.users("a") == {"u"}
 
 
 @pytest.mark.behaviour("FSH-13", "CFG-02")

@@ -74,6 +74,18 @@ def test_names_are_counted_over_the_whole_input() -> None:
         assert "more than 20,000 names" in refusal(lambda: loads(document))
 
 
+@pytest.mark.parametrize("count", [900])
+def test_host_groups_may_stand_in_each_other_to_any_depth(count: int) -> None:
+    def groups(last: str) -> str:
+        inner = [f"g{i + 1}" for i in range(count - 1)]
+        lines = (f"  g{i}: {name}\n" for i, name in enumerate([*inner, last]))
+        return ONE + "host_groups:\n" + "".join(lines)
+
+    assert loads(groups("a")).cluster.groups[0].members == ("a",)
+    ring = "host groups contain each other: g0 -> g1 -> g2 -> g3 -> … -> g899 -> g0"
+    assert refusal(lambda: loads(groups("g0"))) == f"line 5: host_groups.g0: {ring}"
+
+
 def test_each_limit_holds_and_can_be_raised() -> None:
     jobs = ONE + "pending:\n" + "".join(f"  - {{id: {i}}}\n" for i in range(10))
     deep = '{"format": ' + "[" * 61 + "]" * 61 + "}"
@@ -180,6 +192,63 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     with limited(unpacked=100_000):
         for read in (read_acct, read_swf):
             assert "unpacks to more than 100,000 bytes" in refusal(lambda read=read: read(packed))
+
+
+#: One mebibyte of small bombs: what a log may repeat, and who reads it.
+BOMBS = {
+    "empty lines": (b"\n", read_acct),
+    "comments of lsb.acct": (b"#\n", read_acct),
+    "comments of SWF": (b";\n", read_swf),
+    "no record": (b"x\n", read_swf),
+    "records": (RECORD.format(1, 1).encode(), read_swf),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_log_does_not_unpack_to_many_times_its_size(name: str, tmp_path: Path) -> None:
+    """29 KB may be 1 GB; short lines count for 64 bytes, since each costs time."""
+    unit, read = BOMBS[name]
+    packed = tmp_path / "log.gz"
+    with gzip.open(packed, "wb", 9) as file:
+        for _ in range(40):
+            file.write(unit * (2**20 // len(unit)))
+    says = "unpacks to more than 50 times its size (--max-ratio)"
+    assert says in refusal(lambda: read(packed), megabytes=60, seconds=30)
+    with limited(ratio=3), suppress(InputError):
+        read_acct(ACCT)  # a plain log has no ratio
+
+
+def test_the_ratio_is_an_option_and_small_logs_have_none(tmp_path: Path) -> None:
+    packed = tmp_path / "log.swf.gz"
+    header = f"; Note: {'x' * 90}\n" * 200_000
+    packed.write_bytes(gzip.compress((header + RECORD.format(1, 1)).encode()))
+    line = ["import", "swf", str(packed), "--procs", "9", "--policy", "easy"]
+    refused = CliRunner().invoke(app, line)
+    assert "(--max-ratio)" in str(refused.exception)
+    assert CliRunner().invoke(app, ["--max-ratio", "1000", *line]).exit_code == 0
+    packed.write_bytes(gzip.compress((header[: 97 * 100] + "\n" + RECORD.format(1, 1)).encode()))
+    with limited(ratio=1):
+        assert len(read_swf(packed).workload) == 1
+
+
+@pytest.mark.parametrize(("read", "bad"), [(read_swf, "1 x\n"), (read_acct, "x\n")])
+def test_the_first_bad_records_are_kept_and_the_others_counted(
+    read: Callable[..., Any], bad: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    log.write_text(bad * 30_000)
+    assert "and 29,950 more bad records (30,000 in all)" in refusal(lambda: read(log), megabytes=4)
+    assert len(read(log, keep_going=True).problems) == 51
+
+
+def test_job_numbers_that_come_again_are_counted_too(tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    log.write_text(RECORD.format(1, 1) * 1000 + "bad\n")
+    with limited(errors=3):
+        found = read_swf(log, keep_going=True)
+    assert [item.line for item in found.problems] == [2, 3, 4, None]
+    assert found.problems[-1].message == "and 997 more bad records (1,000 in all)"
+    assert dict(found.workload.left_out) == {"malformed record": 1000}
 
 
 def test_logs_have_no_more_records_than_are_wanted(tmp_path: Path) -> None:

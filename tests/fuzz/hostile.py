@@ -34,12 +34,12 @@ from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
 from slotwise.model.formats.acct import parse_acct
+from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.checkpoint import unseal
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.pool import from_snapshot
 from slotwise.model.formats.swf import parse_swf
-from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.bhosts import read_bhosts
 from slotwise.model.lsf_state.bjobs import read_bjobs
 from slotwise.model.lsf_state.bqueues import read_bqueues

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.formats.objects import examine_objects
+from slotwise.model.input_limits import limited
 from slotwise.model.limits import Scope
 
 QUIET = examples(30)
@@ -441,3 +442,58 @@ def test_a_broken_number_of_numpy_is_refused_as_pythons_is() -> None:
     for value in (np.float64("nan"), np.float64(4.5), np.int64(0), np.bool_(True)):
         with pytest.raises(sw.InputError, match="slots"):
             sw.instance([sw.Host("a", 4)], pending=[sw.Job("x", slots=value)])
+
+
+BASES: dict[type, tuple[str, Any]] = {
+    sw.Host: ("cluster", sw.Host("a", slots=2)),
+    sw.Job: ("pending", sw.Job("1")),
+    sw.Queue: ("queues", sw.Queue("default")),
+    sw.UserGroup: ("groups", sw.UserGroup("g", ("u",))),
+}
+ARRAYS = (np.array([1, 2]), np.array(["x", "y"]), np.array([]), np.array(["x"]))
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_an_array_as_a_field_is_refused_in_one_line(kind: type) -> None:
+    part, base = BASES[kind]
+    for field in fields(kind):
+        for array in ARRAYS:
+            for value in (array, (array,)):
+                parts: dict[str, Any] = {"cluster": [sw.Host("a", slots=2)]}
+                parts[part] = [replace(base, **{field.name: value})]
+                with pytest.raises(sw.InputError) as caught:
+                    sw.instance(**parts)
+                assert all("\n" not in problem.message for problem in caught.value.problems)
+                if value is array:
+                    assert len(caught.value.problems) == 1, str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["params", "now", "origin", "name", "description"])
+def test_an_array_as_a_part_is_refused_in_one_line(name: str) -> None:
+    for array in ARRAYS:
+        with pytest.raises(sw.InputError) as caught:
+            sw.instance([sw.Host("a", slots=2)], **{name: array})
+        assert len(str(caught.value).splitlines()) == 1
+    for document in (
+        {"format": "slotwise/1", "hosts": array},
+        {"format": "slotwise/1", "hosts": [{"name": "a", "slots": array}]},
+    ):
+        with pytest.raises(sw.InputError):
+            sw.instance(document)
+
+
+@pytest.mark.parametrize("write", [sw.dump, sw.dump_json])
+def test_what_cannot_be_read_back_is_not_written(write: Callable[[sw.Instance], str]) -> None:
+    sound = sw.instance([sw.Host("a", slots=2)], pending=[sw.Job("1"), sw.Job("2")])
+    assert sw.loads(write(sound)) == sound
+    broken = replace(sound, pending=(sw.Job("1", slots=-1), sw.Job("1", queue="none")))
+    with pytest.raises(sw.InputError, match=r"pending\[0\].slots"):
+        write(broken)
+    for limit, says in (
+        ({"jobs": 1}, "has more than 1 jobs (--max-jobs)"),
+        ({"text": 50}, "has more than 50 bytes (--max-text)"),
+        ({"hosts": 0}, "has more than 0 hosts (--max-hosts)"),
+    ):
+        with limited(**limit), pytest.raises(sw.InputError) as caught:
+            write(sound)
+        assert str(caught.value) == says

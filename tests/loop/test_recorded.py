@@ -18,8 +18,8 @@ from slotwise.model.changes import HostStatus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
 from slotwise.model.formats.acct import read_acct
+from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.formats.trace import from_acct
-from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.lifetimes import host_lives
 from slotwise.model.lsf_state.log_records import parse_events, read_events
 from slotwise.model.resreq.hostless import hostless

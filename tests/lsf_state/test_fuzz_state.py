@@ -13,10 +13,10 @@ import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump_json, loads
 from slotwise.model.formats.acct import parse_acct, split
+from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Seen, assemble, moment_of
-from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.bhosts import read_bhosts
 from slotwise.model.lsf_state.bjobs import read_bjobs
 from slotwise.model.lsf_state.bqueues import read_bqueues

@@ -9,9 +9,9 @@ import pytest
 from event_lines import job_new, job_start, job_status
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats.acct import parse_acct
+from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
-from slotwise.model.lsf_state.bad_records import BadRecords
 from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenQueue, read_bqueues

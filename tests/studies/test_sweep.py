@@ -562,3 +562,37 @@ def test_page_table_and_frame(tmp_path: Path) -> None:
     assert "&lt;i&gt;words" in page
     assert page.partition('id="cells"')[2].partition("</table>")[0].count("<tr>") == 25
     assert len(json.loads((tmp_path / "table.json").read_text("utf-8"))) == 24
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        *(("tcp://head:8786", True), ("tcp://10.0.0.1:8786", True), ("head:8786", True)),
+        *(("tcp://[fe80::1]:8786", True), ("ws://head:80", True), ("tls://head:8786", False)),
+        *(("tcp://127.0.0.1:8786", False), ("tcp://localhost:1", False), ("tcp://[::1]:1", False)),
+        *(("inproc://10.0.0.1/1/1", False), ("127.0.0.1:8786", False)),
+    ],
+)
+def test_a_scheduler_that_runs_the_code_of_others_is_told(address: str, warned: bool) -> None:
+    said = dask_cluster.open_to_others(address)
+    assert bool(said) == warned
+    assert not said or ("tls://" in said and said.startswith(address))
+
+
+def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless dask-jobqueue's configuration says otherwise."""
+    dask = pytest.importorskip("dask")
+    given: list[dict[str, object]] = []
+
+    class _Batch:
+        def __init__(self, *, scheduler_options: dict[str, object]) -> None:
+            given.append(scheduler_options)
+
+        def scale(self, jobs: int) -> None:
+            raise OSError("far enough")
+
+    monkeypatch.setattr(dask_cluster, "_package", lambda _: SimpleNamespace(LSFCluster=_Batch))
+    for own in ({}, {"dashboard_address": ":9", "port": 7}):
+        with dask.config.set({"jobqueue.lsf.scheduler-options": own}), pytest.raises(sw.InputError):
+            dask_cluster.client_of(None, "lsf", 1).__enter__()
+        assert given[-1] == {"dashboard_address": "127.0.0.1:8787", **own}

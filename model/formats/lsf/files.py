@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...confined import is_inside
 from ...errors import Problem, nearest
 from ..sniff import KINDS, kind_of, lava_family
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
@@ -57,7 +58,7 @@ class ConfigFiles:
         """Where a file is, None if nowhere."""
         full = f"{name}.{self._cluster}" if name == "lsf.cluster" else name
         choices = (folder / full for folder in self._folders)
-        return next((choice for choice in choices if choice.is_file()), None)
+        return next((choice for choice in choices if _is_there(choice)), None)
 
     def family(self) -> str:
         """ "OpenLava" or "volclava" where the files name one of them, "" where none does."""
@@ -120,5 +121,10 @@ def cluster_names(root: Path) -> Sequence[str]:
     return sorted(
         path.name.removeprefix("lsf.cluster.")
         for path in root.glob("lsf.cluster.*")
-        if path.is_file() and not path.name.endswith(_COPIES)
+        if _is_there(path) and not path.name.endswith(_COPIES)
     )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file, or a link out of the folder of --confine, which is then refused."""
+    return not is_inside(path) or path.is_file()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...errors import nearest
-from ..names import compress, expand_range, tokens
-
-#: Groups within groups.
-_DEEPEST = 100
+from ..names import compress, expand_range, inner_first, tokens
 
 
 class HostNames:
@@ -35,41 +32,53 @@ class HostNames:
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
         for word in words:
-            found = self._named(word.removeprefix("~"), ())
+            found = self._named(word.removeprefix("~"))
             if word.startswith("~"):
                 excluded.update(found)
             else:
                 wanted.update(dict.fromkeys(found))
         return [host for host in wanted if host not in excluded]
 
-    def _named(self, word: str, within: tuple[str, ...]) -> Sequence[str]:
+    def _named(self, word: str) -> Sequence[str]:
+        return [host for name in self._known(word) for host in self._hosts_of(name)]
+
+    def _known(self, word: str) -> Sequence[str]:
+        """The hosts and groups that a word names; ValueError for a name that nothing has."""
         if word in self.hosts:
             return (word,)
         if word == "all":
             return tuple(self.hosts)
         if word in self._groups:
-            return self._group(word, within)
+            return (word,)
         if "*" in word:
             return fnmatch.filter(self.hosts, word)
         names = expand_range(word)
         if names == (word,):
             raise ValueError(f"unknown host or host group {word!r}{nearest(word, self.known())}")
-        return [host for name in names for host in self._named(name, within)]
+        return [name for each in names for name in self._known(each)]
 
-    def _group(self, name: str, within: tuple[str, ...]) -> tuple[str, ...]:
-        if name in within or len(within) > _DEEPEST:
-            return ()  # the reader of the document tells of groups that contain each other
+    def _hosts_of(self, name: str) -> Sequence[str]:
+        if name in self.hosts:
+            return (name,)
         if name not in self._found:
-            wanted: dict[str, None] = {}
-            excluded: set[str] = set()
-            for word in self._groups[name]:
-                found = self._named(word.removeprefix("~"), (*within, name))
-                if word.startswith("~"):
-                    excluded.update(found)
-                else:
-                    wanted.update(dict.fromkeys(found))
-            self._found[name] = tuple(host for host in wanted if host not in excluded)
+            for _ in inner_first(name, self._expanding):
+                pass  # the reader of the document tells of groups that contain each other
         return self._found[name]
+
+    def _expanding(self, group: str) -> Iterator[str]:
+        """Expand a group; hands out each group inside it that has to be expanded first."""
+        wanted: dict[str, None] = {}
+        excluded: set[str] = set()
+        for word in self._groups[group]:
+            for name in self._known(word.removeprefix("~")):
+                if name not in self.hosts and name not in self._found:
+                    yield name
+                hosts = (name,) if name in self.hosts else self._found.get(name, ())
+                if word.startswith("~"):
+                    excluded.update(hosts)
+                else:
+                    wanted.update(dict.fromkeys(hosts))
+        self._found[group] = tuple(host for host in wanted if host not in excluded)
 
 
 def short(hosts: Sequence[str]) -> str:

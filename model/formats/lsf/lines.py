@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...confined import is_inside
 from ...errors import InputError, Problem
 from ..source_text import file_bytes
 from .conditions import holds
@@ -163,8 +164,11 @@ class LineReader:
         """The lines of an included file, looked for in the directory too."""
         given = Path(name)
         choices = [path.parent / given, self.root / given.name, path.parent / given.name]
-        target = next((choice for choice in choices if _is_file(choice)), None)
-        if target is None:
+        inside = [choice for choice in choices if is_inside(choice)]
+        target = next((choice for choice in inside if _is_file(choice)), None)
+        if target is None and len(inside) < len(choices):
+            self.problems.add(place, f"the included file {name!r} lies outside (--confine)")
+        elif target is None:
             self.problems.add(place, f"the included file {name!r} is not there")
         elif target.resolve() in within:
             self.problems.add(place, f"{name!r} includes itself")

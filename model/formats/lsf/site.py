@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ...confined import check_inside
 from ...errors import InputError, Problem, nearest, unreadable
 from ...instance import Instance
 from ..finding import Finding
@@ -140,6 +141,7 @@ def site_document(
 
 def _cluster(root: Path, wanted: str) -> str:
     """The name of the cluster to read, "" where the directory knows no name."""
+    check_inside(root)
     try:
         os.listdir(root)
     except NotADirectoryError as error:

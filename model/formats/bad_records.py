@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import Problem
 from ..input_limits import limits
 
@@ -20,14 +22,19 @@ class BadRecords:
     def add(self, problem: Problem) -> None:
         """One more."""
         self.count += 1
-        if self.count <= limits().errors:
+        if self.count <= limits().errors + 1:
             self.problems.append(problem)
+
+    def merge(self, first: Sequence[Problem], count: int) -> None:
+        """`count` more, of which `first` are the first in the file."""
+        self.count += count
+        both = sorted((*self.problems, *first), key=lambda problem: problem.line or 0)
+        self.problems = both[: limits().errors + 1]
 
     def report(self) -> list[Problem]:
         """The first problems, and how many records were bad in all."""
-        more = self.count - len(self.problems)
-        if not more:
+        if self.count <= limits().errors + 1:
             return self.problems
-        source = self.problems[-1].source
-        counted = Problem(f"and {more} more bad records ({self.count} in all)", source)
-        return [*self.problems, counted]
+        first = self.problems[: limits().errors]
+        more = f"and {self.count - len(first):,} more bad records ({self.count:,} in all)"
+        return [*first, Problem(more, first[-1].source)]

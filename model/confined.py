@@ -1,0 +1,71 @@
+"""One folder outside which no file is read or written, for those who take the files of others.
+
+The folder in force belongs to the context (thread or task)::
+
+    with confined(Path("uploads/7")):
+        instance = load("uploads/7/site.yaml")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from .errors import InputError, Problem
+
+#: What comes with Slotwise may always be read.
+_SHIPPED = os.path.realpath(os.path.join(os.path.dirname(__file__), os.pardir, "instances"))
+#: The folder as it was named, and the real folders in which files may lie; None: everywhere.
+_FOLDERS: ContextVar[tuple[str, tuple[str, ...]] | None] = ContextVar("confined", default=None)
+
+
+@contextmanager
+def confined(folder: Path | None) -> Iterator[None]:
+    """Refuse all files outside `folder` within the block; None changes nothing.
+
+    Raises InputError if it is no folder.
+    """
+    if folder is None:
+        yield
+        return
+    check_inside(folder)
+    if not folder.is_dir():
+        raise InputError([Problem("is no folder (--confine)", str(folder))])
+    token = _FOLDERS.set((str(folder), (os.path.realpath(folder), _SHIPPED)))
+    try:
+        yield
+    finally:
+        _FOLDERS.reset(token)
+
+
+@contextmanager
+def also_in(folder: Path) -> Iterator[None]:
+    """Allow a folder of our own too, such as a temporary one."""
+    before = _FOLDERS.get()
+    token = _FOLDERS.set(before and (before[0], (*before[1], os.path.realpath(folder))))
+    try:
+        yield
+    finally:
+        _FOLDERS.reset(token)
+
+
+def is_inside(path: str | Path) -> bool:
+    """Whether a file of this name may be read and written, symbolic links followed."""
+    found = _FOLDERS.get()
+    if found is None:
+        return True
+    real = os.path.realpath(path)
+    return any(os.path.commonpath((real, folder)) == folder for folder in found[1])
+
+
+def check_inside(path: str | Path, source: str = "") -> None:
+    """InputError for a file outside the folder, whether it is there or not.
+
+    source: what messages call it.
+    """
+    found = _FOLDERS.get()
+    if found is not None and not is_inside(path):
+        raise InputError([Problem(f"lies outside {found[0]} (--confine)", source or str(path))])
