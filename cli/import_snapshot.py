@@ -206,10 +206,16 @@ def _read(paths: list[Path] | None, kind: str) -> list[Text]:
 
 
 def _file_text(path: Path) -> str:
-    """The text of a file; InputError where it cannot be read."""
+    """What lsid printed; InputError where it cannot be read, or is something else."""
+    from ..model.errors import InputError, Problem
+    from ..model.formats.sniff import kind_of_text
     from ..model.formats.source_text import file_bytes
 
-    return file_bytes(path).decode("utf-8", errors="replace")
+    text = file_bytes(path).decode("utf-8", errors="replace")
+    named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
+    if kind_of_text(text) or not named:
+        raise InputError([Problem("is not the output of lsid", str(path))])
+    return text
 
 
 def _stamp(text: str) -> datetime:
