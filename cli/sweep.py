@@ -113,7 +113,7 @@ def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]
     """The rows that are there already; a damaged one is told, and its cell runs again."""
     from ..model.errors import InputError
 
-    rows = {}
+    rows: dict[Cell, dict[str, Any]] = {}
     for cell in cells:
         try:
             row = files.read(cell)

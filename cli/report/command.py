@@ -261,7 +261,7 @@ def _saved(
     from ...model.formats.plan_file import bare_instance, is_sealed, read_plan
     from ...solver.planning import ESTIMATES
     from ...solver.validate import validate
-    from .data import report_of_plan
+    from .data import report_of_bare_plan, report_of_plan
 
     said = () if is_sealed(data) else (UNSEALED,)
     for line in said:
@@ -271,8 +271,8 @@ def _saved(
         found = read_plan(data, instance, str(file), bare=True)
         note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
         notes = (f"{note}and why jobs wait.", *said)
-        drawn = report_of_plan(name, instance, _without_terms(found), {}, notes)
-        return replace(drawn, plan=found, cut=False)  # whoever made the plan was told
+        drawn = report_of_bare_plan(name, instance, found, notes)
+        return replace(drawn, cut=False)  # whoever made the plan was told
     instance = read_source(beside)
     found = read_plan(data, instance, str(file))
     as_lsf = asked.options["as_lsf"] or found.method in ESTIMATES
@@ -285,12 +285,6 @@ def _saved(
     notes = (*advice.notes(), *said, *broken)
     drawn = report_of_plan(name, instance, found, advice.found, notes)
     return replace(drawn, cut=False)
-
-
-def _without_terms(found: Plan) -> Plan:
-    """The plan of jobs of which nothing but their places is known."""
-    entries = (replace(item, terms=(), alternative=0) for item in found)
-    return replace(found, reservations=tuple(entries))
 
 
 def _waiting(found: Plan) -> list[str]:

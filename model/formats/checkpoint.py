@@ -1,4 +1,4 @@
-"""Checkpoints of a simulation or a replay: a sealed record (:mod:`.sealed`) that names its engine."""
+"""Checkpoints of a simulation or a replay: sealed records (:mod:`.sealed`) of an engine."""
 
 from __future__ import annotations
 

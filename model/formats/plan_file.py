@@ -156,8 +156,8 @@ class _PlanReader:
             self._unplaced(entry, f"unplaced[{n}]")
             for n, entry in enumerate(self._entries(data, "unplaced"))
         ]
-        names = Counter(item.job for item in (*planned, *unplaced) if item.job)
-        for name in sorted(name for name, count in names.items() if count > 1):
+        names = Counter([item.job for item in planned] + [item.job for item in unplaced])
+        for name in sorted(name for name, count in names.items() if name and count > 1):
             self._wrong(f"job {name} is there more than once", "reservations")
         notes = self._notes(data)
         value, bound = (self._real(data, key) for key in ("value", "bound"))
@@ -221,6 +221,8 @@ class _PlanReader:
             self._wrong(f"is {start}, before the plan's now ({self.now})", f"{place}.start")
         if start is not None and finish is not None and finish < start:
             self._wrong(f"is {finish}, before the start ({start})", f"{place}.finish")
+        if start is not None and estimate is not None:
+            self._wrong("stands beside a start: it is of a job that has none", f"{place}.estimate")
         found = PlannedJob(
             job=self._job(entry, place),
             start=start,

@@ -1,6 +1,6 @@
 """Records that are whole or refused: checkpoints, cells of a sweep, saved plans, backtests.
 
-A record is a JSON object whose first keys are ``format``, ``version`` and ``checksum``. The checksum
+A record is a JSON object whose first keys are ``format``, ``version`` and ``checksum``. The sum
 (SHA-256) is over everything behind them, written compactly and in the order in which it stands.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..changes import Change
 from ..errors import InputError, Problem
 from ..instance import Instance
 
@@ -89,7 +90,7 @@ def unseal(kind: RecordKind, text: str, source: str = "") -> dict[str, Any]:
     return content
 
 
-def digest(instance: Instance, changes: Sequence[object] = ()) -> str:
+def digest(instance: Instance, changes: Iterable[Change] = ()) -> str:
     """SHA-256 over everything that decides a plan or a simulation of an instance."""
     content = hashlib.sha256()
     for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
