@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,17 @@ from typing import Any
 import slotwise as sw
 from forked import slotwise
 from fuzz.hostile import bent, mutated
-from slotwise.cli.host_views import bhosts
-from slotwise.cli.job_views import bjobs
-from slotwise.cli.queue_views import bqueues
-from slotwise.cli.view_options import ViewOptions
 from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads
-from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.model.time_text import iso_time
 
 DATA = Path(__file__).parent.parent / "data"
 METHODS = ("greedy", "time-based", "optimal")
 OBJECTIVES = ("lexicographic", "total-start", "makespan", "weighted", "slowdown", "tardiness")
+#: Seconds at which the two logs begin, and when an example is taken to be seen.
+ACCT_BEGINS, EVENTS_BEGIN = 1643910037, 1643753712
+ORIGIN = "2026-04-12T18:20:00+00:00"
 #: Exit codes of `solve` after which there is a plan.
 PLANNED = (0, 3)
 
@@ -94,16 +94,18 @@ def solve_report(rng: random.Random, folder: Path) -> None:
     reported(rng, source, folder)
 
 
-@cache
-def printed() -> tuple[dict[str, str], ...]:
-    """What LSF's commands print of some examples, by command."""
-    found = []
-    for name in ("headline", "fairshare-groups", "memory-pending", "slot-limits", "compound-terms"):
-        moment = snapshot_of(sw.load(sw.example(name)), after_cycle=True)
-        long = ViewOptions(long=True, recursive=True)
-        views = {"bjobs": bjobs, "bhosts": bhosts, "bqueues": bqueues}
-        found.append({key: view(moment, long, "text") for key, view in views.items()})
-    return tuple(found)
+def printed(rng: random.Random, folder: Path) -> list[object]:
+    """Options with files of what `show` prints of an example, which are read as LSF's own."""
+    made = replace(sw.load(rng.choice(examples())), origin=ORIGIN, future=())
+    source = folder / "site.yaml"
+    source.write_text(dump(made), encoding="utf-8")
+    words: list[object] = ["--now", iso_time(ORIGIN, made.now)]
+    words += ["--site", source] * (rng.random() < 0.7)
+    for view in ("bjobs", "bhosts", "bqueues"):
+        path = folder / f"{view}.json"
+        path.write_text(run("show", view, source, "--no-cycle", "--format", "lsf-json").stdout)
+        words += [f"--{view}", path]
+    return words
 
 
 def _importing(rng: random.Random, folder: Path) -> list[object]:
@@ -122,9 +124,14 @@ def _importing(rng: random.Random, folder: Path) -> list[object]:
     keep = ["--keep-going"] * (rng.random() < 0.7) + ["--with-future"] * (rng.random() < 0.5)
     kind = rng.choice(("acct", "events", "swf", "pool", "lsf", "snapshot"))
     if kind == "acct":
-        return ["acct", given(DATA / "acct" / "lsb.acct.small-cluster"), *_moment(rng, kind), *keep]
+        return [
+            "acct",
+            given(DATA / "acct" / "lsb.acct.small-cluster"),
+            *_moment(rng, ACCT_BEGINS),
+            *keep,
+        ]
     if kind == "events":
-        return ["events", given(DATA / "lsf" / "lsb.events"), *_moment(rng, kind), *keep]
+        return ["events", given(DATA / "lsf" / "lsb.events"), *_moment(rng, EVENTS_BEGIN), *keep]
     if kind == "swf":
         spread = ["--hosts", rng.choice((1, 2, 4))] + ["--policy", "easy"] * (rng.random() < 0.3)
         return ["swf", given(_swf(rng, folder)), "--at", rng.randint(0, 400), *spread, *keep]
@@ -132,19 +139,15 @@ def _importing(rng: random.Random, folder: Path) -> list[object]:
         return ["pool", given(rng.choice(sorted((DATA / "snapshots").glob("*.json"))))]
     if kind == "lsf":
         return ["lsf", site(), "--cluster", rng.choice(("quay", "harbour"))]
-    words: list[object] = ["snapshot", "--now", "2026-03-01T08:00:00Z"]
-    for name, text in rng.choice(printed()).items():
-        path = folder / f"{name}.txt"
-        path.write_text(text, encoding="utf-8")
-        words += [f"--{name}", given(path)]
-    return words
+    words = printed(rng, folder)
+    one = rng.choice((-1, -3, -5))
+    words[one] = given(Path(str(words[one])))
+    return ["snapshot", *words]
 
 
-def _moment(rng: random.Random, kind: str) -> list[object]:
-    """A moment within the log, or the default where there is one."""
-    if kind == "events" and rng.random() < 0.5:
-        return []
-    return ["--at", rng.randint(0, 3000)]
+def _moment(rng: random.Random, begins: int) -> list[object]:
+    """A moment within a log."""
+    return ["--at", begins + rng.randint(0, 9000)]
 
 
 def _swf(rng: random.Random, folder: Path) -> Path:
