@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, get_args
 
@@ -43,20 +44,7 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
         for host, slots in (place.items() if isinstance(place, Mapping) else ())
         if type(slots) is int and slots > 0
     ]
-    peaks: dict[str, int] = {}
-    for _, _, host, _ in held:
-        peaks.setdefault(host, 1)
-    for begin, _, host, _ in held:
-        if isinstance(begin, int):
-            used = sum(
-                slots
-                for start, finish, name, slots in held
-                if name == host
-                and isinstance(start, int)
-                and start <= begin
-                and (not isinstance(finish, int) or begin < finish)
-            )
-            peaks[host] = max(peaks[host], used)
+    peaks = _peaks(held)
     now, origin = data.get("now"), data.get("origin")
     names = [str(item.get("job")) for item in (*entries, *others)]
     return Instance(
@@ -65,6 +53,27 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
         now=now if type(now) is int else 0,
         origin=origin if _is_stamp(origin) else None,
     )
+
+
+def _peaks(held: Iterable[tuple[Any, Any, str, int]]) -> dict[str, int]:
+    """The most slots of each host that are held at once, 1 at least; (start, finish, host, slots).
+
+    What has no start is not counted; without a finish it is held for ever.
+    """
+    peaks: dict[str, int] = {}
+    changes: list[tuple[int, int, str]] = []
+    for start, finish, host, slots in held:
+        peaks.setdefault(host, 1)
+        ends = isinstance(finish, int)
+        if isinstance(start, int) and not (ends and finish <= start):
+            changes.append((start, slots, host))
+            if ends:
+                changes.append((finish, -slots, host))
+    used = dict.fromkeys(peaks, 0)
+    for _, slots, host in sorted(changes):  # at one instant what ends is first
+        used[host] += slots
+        peaks[host] = max(peaks[host], used[host])
+    return peaks
 
 
 def _is_stamp(value: object) -> bool:
@@ -103,8 +112,8 @@ class _PlanReader:
             for n, entry in enumerate(self._entries(data, "unplaced"))
         ]
         names = [item.job for item in planned] + [item.job for item in unplaced]
-        names = [name for name in names if name]
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        counts = Counter(name for name in names if name)
+        for name in sorted(name for name, count in counts.items() if count > 1):
             self._wrong(f"job {name} is there more than once", "reservations")
         notes = self._notes(data)
         origin = data.get("origin")

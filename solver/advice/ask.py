@@ -22,6 +22,7 @@ from ...model.resreq.syntax import Simple
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
+from ..budget import Deadline
 from ..forecast.history import History
 from .job_edits import (
     is_compound,
@@ -205,14 +206,15 @@ def ask(
     for a history that cannot be read.
     """
     submitted = submission(instance, line, user=user, from_host=from_host, script=script)
-    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    whole = Deadline(time_limit, cancel)
+    forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     asker = Asker(
         instance,
         method,
         time_limit=time_limit,
         effort=effort,
         margin=margin,
-        cancel=cancel,
+        cancel=whole,
         on_progress=on_progress,
     )
     job = submitted.job
@@ -332,7 +334,7 @@ class _Bench:
         key = _key(changed)
         if key not in self.found:
             refused = "; ".join(refusals(instance, job))
-            stopped = self.forecast.cancel.is_set()
+            stopped = self.forecast.stopped()
             if refused:
                 outlook = Outlook(job, None, waits_for=refused)
             elif stopped:

@@ -79,7 +79,7 @@ class Trials:
         """
         forecast = self.forecast
         self.tried += 1
-        if forecast.cancel.is_set() or next(refusals(forecast.instance, edited), None) is not None:
+        if forecast.stopped() or next(refusals(forecast.instance, edited), None) is not None:
             return Outlook(edited, None)
         if forecast.method == "optimal":
             demand = forecast.demand(self.view, edited)
@@ -101,7 +101,7 @@ class Trials:
             return known[value]
 
         found = list(smallest_changes(asked, values, outlook_of, self.limit))
-        return [] if self.forecast.cancel.is_set() else found
+        return [] if self.forecast.stopped() else found
 
     def limits(self) -> list[tuple[int, Outlook]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
@@ -134,7 +134,7 @@ def suggest(
             known = by_kind.setdefault(idea.kind, [])
             if all(start != other.outlook.start for other in known):
                 known.append(idea)
-        if forecast.cancel.is_set():
+        if forecast.stopped():
             break
     found: list[tuple[bool, Suggestion]] = []
     for ideas in by_kind.values():
