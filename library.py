@@ -47,8 +47,9 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
 def _limit_of(kwargs: Mapping[str, Any]) -> float | None:
     """The time limit of a call, None where it has none or the call itself will refuse it."""
     limit = kwargs.get("time_limit")
-    number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
-    return limit if number and limit > 0 else None
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        return None
+    return limit
 
 
 @dataclass(slots=True)
