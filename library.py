@@ -7,6 +7,7 @@ itself. A program may make instances of any kind; here they meet the same rules
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -43,19 +44,33 @@ def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     return args[0] if args else kwargs.get("instance")
 
 
+def _limit_of(kwargs: Mapping[str, Any]) -> float | None:
+    """The time limit of a call, None where it has none or the call itself will refuse it."""
+    limit = kwargs.get("time_limit")
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        return None
+    return limit
+
+
 @dataclass(slots=True)
 class Patience:
-    """Ends the look at an instance when its call has been cancelled for some seconds."""
+    """Ends the look at an instance some seconds after its call was cancelled, or its limit came.
+
+    until: when the limit comes (monotonic seconds).
+    """
 
     cancel: threading.Event
     seconds: float = PATIENCE
+    until: float = math.inf
     _since: float | None = None
 
     def __call__(self) -> None:
         """Raise Cancelled where that is so."""
+        now = time.monotonic()
+        if now >= self.until + self.seconds:
+            raise Cancelled("the time limit came")
         if not self.cancel.is_set():
             return
-        now = time.monotonic()
         if self._since is None:
             self._since = now
         if now - self._since >= self.seconds:
@@ -65,8 +80,8 @@ class Patience:
 def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> Callable[P, R]:
     """The function, with its instance (the first parameter) looked at before it begins.
 
-    That counts for a time limit too, and is ended by `cancel`. unseen: what is answered then; None:
-    Cancelled is raised.
+    That counts for a time limit too, and is ended by it and by `cancel`. unseen: what is answered
+    then; None: Cancelled is raised.
     """
 
     @wraps(function)
@@ -74,15 +89,18 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
         begun = time.monotonic()
         named: dict[str, Any] = kwargs
         cancel = named.get("cancel")
-        patience = Patience(cancel if isinstance(cancel, threading.Event) else threading.Event())
+        limit = _limit_of(named)
+        patience = Patience(
+            cancel if isinstance(cancel, threading.Event) else threading.Event(),
+            until=math.inf if limit is None else begun + limit,
+        )
         try:
             require_sound(_instance(args, kwargs), patience)
         except Cancelled:
             if unseen is None:
                 raise
             return unseen(*args, **kwargs)
-        limit = named.get("time_limit")
-        if isinstance(limit, (int, float)) and not isinstance(limit, bool) and limit > 0:
+        if limit is not None:
             named["time_limit"] = max(LEAST_LIMIT, limit - (time.monotonic() - begun))
         return function(*args, **kwargs)
 

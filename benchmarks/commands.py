@@ -3,16 +3,20 @@
     python benchmarks/commands.py [--size 50000 200000 100000] [--file big.json] [--only check ask]
 
 Makes an instance of so many hosts, running and pending jobs (or takes the file), then runs each
-command on it in a process of its own, from its start to its exit code.
+command on it in a process of its own, from its start to its exit code. "over" is how much longer
+than its --time-limit it took; * where that is more than a tenth of it and more than 5 seconds.
+simulate has none: it gets Ctrl-C after 20 seconds, and "over" counts from there.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -24,8 +28,34 @@ COMMANDS = {
     "ask-1": "ask FILE -n4 --time-limit 1",
     "ask": "ask FILE -n4 --time-limit 3",
     "ask-20": "ask FILE -n4 --time-limit 20",
+    "explore": "ask FILE -n4 --explore --time-limit 20",
+    "optimal": "solve FILE --time-limit 20",
     "compare": "compare FILE --time-limit 20",
+    "explain": "explain FILE p50 --time-limit 20",
+    "report": "report FILE -o PAGE --time-limit 20",
+    "simulate": "simulate FILE",
 }
+
+
+#: Seconds after which Ctrl-C comes to a command without a limit.
+PATIENCE = 20
+#: More than a tenth of the limit and more than this is too late.
+SLACK = 5.0
+
+
+def limit_of(words: list[str]) -> float | None:
+    """Seconds at which a command should be over."""
+    if words[0] == "simulate":
+        return PATIENCE
+    return float(words[words.index("--time-limit") + 1]) if "--time-limit" in words else None
+
+
+def over(taken: float, limit: float | None) -> str:
+    """Seconds behind the limit, marked where they are too many."""
+    if limit is None:
+        return ""
+    late = taken - limit
+    return f"{late:+.1f}{'*' if late > max(SLACK, limit / 10) else ''}"
 
 
 def measured(words: list[str]) -> tuple[float, float, float, int, str]:
@@ -35,9 +65,13 @@ def measured(words: list[str]) -> tuple[float, float, float, int, str]:
         [*SLOTWISE, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as run:
         assert run.stdout is not None
+        clock = threading.Timer(PATIENCE, run.send_signal, [signal.SIGINT])
+        if words[0] == "simulate":
+            clock.start()
         said = run.stdout.read()
         _, status, used = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
+        clock.cancel()
     taken = time.monotonic() - begun
     processor = used.ru_utime + used.ru_stime
     return taken, processor, used.ru_maxrss / 1024, run.returncode, said.partition("\n")[0][:60]
@@ -56,11 +90,13 @@ def main() -> None:
             sizes = zip(("--hosts", "--running", "--pending"), counts, strict=True)
             made = [word for pair in sizes for word in pair]
             subprocess.run([*SLOTWISE, "generate", *made, "-o", str(file)], check=True)
-        print("  clock  processor     MB  exit  command")
+        print("  clock  processor     MB  exit    over  command")
         for name in given.only:
-            words = COMMANDS[name].replace("FILE", str(file)).split()
+            page = str(Path(folder) / "page.html")
+            words = COMMANDS[name].replace("FILE", str(file)).replace("PAGE", page).split()
             taken, processor, megabytes, code, said = measured(words)
-            numbers = f"{taken:7.1f} {processor:10.1f} {megabytes:6.0f} {code:5}"
+            late = over(taken, limit_of(words))
+            numbers = f"{taken:7.1f} {processor:10.1f} {megabytes:6.0f} {code:5} {late:>7}"
             print(f"{numbers}  {COMMANDS[name]}: {said}")
             sys.stdout.flush()
 

@@ -90,7 +90,7 @@ def ask(
     each will likely start. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
-    from .stopping import cancel_on_signal
+    from .stopping import cancel_on_signal, left_of
 
     words = [word for word in (instance_file, *(line or [])) if word is not None]
     file = words.pop(0) if words and example is None else None
@@ -108,7 +108,7 @@ def ask(
             explore=explore,
             **whose,
             method=method,
-            time_limit=time_limit,
+            time_limit=left_of(time_limit),
             effort=effort,
             margin=margin,
             cancel=cancel,

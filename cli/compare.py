@@ -76,7 +76,7 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .report.terminal import check_format, print_gantt
-    from .stopping import cancel_on_signal
+    from .stopping import cancel_on_signal, left_of
 
     check_format(gantt, format)
     given = {"samples": samples, "seed": seed, "processes": futures, "calibration": calibration}
@@ -88,7 +88,7 @@ def compare(
         found = compare_methods(
             instance,
             objective=objective,
-            time_limit=time_limit,
+            time_limit=left_of(time_limit),
             effort=effort,
             workers=workers,
             as_lsf=as_lsf,

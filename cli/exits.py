@@ -10,7 +10,7 @@ class Exit(IntEnum):
 
     DONE. FAILED: infeasible under --strict, or a requirement string that is refused. BAD_INPUT.
     REFUSED: there is a plan, and the judge objects to it. FAULT: of slotwise itself (as sysexits
-    has it).
+    has it). OUT_OF_MEMORY: there was too little, or the limit came (sysexits' OSERR).
     STOPPED: early, with a partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before
     there was any answer (128 and the number of the signal, as shells do).
     """
@@ -21,5 +21,6 @@ class Exit(IntEnum):
     STOPPED = 3
     REFUSED = 4
     FAULT = 70
+    OUT_OF_MEMORY = 71
     INTERRUPTED = 130
     TERMINATED = 143

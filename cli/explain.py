@@ -68,7 +68,7 @@ def explain(
     """
     from ..model.errors import InputError
     from ..solver.advice.explain import explain as explain_job
-    from .stopping import cancel_on_signal
+    from .stopping import cancel_on_signal, left_of
 
     if example is not None and job is None:
         instance_file, job = None, instance_file
@@ -80,13 +80,13 @@ def explain(
             instance,
             job,
             method=method,
-            time_limit=time_limit,
+            time_limit=left_of(time_limit),
             effort=effort,
             margin=margin,
             cancel=cancel,
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
-    if cancel.is_set() or found.outlook.cut:
+    if cancel.is_set() or found.cut or found.outlook.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -149,7 +149,9 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.suggestions:
         rows = [_suggestion(instance, item, wide) for item in found.suggestions]
         text += listing_text(_SUGGESTIONS, rows)
-    elif found.outlook.start != instance.now:
+    if found.cut:
+        text += paragraph("cut short by the limit: more may stand in the way, and more may help")
+    elif not found.suggestions and found.outlook.start != instance.now:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
     return text.rstrip("\n") + "\n"

@@ -36,11 +36,13 @@ from .show import show
 from .simulate import simulate
 from .snapshot import snapshot
 from .solve import solve
+from .stopping import timed_from_now
 from .streams import guarded_streams
 from .sweep import sweep
 from .whatif import whatif
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
+_MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 app = typer.Typer(
     name="slotwise",
@@ -107,6 +109,10 @@ def _global(
             rich_help_panel=_LIMITS,
         ),
     ] = False,
+    memory_limit: Annotated[
+        int | None,
+        typer.Option(min=100, metavar="MB", help="Most memory of each process; then it ends."),
+    ] = None,
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
     max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
@@ -123,7 +129,10 @@ def _global(
 ) -> None:
     """Options that stand before the command."""
     _DEBUG.set(debug)
+    context.with_resource(timed_from_now())
     context.with_resource(raw_csv(raw_cells))
+    if memory_limit is not None:
+        _limit_memory(memory_limit)
     given = {
         field.name: context.params[f"max_{field.name}"]
         for field in fields(InputLimits)
@@ -159,6 +168,8 @@ def _run() -> None:
         _leave(Exit.FAILED, str(error))
     except KeyboardInterrupt:
         _interrupted()
+    except MemoryError:
+        _leave(Exit.OUT_OF_MEMORY, out_of_memory())
     except OSError:
         raise
     except Exception as error:
@@ -187,6 +198,24 @@ def _leave(code: Exit, text: str) -> NoReturn:
             typer.echo(printable(traceback.format_exc()), err=True, nl=False)
     _complain(text)
     sys.exit(code)
+
+
+def _limit_memory(megabytes: int) -> None:
+    from ..solver.memory import limit_memory
+
+    if not limit_memory(megabytes):
+        raise InputError("--memory-limit: this system cannot limit the memory of a process")
+    _MEMORY_LIMIT.set(megabytes)
+
+
+def out_of_memory() -> str:
+    """What is said then: what ran out, and what to do."""
+    limit = _MEMORY_LIMIT.get()
+    if limit is None:
+        what, more = "memory ran out", "a machine with more memory"
+    else:
+        what, more = f"memory ran out at {limit} MB (--memory-limit)", "a higher limit"
+    return f"{what}: take {more}, fewer --workers, or a part of the input (--first, --until)"
 
 
 def _interrupted() -> NoReturn:

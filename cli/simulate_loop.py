@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -80,18 +80,24 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     series = _series(options)
     inputs = (source, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
-    with stop_on_signal() as stopped:
+    with stop_on_signal(at_once=checkpoints.path is None) as stopped:
         given = workload(source, options)
         fit = cycle_of(given, options)
         session = new_session(given, options, fit)
         if series is not None:
             _only_with_policies(given.instance)
             session.recorder = lambda record, world: series.record(world.order, record.time)
-        with _progress(session) as show:
-            while not stopped() and session.advance():
-                checkpoints.when_due(lambda: save(session))
-                show()
-        result = session.result()
+        try:
+            with _progress(session) as show:
+                while not stopped() and session.advance():
+                    checkpoints.when_due(lambda: save(session))
+                    show()
+            result = session.result()
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ):  # in the middle of a cycle
+            _stop(session, checkpoints)
         if not result.complete:
             _stop(session, checkpoints)
     for note in (*result.notes, *sentences(result.omissions)):
@@ -237,7 +243,7 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
 
 
-def _stop(session: Session, checkpoints: Checkpoints) -> None:
+def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.loop.checkpoints import save
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from datetime import datetime
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,6 +81,7 @@ def _run(name: str, timeout: float) -> Text | None:
     """What a command prints, by the first of its forms that works; None where there is nothing."""
     from ..model.errors import InputError, Problem
     from ..model.lsf_state.records import Text
+    from ..solver.processes import run_command
 
     # Years in the times it prints, where this LSF can.
     environment = {**os.environ, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
@@ -88,10 +89,8 @@ def _run(name: str, timeout: float) -> Text | None:
     for words in COMMANDS[name]:
         line = " ".join(words[:4]) + (" …" if len(words) > 4 else "")
         try:
-            done = subprocess.run(
-                words, capture_output=True, timeout=timeout, check=False, env=environment
-            )
-        except subprocess.TimeoutExpired:
+            done = run_command(words, timeout, environment)
+        except TimeoutExpired:
             raise InputError([Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]) from None
         except OSError as error:
             raise InputError([Problem(error.strerror or str(error), f"`{line}`")]) from None

@@ -94,7 +94,7 @@ def solve(
     from ..solver.planning import plan
     from .render import plan_output
     from .report.terminal import print_gantt
-    from .stopping import cancel_on_signal
+    from .stopping import cancel_on_signal, left_of
 
     _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
@@ -105,7 +105,7 @@ def solve(
             instance,
             method,
             objective=objective,
-            time_limit=time_limit,
+            time_limit=left_of(time_limit),
             effort=effort,
             workers=workers,
             jobs=jobs,

@@ -1,27 +1,56 @@
-"""Ctrl-C and SIGTERM as a request to stop at the next good moment."""
+"""Ctrl-C and SIGTERM as a request to stop at the next good moment; what is left of a time limit."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from types import FrameType
+
+from .exits import Exit
+
+#: When the command began (monotonic seconds), so that its time limit counts all that it does.
+_BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
+#: Seconds that are left at least of a time limit: enough for a lesser answer.
+LEAST_LIMIT = 1e-3
 
 
 @contextmanager
-def stop_on_signal() -> Iterator[Callable[[], bool]]:
+def timed_from_now() -> Iterator[None]:
+    """A command begins: its time limit runs."""
+    token = _BEGAN.set(time.monotonic())
+    try:
+        yield
+    finally:
+        _BEGAN.reset(token)
+
+
+def left_of(limit: float | None) -> float | None:
+    """What the command has used of its time limit is taken off; None stays none, as 0 does."""
+    began = _BEGAN.get()
+    if limit is None or limit == 0 or began is None:
+        return limit
+    return max(LEAST_LIMIT, limit - (time.monotonic() - began))
+
+
+@contextmanager
+def stop_on_signal(*, at_once: bool = False) -> Iterator[Callable[[], bool]]:
     """Yields a function that says whether SIGINT or SIGTERM has come; a second one kills.
 
-    Outside the main thread signals cannot be caught and the answer is always no.
+    Outside the main thread signals cannot be caught and the answer is always no. at_once: there is
+    nothing to bring to an end first; KeyboardInterrupt or SystemExit is raised wherever it is.
     """
-    with cancel_on_signal() as cancel:
+    with cancel_on_signal(at_once=at_once) as cancel:
         yield cancel.is_set
 
 
 @contextmanager
-def cancel_on_signal() -> Iterator[threading.Event]:
+def cancel_on_signal(*, at_once: bool = False) -> Iterator[threading.Event]:
     """Yields an event that SIGINT or SIGTERM sets; as :func:`stop_on_signal`."""
     cancel = threading.Event()
 
@@ -31,6 +60,10 @@ def cancel_on_signal() -> Iterator[threading.Event]:
         with suppress(OSError):
             os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
         signal.signal(number, before[signal.Signals(number)])
+        if at_once and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if at_once:
+            sys.exit(Exit.TERMINATED)
 
     if threading.current_thread() is not threading.main_thread():
         yield cancel

@@ -19,10 +19,10 @@ class SlotwiseError(Exception):
 
 
 class Cancelled(SlotwiseError):
-    """A call was cancelled before it was known whether its instance is sound."""
+    """A call was ended (cancelled, its limit) before its instance was known to be sound."""
 
-    def __init__(self) -> None:
-        super().__init__("cancelled while the instance was still being looked at")
+    def __init__(self, why: str = "cancelled") -> None:
+        super().__init__(f"{why} while the instance was still being looked at")
 
 
 @dataclass(frozen=True, slots=True)

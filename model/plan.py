@@ -145,8 +145,15 @@ class PlanChange:
         }
 
 
+class _Indexed:
+    """A place for an index that is no field: it is neither compared nor written."""
+
+    __slots__ = ("by_job",)
+    by_job: dict[str, PlannedJob]
+
+
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(_Indexed):
     """A plan of any method.
 
     status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
@@ -183,9 +190,9 @@ class Plan:
 
     def __getitem__(self, job: str) -> PlannedJob:
         """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
-        for reservation in self.reservations:
-            if reservation.job == job:
-                return reservation
+        found = self.get(job)
+        if found is not None:
+            return found
         known = [reservation.job for reservation in self.reservations]
         reason = next((item.reason for item in self.unplaced if item.job == job), None)
         if reason is not None:
@@ -194,10 +201,19 @@ class Plan:
 
     def get(self, job: str) -> PlannedJob | None:
         """The reservation of a job, or None."""
-        return next((item for item in self.reservations if item.job == job), None)
+        return self._index().get(job)
+
+    def _index(self) -> dict[str, PlannedJob]:
+        """The reservations by job, made when one is first asked for."""
+        try:
+            return self.by_job
+        except AttributeError:
+            known = {item.job: item for item in reversed(self.reservations)}
+            object.__setattr__(self, "by_job", known)
+            return known
 
     def __contains__(self, job: object) -> bool:
-        return any(reservation.job == job for reservation in self.reservations)
+        return isinstance(job, str) and self.get(job) is not None
 
     def __iter__(self) -> Iterator[PlannedJob]:
         return iter(self.reservations)

@@ -6,6 +6,7 @@ left; when that is over too (:meth:`Budget.late`), what is left is named and not
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,34 @@ MEMORY_SHARE = 0.5
 MEMORY_OF_EFFORT = 2000.0
 #: What is said of a job that the limit kept from being looked at.
 NOT_LOOKED_AT = "not looked at: the limit came first"
+
+
+class Deadline(threading.Event):
+    """An event that is set as well once so many seconds are over, or once another one is set.
+
+    Whoever hears a request to stop hears it: one deadline for all phases of a piece of work.
+    """
+
+    def __init__(
+        self,
+        seconds: float | None = None,
+        other: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """seconds: from now on, None for no end."""
+        super().__init__()
+        self._clock = clock
+        self._end = math.inf if seconds is None else clock() + seconds
+        self._other = other
+
+    def left(self) -> float:
+        """Seconds until it is set by itself, 0 at least; infinite for no end."""
+        return max(0.0, self._end - self._clock())
+
+    def is_set(self) -> bool:
+        """Whether it is time to stop."""
+        asked = super().is_set() or (self._other is not None and self._other.is_set())
+        return asked or self._clock() >= self._end
 
 
 class OutOfTime(Exception):
@@ -60,6 +89,11 @@ class Budget:
     def left(self) -> float:
         """Wall seconds left; infinite without a time limit."""
         return float("inf") if self.time_limit is None else self.time_limit - self.elapsed()
+
+    def with_grace(self) -> Budget:
+        """For work that may take the grace too, and is of no use once it is stopped."""
+        limit = None if self.time_limit is None else max(0.0, self.left() + self.grace)
+        return Budget(limit, cancel=self.cancel, clock=self.clock)
 
     def part(self, share: float) -> float | None:
         """Wall seconds for a part of the work: this share of those left; None for no limit."""

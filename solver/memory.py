@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +34,27 @@ def _said() -> Iterator[float]:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            yield (limit - pages * os.sysconf("SC_PAGE_SIZE")) / MB
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        for kind, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+            limit, _ = resource.getrlimit(kind)
+            if limit != resource.RLIM_INFINITY:
+                yield (limit - int(used) * os.sysconf("SC_PAGE_SIZE")) / MB
+
+
+def limit_memory(megabytes: int) -> bool:
+    """Let this process and those that it makes take so much each; False where nobody can.
+
+    Who asks for more gets a MemoryError. What only has an address and no memory does not count, so
+    that threads of solvers are no reason to end.
+    """
+    if sys.platform != "linux":  # elsewhere it can be set and means nothing
+        return False
+    try:
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = megabytes * MB if hard == resource.RLIM_INFINITY else min(megabytes * MB, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    except (ImportError, OSError, ValueError):
+        return False
+    return True

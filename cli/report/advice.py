@@ -8,17 +8,7 @@ from dataclasses import dataclass
 
 from ...model.instance import Instance
 from ...solver.advice.explain import Explanation, explain
-
-
-class _Either(threading.Event):
-    """An event that another one sets too."""
-
-    def __init__(self, other: threading.Event) -> None:
-        super().__init__()
-        self.other = other
-
-    def is_set(self) -> bool:
-        return super().is_set() or self.other.is_set()
+from ...solver.budget import Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +43,14 @@ def advise(
     seconds: wall clock for all of them together, None for no limit; a job whose explanation was
     not done by then is left out. cancel: set it to stop.
     """
-    stop = _Either(cancel)
-    clock = None if seconds is None else threading.Timer(seconds, stop.set)
-    if clock is not None:
-        clock.daemon = True
-        clock.start()
+    stop = Deadline(seconds, cancel)
     found: dict[str, Explanation] = {}
-    try:
-        for job in waiting[:most]:
-            if stop.is_set():
-                break
-            if on_progress is not None:
-                on_progress(f"explaining {job}")
-            explanation = explain(instance, job, cancel=stop)
-            if not stop.is_set():
-                found[job] = explanation
-    finally:
-        if clock is not None:
-            clock.cancel()
+    for job in waiting[:most]:
+        if stop.is_set():
+            break
+        if on_progress is not None:
+            on_progress(f"explaining {job}")
+        explanation = explain(instance, job, cancel=stop)
+        if not stop.is_set():
+            found[job] = explanation
     return Advice(found, len(waiting) - len(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from ..options import (
 )
 from ..paths import file_option
 from ..simulate import ClusterFile, HostCount, Reservation, Until
+from ..stopping import left_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
@@ -65,6 +67,9 @@ Open = Annotated[
 ]
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
+#: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
+#: the page.
+PLANS_SHARE, ADVICE_SHARE = 0.6, 0.5
 ONLY_COMPARED = (
     "--history goes with an instance and --method all: forecasts stand in the comparison"
 )
@@ -79,9 +84,22 @@ class Asked:
     method: Wanted
     explain: int
     advice_time: float | None
+    time_limit: float | None
     options: dict[str, Any]
     history: Path | None
     drawing: Drawing
+
+    def for_plans(self) -> float | None:
+        """Wall seconds of the plans, once the input is read."""
+        left = left_of(self.time_limit)
+        return None if left is None else PLANS_SHARE * left
+
+    def for_advice(self) -> float | None:
+        """Wall seconds of all explanations, once there are plans."""
+        left = left_of(self.time_limit)
+        if left is None:
+            return self.advice_time
+        return min(ADVICE_SHARE * left, math.inf if self.advice_time is None else self.advice_time)
 
 
 def report(
@@ -126,13 +144,12 @@ def report(
     drawing = drawing_of(history, samples=samples, processes=futures)
     options = {
         "objective": objective,
-        "time_limit": time_limit,
         "effort": effort,
         "workers": workers,
         "as_lsf": as_lsf,
     }
     seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
-    asked = Asked(method, explain, seconds, options, history, drawing)
+    asked = Asked(method, explain, seconds, time_limit, options, history, drawing)
     name = example or (file.name if file is not None else "")
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
@@ -234,6 +251,7 @@ def _planned(
             on_progress=show,
             history=asked.history,
             drawing=asked.drawing,
+            time_limit=asked.for_plans(),
             **asked.options,
         )
         for remark in comparison.remarks:
@@ -243,7 +261,15 @@ def _planned(
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan
 
-    found = plan(instance, asked.method, cancel=cancel, on_progress=show, **asked.options)
+    limit = asked.for_plans()
+    found = plan(
+        instance,
+        asked.method,
+        time_limit=limit,
+        cancel=cancel,
+        on_progress=show,
+        **asked.options,
+    )
     advice = _advice(instance, _waiting(found), asked, cancel, show)
     return report_of_plan(name, instance, found, advice.found, advice.notes())
 
@@ -306,7 +332,7 @@ def _advice(
         instance,
         waiting,
         most=asked.explain,
-        seconds=asked.advice_time,
+        seconds=asked.for_advice(),
         cancel=cancel,
         on_progress=show,
     )

@@ -22,6 +22,7 @@ from ...model.resreq.syntax import Simple
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
+from ..budget import Deadline
 from ..forecast.history import History
 from .job_edits import (
     cut_short,
@@ -214,9 +215,10 @@ def ask(
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = submission(instance, line, script=script, **names)
-    forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
+    whole = Deadline(time_limit, cancel)
+    forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
-    asker = Asker(instance, method, **limits, margin=margin, cancel=cancel, on_progress=on_progress)
+    asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.job
     asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
     bench = _Bench(asker, job, asked)
@@ -246,7 +248,7 @@ def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
     if asked.start == now or asked.cut:
         return ()
     limit = FOREVER if asked.start is None else asked.start
-    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel)
+    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.stopped)
 
 
 def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
@@ -347,7 +349,7 @@ class _Bench:
             refused = "; ".join(refusals(instance, job))
             if not refused and not keep:
                 refused = cut_short(instance, job, self.job.queue)
-            stopped = self.forecast.cancel.is_set()
+            stopped = self.forecast.stopped()
             if refused:
                 outlook = Outlook(job, None, waits_for=refused)
             elif stopped:

@@ -268,8 +268,9 @@ def compare(
     cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
     cut = cut or _is_short(likely, instance)
     jobs = priority_order(instance)
+    reasons = {item.job: item.reason for item in optimal.unplaced}
     return Comparison(
-        tuple(_row(job.id, job.slots, greedy, time_based, optimal, real) for job in jobs),
+        tuple(_row(job.id, job.slots, greedy, time_based, optimal, real, reasons) for job in jobs),
         greedy,
         time_based,
         optimal,
@@ -321,6 +322,7 @@ def _row(
     time_based: Plan,
     optimal: Plan,
     real: Mapping[str, Mapping[str, PlannedJob]],
+    reasons: Mapping[str, str],
 ) -> ComparedJob:
     estimated = greedy.get(job)
     estimate = None
@@ -329,7 +331,6 @@ def _row(
     started = _start(real["greedy"].get(job))
     timed = time_based.get(job)
     best = optimal.get(job)
-    reasons = {item.job: item.reason for item in optimal.unplaced}
     known = best is not None and best.start is not None and started is not None
     # What the cluster as configured would not give is no gain.
     known = known and not best.needs_backfill  # type: ignore[union-attr]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.errors import InputError, UnknownNameError, nearest
@@ -29,6 +29,7 @@ class Explanation:
     seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
     requirement: its conditions that hold on some hosts only.
+    cut: a limit or Ctrl-C came before everything had been looked at.
     """
 
     outlook: Outlook
@@ -42,6 +43,7 @@ class Explanation:
     reasons: tuple[PendingReason, ...] = ()
     contests: tuple[LostContest, ...] = ()
     requirement: tuple[str, ...] = ()
+    cut: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -72,6 +74,7 @@ class Explanation:
             "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "tried": self.tried,
             **self.outlook.unknown(),
+            **({"cut": True} if self.cut else {}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
 
@@ -105,8 +108,8 @@ def explain(
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
-    placed jointly). time_limit, effort, margin: of each plan, as in
-    :func:`slotwise.plan`. cancel: set it to stop trying changes; before
+    placed jointly). time_limit: wall seconds of all plans together; effort, margin: of
+    each, as in :func:`slotwise.plan`. cancel: set it to stop trying changes; before
     there is a start, the answer says that the job was not looked at. on_progress: called before
     each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
     one that is not there.
@@ -121,41 +124,38 @@ def explain(
         cancel=cancel,
         on_progress=on_progress,
     )
+    outlook = forecast.outlook_with_omissions(asked)
+    found = Explanation(outlook, method, (), (), 0, now=instance.now, origin=instance.origin)
     try:
-        return _explained(forecast, asked)
+        if outlook.start == instance.now:
+            return found
+        if outlook.cut or forecast.stopped():
+            return replace(found, cut=True)
+        return _explained(forecast, asked, found)
     except OutOfTime:
-        nothing = Outlook.not_looked_at(asked)
-        return Explanation(nothing, method, (), (), 0, now=instance.now, origin=instance.origin)
+        return replace(found, cut=True)
 
 
-def _explained(forecast: Asker, asked: Job) -> Explanation:
-    instance, method = forecast.instance, forecast.method
+def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
+    """With what stands before the start, and what would bring it forward."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
-    outlook = forecast.outlook_with_omissions(asked)
-    if demand.impossible or outlook.start == instance.now:
-        obstacles: tuple[Obstacle, ...] = ()
-    else:
-        obstacles = tuple(find_obstacles(view, demand, outlook.start, method))
-    if outlook.start == instance.now:
-        return Explanation(
-            outlook, method, obstacles, (), 0, now=instance.now, origin=instance.origin
-        )
-    moment = snapshot_of(instance, after_cycle=True)
-    waits = asked in moment.instance.pending
-    suggestions, tried = suggest(forecast, view, demand, outlook)
-    return Explanation(
-        outlook,
-        method,
-        obstacles,
-        suggestions,
-        tried,
-        now=instance.now,
-        origin=instance.origin,
-        reasons=moment.waiting[asked.id].reasons if waits else (),
-        contests=lost_contests(moment, asked) if waits else (),
-        requirement=forecast.fails(outlook),
-    )
+    if not demand.impossible:
+        start, stop = found.outlook.start, forecast.cancel.is_set
+        blocking = find_obstacles(view, demand, start, found.method, stop)
+        found = replace(found, obstacles=tuple(blocking))
+    found = replace(found, requirement=forecast.fails(found.outlook))
+    if forecast.stopped():
+        return replace(found, cut=True)
+    budget = forecast.budget()
+    moment = snapshot_of(forecast.instance, after_cycle=True, budget=budget)
+    if budget.stopped():
+        return replace(found, cut=True)
+    if asked in moment.instance.pending:
+        reasons = moment.waiting[asked.id].reasons
+        found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
+    suggestions, tried = suggest(forecast, view, demand, found.outlook)
+    return replace(found, suggestions=suggestions, tried=tried, cut=forecast.stopped())
 
 
 def _pending(instance: Instance, job: str) -> Job:

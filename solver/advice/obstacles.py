@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from ..availability.calendar import WEEK
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
+from ..budget import OutOfTime
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start
 from ..shortage import Reason, amounts_short, find_shortage, over
@@ -50,9 +51,16 @@ class Hindrance:
 
 
 def find_obstacles(
-    view: PlanView, demand: Demand, start: int | None, method: str
+    view: PlanView,
+    demand: Demand,
+    start: int | None,
+    method: str,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Obstacle]:
-    """The time before the start, put together where the reason is the same."""
+    """The time before the start, put together where the reason is the same.
+
+    Raises OutOfTime once `stop` says yes.
+    """
     now = view.problem.instance.now
     if demand.earliest > now:
         until = demand.earliest if start is None else min(demand.earliest, start)
@@ -64,7 +72,11 @@ def find_obstacles(
     if start is None and demand.calendar is not None:
         last = max(demand.earliest, *view.profile.changes(), *view.problem.base.changes()) + WEEK
         times = [time for time in times if time < last]
-    findings = [_finding(view, demand, time, time in looked_at) for time in times]
+    findings = []
+    for time in times:
+        if stop():
+            raise OutOfTime
+        findings.append(_finding(view, demand, time, time in looked_at))
     who = Reservations(view, demand)
     rows = [
         (part, names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -98,7 +97,7 @@ class Trials:
         refused = next(refusals(forecast.instance, edited), None) or cut_short(
             forecast.instance, edited, self.demand.job.queue
         )
-        if refused or forecast.cancel.is_set():
+        if refused or forecast.stopped():
             return Outlook(edited, None)
         if forecast.method == "optimal":
             demand = forecast.demand(self.view, edited)
@@ -120,7 +119,7 @@ class Trials:
             return known[value]
 
         found = list(smallest_changes(asked, values, outlook_of, self.limit))
-        return [] if self.forecast.cancel.is_set() else found
+        return [] if self.forecast.stopped() else found
 
     def limits(self) -> list[tuple[int, Outlook]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
@@ -146,11 +145,11 @@ def suggest(
     """
     limit = FOREVER if now_planned.start is None else now_planned.start
     trials = Trials(forecast, view, demand, limit)
-    return best_of(_ideas(trials), now_planned, forecast.cancel), trials.tried
+    return best_of(_ideas(trials), now_planned, forecast.stopped), trials.tried
 
 
 def best_of(
-    ideas: Iterable[Idea], now_planned: Outlook, cancel: threading.Event
+    ideas: Iterable[Idea], now_planned: Outlook, stopped: Callable[[], bool]
 ) -> tuple[Suggestion, ...]:
     """Those that start sooner than planned, the best of each kind, the largest gain first."""
     limit = FOREVER if now_planned.start is None else now_planned.start
@@ -161,7 +160,7 @@ def best_of(
             known = by_kind.setdefault(idea.kind, [])
             if all(start != other.outlook.start for other in known):
                 known.append(idea)
-        if cancel.is_set():
+        if stopped():
             break
     found: list[tuple[bool, Suggestion]] = []
     for alike in by_kind.values():
@@ -340,7 +339,7 @@ def closed_hosts(
     """
     instance = forecast.instance
     closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
-    if not closed or forecast.cancel.is_set():
+    if not closed or forecast.stopped():
         return
     count()
     together = forecast.beside(_opened(instance, closed)).outlook(job)

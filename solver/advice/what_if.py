@@ -23,7 +23,7 @@ from ...model.plan import MissingStart, Plan, PlannedJob, Unplaced, missing_star
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..budget import NOT_LOOKED_AT, Budget, OutOfTime
+from ..budget import NOT_LOOKED_AT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..loop.moved_starts import omissions_of_job
@@ -42,6 +42,8 @@ Method = Literal["time-based", "optimal"]
 METHODS = ("time-based", "optimal")
 #: Wall seconds of one exact plan where nobody says otherwise.
 TIME_LIMIT = 10.0
+#: Seconds that a plan has at least, so that there is something to stop.
+LEAST_LIMIT = 1e-3
 #: Running jobs from which on setting up a cycle costs much more than one answer.
 MANY = 200
 
@@ -165,7 +167,8 @@ class Asker:
         cancel: threading.Event | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """time_limit, effort, margin: of each plan, as in :func:`slotwise.plan`.
+        """time_limit: wall seconds of all questions together, also beside other instances; effort,
+        margin: of each plan, as in :func:`slotwise.plan`.
 
         on_progress: called before each question.
         """
@@ -175,10 +178,10 @@ class Asker:
         self.instance = instance
         self.method = method
         self.margin = margin
-        self.time_limit = TIME_LIMIT if time_limit is None and effort is None else time_limit
         self.effort = effort
-        self.cancel = cancel or threading.Event()
-        self._of_a_cycle = time_limit
+        self.cancel = Deadline(time_limit, cancel)
+        self._limited = time_limit is not None
+        self._took = 0.0
         self.on_progress = on_progress
         self._asked = 0
         self._begun = monotonic()
@@ -189,7 +192,7 @@ class Asker:
         return Asker(
             instance,
             self.method,
-            time_limit=self._of_a_cycle if self.method == "time-based" else self.time_limit,
+            time_limit=self.cancel.left() if self._limited else None,
             effort=self.effort,
             margin=self.margin,
             cancel=self.cancel,
@@ -201,6 +204,16 @@ class Asker:
         self._asked += 1
         if self.on_progress is not None:
             self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
+
+    def stopped(self) -> bool:
+        """Whether nothing is asked any more: too little is left of the limit, or it is to stop."""
+        return self.cancel.is_set() or (self._limited and self.cancel.left() < self._took)
+
+    def _left(self) -> float | None:
+        """Wall seconds of the next exact plan."""
+        if self._limited:
+            return max(LEAST_LIMIT, self.cancel.left())
+        return TIME_LIMIT if self.effort is None else None
 
     def ahead(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs that are planned before `job`, in order.
@@ -241,9 +254,11 @@ class Asker:
         omissions = cycle.omissions((job,))
         if not self.margin:
             world = replace(cycle.asked, pending=self._with(job))
-            omissions = omissions_of_job(
-                *(world, job.id, found.start, omissions), method=self.method, budget=self._budget()
-            )
+            place = (world, job.id, found.start, omissions)
+            try:
+                omissions = omissions_of_job(*place, method=self.method, budget=self.budget())
+            except OutOfTime:
+                return replace(found, omissions=omissions, cut=True)
         return replace(found, omissions=omissions)
 
     def fails(self, found: Outlook) -> tuple[str, ...]:
@@ -287,14 +302,14 @@ class Asker:
         demand = view.problem.demand_of(job)
         if self.method == "time-based" or len(demand.terms) == 1:
             return demand
-        budget = Budget(self.time_limit, effort=self.effort, cancel=self.cancel)
+        budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, together=TermsTogether(budget))
 
     def _plan(self, pending: tuple[Job, ...]) -> Plan:
         return plan(
             replace(self.instance, pending=pending),
             "optimal",
-            time_limit=self.time_limit,
+            time_limit=self._left(),
             effort=self.effort,
             margin=self.margin,
             cancel=self.cancel,
@@ -323,12 +338,14 @@ class Asker:
 
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
         """wanted: the only job that the cycle will be asked about."""
-        budget, margin = self._budget(), self.margin
-        return NextCycle(instance, self.method, budget=budget, margin=margin, wanted=wanted)
+        budget, margin = self.budget(), self.margin
+        cycle = NextCycle(instance, self.method, budget=budget, margin=margin, wanted=wanted)
+        self._took = max(self._took, budget.elapsed())
+        return cycle
 
-    def _budget(self) -> Budget:
+    def budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""
-        return Budget(self._of_a_cycle, cancel=self.cancel)
+        return Budget(self._left() if self._limited else None, cancel=self.cancel)
 
     @cached_property
     def _behind_count(self) -> bool:
@@ -343,7 +360,7 @@ class Asker:
             return True
         if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
             return True
-        problem = PlanningProblem.of(instance)
+        problem = PlanningProblem.of(instance, budget=self.budget())
         times, ends = (
             problem.base.candidate_times(instance.now, finishes_only=only) for only in (False, True)
         )

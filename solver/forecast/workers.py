@@ -6,18 +6,16 @@ process does it.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.synchronize import Event
 from typing import Any, Generic, Self, TypeVar
 
 from ..budget import OutOfTime
+from ..processes import WorkerPool
 
 #: What all tasks have in common, a task, what it comes to.
 C = TypeVar("C")
@@ -68,20 +66,16 @@ class _Processes(Generic[C, T, R]):
     """Processes that have the context, and what is in their hands."""
 
     def __init__(self, work: Work[C, T, R], context: C, count: int) -> None:
-        methods = multiprocessing.get_all_start_methods()
-        # Not by a fork of this process, in which there may be threads.
-        way = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        self._ending = way.Event()
         self._count = count
-        self._pool = ProcessPoolExecutor(count, way, _enter, (work, context, self._ending))
+        # Not by a fork of this process, in which there may be threads.
+        self._pool = WorkerPool(count, _enter, work, context, way="server")
         self._in_hand: deque[tuple[T, Future[R]]] = deque()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ending.set()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.__exit__()
 
     def results(self, tasks: Iterator[T], stop: Stop) -> Iterator[R]:
         """What the tasks come to, in order, until it is to stop or a process has died."""
@@ -105,8 +99,7 @@ class _Processes(Generic[C, T, R]):
     def _hand_out(self, tasks: Iterator[T], count: int) -> None:
         for task in islice(tasks, count):
             self._in_hand.append((task, Future()))  # kept, should a process have died by now
-            with _interrupts_put_off():
-                self._in_hand[-1] = (task, self._pool.submit(_do, task))
+            self._in_hand[-1] = (task, self._pool.submit(_do, task))
 
     def _first(self, stop: Stop) -> R | None:
         """What the first task in hand comes to, None where it is to stop before."""
@@ -119,29 +112,12 @@ class _Processes(Generic[C, T, R]):
         return None
 
 
-@contextmanager
-def _interrupts_put_off() -> Iterator[None]:
-    """Ctrl-C comes when this is over, and never to a process that begins meanwhile.
-
-    A process ignores it, but at its very begin it would die of it with a traceback.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 #: What a process has: how tasks are done, their context, and whether it is to end.
 _OWN: list[tuple[Work[Any, Any, Any], Any, Event]] = []
 
 
-def _enter(work: Work[Any, Any, Any], context: object, ending: Event) -> None:
-    """A process begins; Ctrl-C is the business of the one that started it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _enter(ending: Event, work: Work[Any, Any, Any], context: object) -> None:
+    """A process begins."""
     _OWN.append((work, context, ending))
 
 

@@ -67,12 +67,15 @@ def run_on_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
 ) -> dict[str, int] | None:
     """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
-    session = _session(instance, method, jobs, EFFORT, Budget())
+    session = _session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
-    session.begin()
+    try:
+        session.begin()
+    except OutOfTime:
+        return None
     while waiting and session.advance():
         turns -= len(session.world.pending) + 1
-        if turns < 0 or budget.late():
+        if turns < 0 or session.budget.stopped():
             return None
         waiting.difference_update(session.cycle.record.started)
     states = (session.world.states.of(job.id) for job in instance.pending)
@@ -86,9 +89,12 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     """
     if budget.late():
         return frozenset()
-    session = _session(instance, Greedy.name, None, EFFORT, Budget())
-    session.begin()
-    if not session.advance() or session.world.now > instance.now:
+    session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
+    try:
+        session.begin()
+    except OutOfTime:
+        return frozenset()
+    if not session.advance() or session.world.now > instance.now or session.budget.stopped():
         return frozenset()
     return frozenset(session.cycle.record.started)
 

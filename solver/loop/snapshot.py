@@ -20,6 +20,7 @@ from ...model.limits import Scope
 from ...model.pending import Pending, PendingReason
 from ...model.time_text import duration_text
 from ..availability.arrays import FloatArray
+from ..budget import Budget
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
 from ..methods.registry import settings_for
 from ..world.held import Held
@@ -109,14 +110,17 @@ class Snapshot:
         return self.waiting[job].slots if job in self.waiting else {}
 
 
-def snapshot_of(instance: Instance, *, after_cycle: bool, hosts: bool = True) -> Snapshot:
+def snapshot_of(
+    instance: Instance, *, after_cycle: bool, hosts: bool = True, budget: Budget | None = None
+) -> Snapshot:
     """The moment of an instance.
 
     after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
+    budget: of the cycle, which ends early with it.
     """
     if not (after_cycle or hosts):
         return Snapshot(instance, order_policy(instance))
-    session = Session(instance, settings_for(instance))
+    session = Session(instance, settings_for(instance), budget=budget)
     session.cycle.whole_walks = True
     session.begin()
     if after_cycle:

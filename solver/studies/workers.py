@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from ..processes import WorkerPool
 from .run import Stop
 
 T = TypeVar("T")
@@ -73,22 +70,11 @@ def _round(
     work: Work[T, R], tasks: Sequence[T], todo: Sequence[int], count: int, stop: Stop
 ) -> Iterator[tuple[int, R]]:
     """Results until all are done, a process dies, or it is to stop."""
-    context = multiprocessing.get_context("spawn")
-    told = context.Event()
-    with (
-        _own_code_only(),
-        ProcessPoolExecutor(
-            min(count, len(todo)), mp_context=context, initializer=_begin, initargs=(told,)
-        ) as pool,
-    ):
+    with WorkerPool(min(count, len(todo)), _begin) as pool:
         futures: dict[Future[R | None], int] = {
             pool.submit(_Job(work, tasks[number])): number for number in todo
         }
-        try:
-            yield from _as_they_come(futures, stop, told.set)
-        finally:
-            told.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+        yield from _as_they_come(futures, stop, pool.ending.set)
 
 
 def _as_they_come(
@@ -114,10 +100,9 @@ def _as_they_come(
 
 
 def _begin(stop: Any) -> None:
-    """In each process: Ctrl-C is the affair of the one that began it."""
+    """In each process."""
     global _stop
     _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +114,3 @@ class _Job(Generic[T, R]):
 
     def __call__(self) -> R | None:
         return self.work(self.task, _stop)
-
-
-@contextmanager
-def _own_code_only() -> Iterator[None]:
-    """New processes take no code from the current folder (docs/robustness.md)."""
-    name = "PYTHONSAFEPATH"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -19,6 +19,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
+from ...processes import begin_process, die_with
 from .improver import improve
 from .incumbent import Incumbent
 from .problem import Ints, PoolProblem
@@ -51,9 +52,7 @@ class Helper:
     """The caller's end. Use as a context manager; the process ends with it."""
 
     def __init__(self, problem: PoolProblem, starts: Ints, seed: int) -> None:
-        self._process = subprocess.Popen(
-            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        self._process = begin_process(_command())
         self._plans: queue.SimpleQueue[Ints] = queue.SimpleQueue()
         self._send((problem, starts, seed))
         threading.Thread(target=self._listen, daemon=True).start()
@@ -127,6 +126,7 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve over the standard streams."""
+    """Serve over the standard streams; a linear program keeps the end of the input waiting."""
+    die_with(os.getppid())  # a parent that had gone before leaves an input at its end
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         serve(sys.stdin.buffer, sys.stdout.buffer)
