@@ -360,20 +360,25 @@ def _plans() -> tuple[tuple[sw.Instance, Any, tuple[tuple[Any, ...], ...]], ...]
     return tuple(found)
 
 
+def _at(data: Any, path: tuple[Any, ...]) -> tuple[Any, Any]:
+    """What holds a place, and the key of the place in it."""
+    for part in path[:-1]:
+        data = data[part]
+    return data, path[-1]
+
+
 def a_plan(rng: random.Random) -> None:
     """A plan with values changed: refused, or judged and drawn."""
     instance, whole, every = rng.choice(_plans())
-    data = _changed(rng, whole, every)
-    if rng.random() < 0.5:  # a value of elsewhere in the plan
-        *path, key = rng.choice(every)
-        *others, other = rng.choice(every)
-        with suppress(KeyError, IndexError, TypeError):
-            target, source = data, whole
-            for part in path:
-                target = target[part]
-            for part in others:
-                source = source[part]
-            target[key] = copy.deepcopy(source[other])
+    data = _changed(rng, whole, every) if rng.random() < 0.5 else copy.deepcopy(whole)
+    for _ in range(rng.randint(1, 3)):
+        with suppress(KeyError, IndexError, TypeError):  # of a place that is gone
+            target, key = _at(data, rng.choice(every))
+            if type(target[key]) is int and rng.random() < 0.7:
+                target[key] += rng.choice((-3600, -1, 1, 60, 3600))
+            elif rng.random() < 0.3:  # a value of elsewhere in the plan
+                source, other = _at(whole, rng.choice(every))
+                target[key] = copy.deepcopy(source[other])
     alone = bare_instance(data)
     plan = read_plan(data, instance, "plan.json")
     assert plan == read_plan(json.loads(json.dumps(plan.to_dict())), instance, "plan.json")
