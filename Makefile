@@ -71,11 +71,13 @@ bench: $(STAMP)
 matrix:
 	$(PYTHON) .ci/matrix.py
 
-# Hostile inputs by number (docs/robustness.md); INPUTS=20000 takes half a minute.
+# Hostile inputs and pairs of commands by number (docs/robustness.md); INPUTS=20000 takes half a minute.
 INPUTS ?= 2000000
+PAIRS ?= 2000
 SEED ?= 1
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/hostile.py --inputs $(INPUTS) --seed $(SEED)
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/pairs.py --pairs $(PAIRS) --seed $(SEED)
 
 # Pages are brought up to date (tables, outputs of commands, man page, completions), then the site is built.
 docs: $(STAMP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -98,6 +98,7 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
+    whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
@@ -105,8 +106,7 @@ def ask(
             script=asked.script,
             choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
             explore=explore,
-            user=user,
-            from_host=from_host,
+            **whose,
             method=method,
             time_limit=time_limit,
             effort=effort,
@@ -171,9 +171,12 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
+    text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     text += "".join(map(paragraph, sentences(answer.omissions)))
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
+    for item in answer.suggestions:
+        text += paragraph(f"{item.change}: {clock_text(instance, item.start)}")
     if answer.forecast:
         text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
     if answer.alternatives:

@@ -160,6 +160,7 @@ def backtest_output(
     replayed: PastLog, questions: Questions, head: dict[str, Any], format: str
 ) -> str:
     """A backtest in one of the output formats, with a final newline."""
+    from ..model.formats.sealed import BACKTEST, sealed
     from ..solver.forecast.accuracy import accuracies, reliability
     from ..solver.forecast.backtest import calibration_of
     from .csv_tables import csv_text
@@ -181,7 +182,7 @@ def backtest_output(
             "groups": [group.to_dict() for group in groups],
             "reliability": [dict(zip(names, row, strict=True)) for row in diagram],
         }
-        return json.dumps(record, indent=2) + "\n"
+        return json.dumps(sealed(BACKTEST, record), indent=2) + "\n"
     return "\n".join((_said(head), _table(groups), _diagram(diagram)))
 
 

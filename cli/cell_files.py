@@ -1,15 +1,13 @@
-"""The cells of a sweep that are done: a folder with one CSV row each, by what was asked."""
+"""The cells of a sweep that are done: a folder with one sealed record each, by what was asked."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..model.confined import check_inside
-from ..model.errors import InputError, Problem
+from ..model.errors import InputError, Problem, unreadable
 from .atomic import check_output, whole_file
 
 if TYPE_CHECKING:
@@ -28,47 +26,46 @@ class CellFiles:
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError([Problem(f"cannot be made: {reason}", str(folder))]) from error
-        check_output(folder / "cell.csv")
+        check_output(folder / "cell.json")
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """The row of a cell, None where there is none of this form."""
-        from ..solver.studies.sweep import DONE, FAILED, METRICS, row_of
+        """The row of a cell, None where there is none yet.
 
-        check_inside(self._file(cell))
-        try:
-            text = self._file(cell).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+        Raises InputError for a file that cannot be read, is damaged or is another cell's.
+        """
+        from ..model.formats.sealed import CELL, refusal, unseal
+        from ..solver.studies.sweep import FAILED, METRICS, row_of
+
+        path = self._file(cell)
+        check_inside(path)
+        if not path.exists():
             return None
-        names = ["status", "error", *METRICS]
-        found = list(csv.reader(io.StringIO(text)))
-        if len(found) != 2 or found[0] != names or len(found[1]) != len(names) or text[-1] != "\n":
-            return None
-        row = dict(zip(names, found[1], strict=True))
-        if row["status"] == FAILED:
-            return row_of(cell, error=row["error"])
-        try:
-            numbers = {name: _number(row[name]) for name in METRICS}
-        except (TypeError, ValueError):
-            return None
-        return row_of(cell, numbers) if row["status"] == DONE else None
+        found = unseal(CELL, _text(path), str(path))
+        if found.get("cell") != cell.digest:
+            raise refusal("is the file of another cell: it was renamed or copied", str(path))
+        if list(found) != ["cell", "status", "error", *METRICS]:
+            raise refusal("has other columns than this version of slotwise", str(path))
+        if found["status"] == FAILED:
+            return row_of(cell, error=found["error"])
+        return row_of(cell, {name: found[name] for name in METRICS})
 
     def write(self, cell: Cell, row: Mapping[str, Any]) -> None:
         """Keep a row; what tells the cell from others is said by the study itself."""
+        from ..model.formats.sealed import CELL, seal
         from ..solver.studies.sweep import METRICS
 
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        names: Sequence[str] = ("status", "error", *METRICS)
-        writer.writerow(names)
-        writer.writerow(["" if row[name] is None else row[name] for name in names])
+        kept = {name: row[name] for name in ("status", "error", *METRICS)}
         with whole_file(self._file(cell)) as file:
-            file.write(text.getvalue().encode())
+            file.write(seal(CELL, {"cell": cell.digest, **kept}).encode())
 
     def _file(self, cell: Cell) -> Path:
-        return self.folder / f"{cell.digest}.csv"
+        return self.folder / f"{cell.digest}.json"
 
 
-def _number(text: str) -> int | float | None:
-    if not text:
-        return None
-    return int(text) if text.lstrip("-").isdecimal() else float(text)
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError:
+        raise InputError([Problem("is damaged: not a text file", str(path))]) from None

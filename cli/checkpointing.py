@@ -15,7 +15,7 @@ from .atomic import check_output, whole_file
 CheckpointEvery = Annotated[
     str | None,
     typer.Option(
-        help="Also write --checkpoint every so often (60s, 5m): kill -9 costs no more.",
+        help="Also write --checkpoint every so often (0.5s, 60s, 5m): kill -9 costs no more.",
         metavar="TIME",
         show_default=False,
     ),
@@ -65,12 +65,9 @@ class Checkpoints:
 
 def _seconds(text: str) -> float:
     from ..model.errors import InputError
-    from ..model.formats.units import parse_duration
+    from ..model.formats.units import parse_interval
 
     try:
-        seconds = float(text) if text.replace(".", "", 1).isdecimal() else parse_duration(text)
+        return parse_interval(text)
     except ValueError as error:
         raise InputError(f"--checkpoint-every: {error}") from None
-    if not seconds > 0:
-        raise InputError(f"--checkpoint-every: must be more than 0, not {text!r}")
-    return float(seconds)

@@ -140,6 +140,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
+    told += [f"requirement: {text}" for text in found.requirement]
     told += sentences(found.outlook.omissions)
     told += _said(instance, found)
     text = "".join(map(paragraph, told)) + "\n"

@@ -136,7 +136,7 @@ def forecast(
             samples=samples,
             seed=seed,
             policy=policy,
-            calibration=_calibration(calibration),
+            calibration=calibration_of_file(calibration),
             calibrate=calibrate,
             workers=workers,
             jobs=selection.names or None,
@@ -204,7 +204,7 @@ def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
     if "processes" in said:
         said["workers"] = said.pop("processes")
     if "calibration" in said:
-        said["calibration"] = _calibration(said["calibration"])
+        said["calibration"] = calibration_of_file(said["calibration"])
     return Drawing(**said)
 
 
@@ -251,8 +251,13 @@ def _moment(by: str, instance: Instance) -> int:
         raise InputError(f"--by: {error}") from None
 
 
-def _calibration(path: Path | None) -> Calibration:
+def calibration_of_file(path: Path | None) -> Calibration:
+    """The calibration of a backtest that was saved; without a file that of nothing known.
+
+    Raises InputError for a file that holds none, or is damaged.
+    """
     from ..model.errors import InputError, Problem
+    from ..model.formats.sealed import BACKTEST, unsealed
     from ..model.formats.source_text import file_bytes
     from ..solver.forecast.calibration import UNCALIBRATED, calibration_of_record
 
@@ -262,7 +267,13 @@ def _calibration(path: Path | None) -> Calibration:
         record = json.loads(file_bytes(path))
     except (ValueError, RecursionError):
         raise InputError([Problem("is no JSON document", str(path))]) from None
-    return calibration_of_record(record, str(path))
+    whole = isinstance(record, dict) and "checksum" in record
+    if whole:
+        record = unsealed(BACKTEST, record, str(path))
+    found = calibration_of_record(record, str(path))
+    if not whole:
+        tell(f"{path}: has no checksum: it was changed, or written by another program")
+    return found
 
 
 def forecast_output(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..model.errors import InputError
-from .options import tell
+from .options import Rusage, tell
 from .output import Notation, Output, write_instance
 from .paths import file_argument, file_option
 
@@ -57,6 +57,7 @@ def lsf(
     user: Annotated[str, typer.Option(help="User for #if user(…).", show_default=False)] = "",
     lshosts: Hosts = None,
     ncpus: Processors = None,
+    rusage: Rusage = None,
     output: Output = None,
     format: Notation = None,
 ) -> None:
@@ -87,6 +88,7 @@ def lsf(
         user=user,
         lshosts=lshosts,
         ncpus=_processors(ncpus or []),
+        rusage=rusage or "",
     )
     for note in found.notes:
         tell(f"note: {note}")

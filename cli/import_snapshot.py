@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from .options import tell
+from .options import Rusage, tell
 from .output import Notation, Output, keep_inputs, write_instance
 from .paths import file_option
 from .stdin_file import from_stdin
@@ -48,7 +48,11 @@ def snapshot_files(
     bhpart: Annotated[
         list[Path] | None, file_option(help="bhpart -r.", callback=from_stdin)
     ] = None,
+    lsid: Annotated[
+        Path | None, file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …).")
+    ] = None,
     site: Site = None,
+    rusage: Rusage = None,
     now: Annotated[
         str | None,
         typer.Option(
@@ -69,26 +73,28 @@ def snapshot_files(
     from ..model.errors import InputError
 
     files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
-    keep_inputs(output, files)
+    keep_inputs(output, files if lsid is None else [*files, lsid])
     given = Printed(
         _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
-        _read(bhpart, "bhpart"),
+        _read(bhpart, "bhpart"), "" if lsid is None else _file_text(lsid),
     )  # fmt: skip
     if not given.any:
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
     moment = None if now is None else _stamp(now)
     reference = moment or _age([*(bjobs or ()), *(bhosts or ()), *(bqueues or ())])
-    write_instance(make_instance(given, reference, moment, site), output, format)
+    made = make_instance(given, reference, moment, site, rusage or "")
+    write_instance(made, output, format)
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The texts of each command."""
+    """The texts of each command. lsid: what it printed, "" where nobody asked it."""
 
     bjobs: Sequence[Text] = ()
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
+    lsid: str = ""
 
     @property
     def any(self) -> bool:
@@ -97,14 +103,20 @@ class Printed:
 
 
 def make_instance(
-    printed: Printed, reference: datetime, now: datetime | None, site: Path | None
+    printed: Printed,
+    reference: datetime,
+    now: datetime | None,
+    site: Path | None,
+    rusage: str = "",
 ) -> Instance:
     """The instance of what was printed; notes and differences go to stderr.
 
-    reference: about when it was printed. now: exactly when, None for what the jobs tell.
+    reference: about when it was printed. now: exactly when, None for what the jobs tell. rusage:
+    "slot" or "host", what rusage[mem] counts for, "" for what the site or lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
-    from ..model.lsf_state.assemble import assemble, moment_of
+    from ..model.formats.sniff import lava_family
+    from ..model.lsf_state.assemble import assemble, moment_of, with_rusage
     from ..solver.fairshare.printed import PrintedShares
     from .options import read_source
 
@@ -113,7 +125,7 @@ def make_instance(
     if now is None:
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
-    made = assemble(seen, now, base)
+    made = with_rusage(assemble(seen, now, base), lava_family(printed.lsid), rusage)
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes
@@ -191,6 +203,19 @@ def _read(paths: list[Path] | None, kind: str) -> list[Text]:
     from ..model.lsf_state.records import read_text
 
     return [read_text(path, kind) for path in paths or ()]
+
+
+def _file_text(path: Path) -> str:
+    """What lsid printed; InputError where it cannot be read, or is something else."""
+    from ..model.errors import InputError, Problem
+    from ..model.formats.sniff import kind_of_text
+    from ..model.formats.source_text import file_bytes
+
+    text = file_bytes(path).decode("utf-8", errors="replace")
+    named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
+    if kind_of_text(text) or not named:
+        raise InputError([Problem("is not the output of lsid", str(path))])
+    return text
 
 
 def _stamp(text: str) -> datetime:

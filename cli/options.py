@@ -37,6 +37,14 @@ Example = Annotated[
         autocompletion=example_names,
     ),
 ]
+Rusage = Annotated[
+    Literal["host", "slot"] | None,
+    typer.Option(
+        help="What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
+        "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name says.",
+        show_default=False,
+    ),
+]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
 _MEANINGS = "; ".join(f"{name}: {each.meaning}" for name, each in objectives().items())
 ObjectiveOption = Annotated[

@@ -43,13 +43,15 @@ def plan_output(instance: Instance, plan: Plan, format: str, selection: Selectio
     """A plan in one of the output formats, with a final newline."""
     if format == "text":
         return _plan_text(instance, plan, selection)
+    from ..model.formats.plan_file import plan_record
+
     record = plan.to_dict()
     if not selection.everything:
         chosen = [item.job for item in selection.choose(_planned(instance, plan, selection))]
         for key in ("reservations", "unplaced"):
             record[key] = _in_order(record[key], chosen)
     if format == "json":
-        return json.dumps(record, indent=2) + "\n"
+        return json.dumps(plan_record(record, instance), indent=2) + "\n"
     rows = list(record["reservations"])
     rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
     return csv_text(list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES)), rows)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .import_snapshot import Printed, Site, make_instance
+from .options import Rusage
 from .output import Notation, Output, write_instance
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ FIELDS = (
     "nalloc_slot exec_host pend_reason"
 )
 #: Those that not every version knows.
-MORE_FIELDS = "ask_hosts dependency gpu_num estimated_start_time"
+MORE_FIELDS = "ask_hosts dependency estimated_start_time"
+#: Those of versions that know GPUs.
+GPU_FIELDS = "gpu_num gpu_mode j_exclusive"
 COMMANDS = {
     "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", FIELDS),
         ("bjobs", "-u", "all", "-UF"),
@@ -34,12 +38,14 @@ COMMANDS = {
     "bhosts": (("bhosts", "-l"),),
     "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
     "bhpart": (("bhpart", "-r"),),
+    "lsid": (("lsid",),),
 }
 NEEDED = ("bjobs", "bhosts", "bqueues")
 
 
 def snapshot(
     site: Site = None,
+    rusage: Rusage = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, help="Seconds to wait for each command.")
     ] = 120.0,
@@ -48,8 +54,8 @@ def snapshot(
 ) -> None:
     """Make an instance of the LSF cluster of this machine, as it is now.
 
-    Runs bjobs, bhosts, bqueues and, where it is there, bhpart; `slotwise import snapshot` takes
-    what they printed elsewhere.
+    Runs bjobs, bhosts, bqueues and, where they are there, bhpart and lsid; `slotwise import
+    snapshot` takes what they printed elsewhere.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """
@@ -65,8 +71,10 @@ def snapshot(
         )  # fmt: skip
     now = datetime.now().astimezone().replace(microsecond=0)
     texts = {name: _run(name, timeout) for name in COMMANDS if shutil.which(name) is not None}
-    printed = Printed(**{name: [text] for name, text in texts.items() if text is not None})
-    write_instance(make_instance(printed, now, now, site), output, format)
+    lsid = texts.pop("lsid", None)
+    given = {name: [text] for name, text in texts.items() if text is not None}
+    printed = Printed(**given, lsid="" if lsid is None else lsid.content)
+    write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
 
 
 def _run(name: str, timeout: float) -> Text | None:

@@ -16,10 +16,11 @@ USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job s
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """A bsub line, "" for none, and the text of the job script that it reads."""
+    """A bsub line, "" for none, and the text of the job script that it reads; name: of a script."""
 
     line: str
     script: str | None = None
+    name: str = ""
 
 
 def asked_for(
@@ -41,12 +42,12 @@ def asked_for(
                 f"unknown option '{word}'{hint}; quote a line with a command's options"
             )
     if not words:
-        return AskedLine(_from_standard_input(stdin))
+        return AskedLine(_from_standard_input(stdin), name="standard input")
     line = words[0] if len(words) == 1 else _joined(words, after_file=after_file)
     if len(words) == 1 and not line.startswith("-") and _is_file(line):
-        return AskedLine(_text(Path(line)))
+        return AskedLine(_text(Path(line)), name=line)
     name = script_of(line)
-    return AskedLine(line) if name is None else AskedLine(line, _text(Path(name)))
+    return AskedLine(line) if name is None else AskedLine(line, _text(Path(name)), name)
 
 
 def _joined(words: list[str], *, after_file: bool) -> str:

@@ -93,7 +93,7 @@ def sweep(
     with cancel_on_signal() as cancel:
         found, cells = cells_of(study)
         files = CellFiles(into or Path(f"{study.stem}.cells"))
-        rows = {cell: row for cell in cells if (row := files.read(cell)) is not None}
+        rows = _kept(cells, files)
         if rows:
             tell(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")
         missing = [cell for cell in cells if cell not in rows]
@@ -107,6 +107,21 @@ def sweep(
     _write(result, output, table)
     typer.echo(render(result, format), nl=False)
     _leave(result, files.folder)
+
+
+def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]:
+    """The rows that are there already; a damaged one is told, and its cell runs again."""
+    from ..model.errors import InputError
+
+    rows: dict[Cell, dict[str, Any]] = {}
+    for cell in cells:
+        try:
+            row = files.read(cell)
+        except InputError as error:
+            tell(f"{error}; cell {cell.number} runs again")
+        else:
+            rows |= {} if row is None else {cell: row}
+    return rows
 
 
 def _leave(result: Sweep, folder: Path) -> None:

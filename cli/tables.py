@@ -39,8 +39,8 @@ _FRAME = 10
 _LINES_OF_A_CARD = 2
 _FEWEST_ROWS = 5
 _BLANK = "\N{NO-BREAK SPACE}"
-#: Characters between two columns and at both ends, and of the longest word that is never broken.
-_BETWEEN, _EDGES, _LONGEST_WORD = 3, 2, 40
+#: Characters between two columns and at both ends.
+_BETWEEN, _EDGES = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +92,44 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
 
 def paragraph(text: str, indent: str = "") -> str:
     """A text in lines that fit, with a final newline; indent: of every line but the first."""
-    width = min(terminal_width(), _TEXT_WIDTH)
-    return (
-        textwrap.fill(printable(text), width, subsequent_indent=indent, break_on_hyphens=False)
-        + "\n"
+    return filled(printable(text), min(terminal_width(), _TEXT_WIDTH), "", indent) + "\n"
+
+
+def filled(text: str, width: int, first: str, later: str) -> str:
+    """Lines of at most `width` characters; a word that is longer sticks out, whole.
+
+    first, later: the indents, less where they would take half of a line.
+    """
+    if len(later) > width // 2:
+        later = "    "
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
 
 
-def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> bool:
-    """Whether the terminal is too narrow for these rows side by side.
+def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> bool:
+    """Whether a line of `width` characters is too narrow for these rows side by side.
 
     From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
     """
     least, natural = _needed_widths(columns, rows)
-    return sum(least if terminal_width() >= TABLE_WIDTH else natural) > _room(columns)
+    return sum(least if width >= TABLE_WIDTH else natural) > _room(columns, width)
 
 
-def _room(columns: Sequence[Column]) -> int:
+def _room(columns: Sequence[Column], width: int) -> int:
     """Characters that a line has for the texts of these columns."""
-    return terminal_width() - _BETWEEN * (len(columns) - 1) - _EDGES
+    return width - _BETWEEN * (len(columns) - 1) - _EDGES
 
 
 def _needed_widths(
     columns: Sequence[Column], rows: Sequence[ListingRow]
 ) -> tuple[list[int], list[int]]:
-    """Of each column the width at which no word is broken (but for very long ones), and no text."""
+    """Of each column the width at which no word is broken, and no text."""
     from rich.cells import cell_len
 
     least, natural = [], []
@@ -124,16 +137,15 @@ def _needed_widths(
         lines = {line for row in rows for line in printable(row.cells[place]).split("\n")}
         most = max(map(cell_len, (column.title, *lines)))
         words = {word for line in (column.title, *lines) for word in line.split()}
-        longest = min(max(map(cell_len, words), default=0), _LONGEST_WORD)
-        least.append(most if column.whole else longest)
+        least.append(most if column.whole else max(map(cell_len, words), default=0))
         natural.append(most)
     return least, natural
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[int]:
+def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> list[int]:
     """Of each column: what it needs, and of the rest equal parts, or less where less will do."""
     widths, natural = _needed_widths(columns, rows)
-    rest = max(0, _room(columns) - sum(widths))
+    rest = max(0, _room(columns, width) - sum(widths))
     wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
     for done, place in enumerate(wanting):
         more = min(natural[place] - widths[place], rest // (len(wanting) - done))
@@ -144,29 +156,35 @@ def _widths(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[int]:
 
 def page_of(columns: Sequence[Column], rows: Sequence[ListingRow]) -> int:
     """How many of the rows one page of the terminal has room for."""
-    lines = _LINES_OF_A_CARD if as_cards(columns, rows) else 1
+    lines = _LINES_OF_A_CARD if as_cards(columns, rows, terminal_width()) else 1
     return max(_FEWEST_ROWS, (terminal_height() - _FRAME) // lines)
 
 
 def listing_text(columns: Sequence[Column], rows: Sequence[ListingRow]) -> str:
     """The rows as text with a blank line behind, as wide as the terminal, in colour only on one."""
+    return rendered(columns, rows, terminal_width())
+
+
+def rendered(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> str:
+    """`listing_text` for lines of `width` characters; no word is broken or left out."""
     shown: Iterable[RenderableType]
-    shown = _cards(columns, rows) if as_cards(columns, rows) else [_table(columns, rows)]
+    cards = as_cards(columns, rows, width)
+    shown = _cards(columns, rows, width) if cards else [_table(columns, rows, width)]
     buffer = io.StringIO()
-    console = _console(buffer)
+    console = _console(buffer, width)
     for item in shown:
-        console.print(item)
+        console.print(item, soft_wrap=cards)  # cards have their lines already
     lines = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines())
     return lines.strip("\n") + "\n\n"
 
 
-def _console(buffer: io.StringIO) -> Console:
+def _console(buffer: io.StringIO, width: int) -> Console:
     from rich.console import Console
 
     # Square brackets belong to requirements here, not to markup.
     return Console(
         file=buffer,
-        width=terminal_width(),
+        width=width,
         force_terminal=True if sys.stdout.isatty() else None,
         markup=False,
         emoji=False,
@@ -174,14 +192,14 @@ def _console(buffer: io.StringIO) -> Console:
     )
 
 
-def _table(columns: Sequence[Column], rows: Sequence[ListingRow]) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, width in zip(columns, _widths(columns, rows), strict=True):
-        table.add_column(column.title, overflow="fold", width=width, no_wrap=column.whole)
+    for column, wide in zip(columns, _widths(columns, rows, width), strict=True):
+        table.add_column(column.title, overflow="fold", width=wide, no_wrap=column.whole)
     for row in rows:
         colour = COLOURS[row.state]
         cells = zip(columns, row.cells, strict=True)
@@ -194,40 +212,34 @@ def _table(columns: Sequence[Column], rows: Sequence[ListingRow]) -> Table:
     return table
 
 
-def _cards(columns: Sequence[Column], rows: Sequence[ListingRow]) -> list[RenderableType]:
+def _cards(
+    columns: Sequence[Column], rows: Sequence[ListingRow], width: int
+) -> list[RenderableType]:
     """Each row as lines of ``label value`` pairs under its name."""
     from rich.text import Text
 
     found: list[RenderableType] = []
     for row in rows:
-        name, *lines = _card(columns, row)
+        name, *lines = _card(columns, row, width)
         text = Text("\n".join([name, *lines]))
         text.stylize(f"bold {COLOURS[row.state]}".strip(), 0, len(row.cells[0].split("\n")[0]))
         found.append(text)
     return found
 
 
-def _card(columns: Sequence[Column], row: ListingRow) -> list[str]:
+def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     lines: dict[int, list[str]] = {}
     for column, cell in zip(columns, row.cells, strict=True):
         own = column.title if column.title.startswith("-") else column.title.lower()
         label = own if column.label is None else column.label
         if cell:
-            held = printable(cell)
-            short = not column.line
+            held = printable(cell).replace("\n", " ")
             pair = held if column is columns[0] or not label else f"{label} {held}"
-            # A label is not parted from its value.
-            lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if short else pair)
-    width = terminal_width()
+            # A label is not parted from its value, unless one line cannot hold both.
+            glued = not column.line and len(pair) <= width
+            lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if glued else pair)
     texts = []
     for line, parts in sorted(lines.items()):
-        indent = "    " if line else ""
-        filled = textwrap.fill(
-            "  ".join(parts),
-            width,
-            initial_indent=indent,
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
-        texts += filled.replace(_BLANK, " ").split("\n")
+        text = filled("  ".join(parts), width, "    " if line else "", "    ")
+        texts += text.replace(_BLANK, " ").split("\n")
     return texts

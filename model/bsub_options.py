@@ -37,7 +37,6 @@ UNHEEDED = {
     "-jsdl": "a file of job terms (-jsdl)",
     "-jsdl_strict": "a file of job terms (-jsdl_strict)",
     "-U": "that the job runs in an advance reservation only (-U)",
-    "-We": "run-time estimates (-We)",
 }
 #: Of the name of an array: how many of it may run at once, and its elements.
 ARRAY = "job arrays (-J): the answer is for one element"

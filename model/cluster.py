@@ -18,6 +18,19 @@ HOST_STATUSES = (
 )
 #: Those that come from jobs alone and pass with them.
 PASSING_STATUSES = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl"})
+#: Those of a host that nobody closed: it has to come back.
+DEAD_STATUSES = frozenset(
+    {
+        "unavail",
+        "unreach",
+        "down",
+        "unlicensed",
+        "closed_LIM",
+        "closed_lim",
+        "closed_RC",
+        "closed_rc",
+    }
+)
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
 
 

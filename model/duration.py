@@ -9,36 +9,62 @@ from .job import Job, RunningJob
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
-    """The job with a run limit (seconds) that its queue grants: RUNLIMIT's maximum at most.
+    """The job with limits (seconds) that its queue grants: RUNLIMIT's maximum, CPULIMIT at most.
 
     bsub refuses a longer one. A job that was taken before the maximum was lowered is killed at the
     maximum (packJobSpecs in lsbatch/daemons/mbd.job.c of volclava, of LSF's family).
     """
-    most = instance.queue(job.queue).run_limit_max
-    if job.run_limit is None or most is None or job.run_limit <= most:
+    queue = instance.queue(job.queue)
+    run = _at_most(job.run_limit, queue.run_limit_max)
+    cpu = _at_most(job.cpu_limit, queue.cpu_limit)
+    if (run, cpu) == (job.run_limit, job.cpu_limit):
         return job
-    return replace(job, run_limit=most)
+    return replace(job, run_limit=run, cpu_limit=cpu)
+
+
+def _at_most(limit: int | None, most: int | None) -> int | None:
+    return limit if limit is None or most is None else min(limit, most)
 
 
 def expected_duration(instance: Instance, job: Job) -> int | None:
     """Seconds a job is planned to run, or None when nothing tells (TBR-03).
 
-    In order: -W, queue RUNLIMIT, application RUNLIMIT, application RUNTIME, and the CPU limit of
-    job, queue or application as a last resort.
+    An estimate comes first: of the job (-We), else ESTIMATED_RUNTIME of its application, its queue
+    or the cluster; never more than the run limit, which ends the job (SUB-04). Without one, in
+    order: -W, queue RUNLIMIT, application RUNLIMIT, application RUNTIME, and the CPU limit of job,
+    queue or application as a last resort.
     """
-    if job.run_limit is not None:
-        return job.run_limit
     queue = instance.queue(job.queue)
     application = instance.application(job.application)
-    chain = (
-        queue.run_limit if queue.run_limit is not None else queue.run_limit_max,
-        application.run_limit if application else None,
+    limit = granted_run_limit(instance, job)
+    estimate = _first(
+        job.estimated_run_time,
+        application.estimated_run_time if application else None,
+        queue.estimated_run_time,
+        instance.params.estimated_run_time,
+    )
+    if estimate is not None:
+        return estimate if limit is None else min(estimate, limit)
+    return _first(
+        limit,
         application.run_time if application else None,
         job.cpu_limit,
         queue.cpu_limit,
         application.cpu_limit if application else None,
     )
-    return next((limit for limit in chain if limit is not None), None)
+
+
+def granted_run_limit(instance: Instance, job: Job) -> int | None:
+    """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
+    queue = instance.queue(job.queue)
+    application = instance.application(job.application)
+    default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
+    return _first(job.run_limit, default, application.run_limit if application else None)
+
+
+def _first(*limits: int | None) -> int | None:
+    """The first that is given."""
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:

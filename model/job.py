@@ -30,6 +30,7 @@ class Job:
     running job, used so far (by the instance's now); of one still to start, what it will use in
     all, known to a simulation only.
     begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
+    estimated_run_time: -We, how long it is expected to run; the limit still ends it (SUB-04).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
     gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
@@ -66,6 +67,7 @@ class Job:
     queued_as: tuple[int, int] | None = None
     requeued: bool = False
     unheeded: tuple[str, ...] = ()
+    estimated_run_time: int | None = None
 
     @property
     def standing(self) -> tuple[int, int]:
@@ -104,7 +106,7 @@ class Application:
     """An application profile (lsb.applications); limits in seconds.
 
     run_limit, run_time, cpu_limit: RUNLIMIT, RUNTIME, CPULIMIT. slots: PROCLIMIT (min, default,
-    max).
+    max). estimated_run_time: ESTIMATED_RUNTIME.
     """
 
     name: str
@@ -113,3 +115,4 @@ class Application:
     run_time: int | None = None
     cpu_limit: int | None = None
     slots: tuple[int, int | None, int | None] | None = None
+    estimated_run_time: int | None = None

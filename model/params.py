@@ -14,6 +14,8 @@ class Params:
     0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
     dialect: the version of LSF whose requirement language is spoken, "7" or "10.1".
     unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    estimated_run_time: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else
+    gives an estimate (seconds).
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
@@ -42,11 +44,32 @@ class Params:
     run_time_in_slots: bool = False
     max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
+    estimated_run_time: int | None = None
 
     @property
     def default_priority(self) -> int:
         """The priority of a job without -sp: half the highest one."""
         return self.max_user_priority // 2
+
+
+def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
+    """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
+
+    family: "OpenLava" or "volclava", of LSF's family, "" for LSF. asked: "slot" or "host", "" for
+    what the family does: LSF and today's volclava take an amount once a host, OpenLava and early
+    volclava once a slot.
+    """
+    if asked:
+        return replace(params, reserve_per_slot=asked == "slot"), ""
+    if not family or params.reserve_per_slot:
+        return params, ""
+    if family == "OpenLava":
+        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
+        return replace(params, reserve_per_slot=True), what
+    return params, (
+        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
+        "(--rusage slot)"
+    )
 
 
 def usual_queue(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from .job import HostRequest
 class Queue:
     """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own.
 
+    estimated_run_time: ESTIMATED_RUNTIME (seconds), how long its jobs are expected to run.
     run_limit: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
     slots: PROCLIMIT (min, default, max). hosts: HOSTS, empty for all.
     slot_reserve, resource_reserve: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
@@ -62,6 +63,7 @@ class Queue:
     chunk_job_size: int | None = None
     description: str = ""
     active: bool = True
+    estimated_run_time: int | None = None
 
     @property
     def holds_memory(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import entry_points
 
 from .errors import Problem, nearest
@@ -29,6 +29,12 @@ FACTORS = {
 }
 
 
+#: Of a share for each member of a group that nothing describes (of the system, of egroup).
+UNKNOWN_MEMBERS = "the members of '{}', which nothing names"
+_TAKEN_AS = (
+    "nothing names the members of '{}': users without another share are taken for them, nobody "
+    "where there is one for others or default"
+)
 #: Share trees within share trees; nobody divides shares so often.
 _DEEPEST = 100
 
@@ -51,8 +57,46 @@ def share_problems(instance: Instance) -> list[Problem]:
 
 def share_warnings(instance: Instance) -> list[Problem]:
     """What is allowed but has no effect, or is advised against (FSH-02, FSH-09, QBF-01)."""
-    found = [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
+    found = [
+        Problem(f"{_TAKEN_AS.format(name)}{nearest(name[:-1], known)}", path=path)
+        for path, name, known in _unknown_groups(instance)
+    ]
+    found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
     return [*found, *usage_warnings(instance)]
+
+
+def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[str]]]:
+    """Path and name of every ``group@`` whose members nothing names, and the groups known."""
+    known = {group.name for group in instance.groups if group.members}
+    lists = [
+        (f"queues[{at}].FAIRSHARE", queue.user_shares) for at, queue in enumerate(instance.queues)
+    ]
+    lists += [
+        (f"host_partitions[{at}].USER_SHARES", partition.user_shares)
+        for at, partition in enumerate(instance.partitions)
+    ]
+    lists += [
+        (f"user_groups[{at}].USER_SHARES", group.user_shares)
+        for at, group in enumerate(instance.groups)
+    ]
+    for path, assignments in lists:
+        for name, _ in assignments or ():
+            if name.endswith("@") and name[:-1] not in known:
+                yield path, name, known
+
+
+def shares_of_nobody(instance: Instance) -> dict[str, frozenset[str] | None]:
+    """Each ``group@`` whose members nothing names, and the queues that it divides; None: all."""
+    found: dict[str, frozenset[str] | None] = {}
+    for path, name, _ in _unknown_groups(instance):
+        if not path.startswith("queues"):
+            found[name] = None
+            continue
+        queue = instance.queues[int(path.split("[")[1].split("]")[0])]
+        before = found.get(name, frozenset())
+        if before is not None:
+            found[name] = before.union((queue.name, *queue.fairshare_queues))
+    return found
 
 
 def _queue_warnings(instance: Instance) -> Iterator[Problem]:
@@ -171,11 +215,7 @@ def _assignment_problems(
                 f"'{name}' has {shares} shares: number_shares must be a positive integer", path=path
             )
         bare = name.removesuffix("@")
-        if name != bare and bare not in groups:
-            hint = nearest(bare, groups.by_name)
-            message = f"'{name}' needs a user group '{bare}'{hint}"
-            yield Problem(message, path=path, undefined=True)
-        elif (
+        if (
             members is not None
             and EVERYONE not in members
             and name not in (DEFAULT, OTHERS)

@@ -219,6 +219,12 @@ class _Level:
         bare = name.removesuffix("@")
         return bare if bare in self.groups else ""
 
+    def _takes_the_rest(self, name: str) -> bool:
+        """Whether users without another share are taken for the members, whom nothing names."""
+        group = self._group(name)
+        unknown = not group or not self.groups.by_name[group].members
+        return unknown and self.open and self.shares.keys().isdisjoint((DEFAULT, OTHERS))
+
     def node(self, name: str, shares: int) -> ShareNode:
         """The account `name` whose shares this list divides."""
         children: dict[str, ShareNode] = {}
@@ -233,6 +239,8 @@ class _Level:
                     children.setdefault(member, self._account(member, number))
             elif assigned == OTHERS:
                 children[OTHERS] = self._others(number)
+            elif assigned.endswith("@") and self._takes_the_rest(assigned):
+                default = number
             elif assigned.endswith("@") and self._group(assigned):
                 default = self._members_of(self._group(assigned), number, children) or default
             else:

@@ -21,7 +21,8 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
-from ..model.resreq.evaluate import named
+from ..model.resreq.evaluate import Local, named
+from ..model.resreq.explain import narrowing
 from ..model.resreq.options import LSF_7
 from ..model.resreq.syntax import Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.accepted import accept_interval
@@ -78,6 +79,7 @@ class Resolver:
     _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
         default_factory=dict
     )
+    _unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -247,6 +249,8 @@ class Resolver:
             notes = merged.warnings
             terms = tuple(self._terms(job, queue, merged.requirement))
             impossible = self._refusal(job, queue, merged.requirement) or _nowhere(terms)
+            if impossible.endswith(_UNMET):
+                impossible += self._where_not(job, queue, merged.requirement, terms)
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
         except InputError as error:
@@ -267,11 +271,9 @@ class Resolver:
         if isinstance(requirement, Simple):
             yield self._term(job, queue, requirement, job.slots, job.most_slots, first=True)
             return
-        rest = job.slots - sum(term.count or 0 for term in requirement.terms)
-        for position, term in enumerate(requirement.terms):
-            count = _count(term, rest)
-            if count:
-                yield self._term(job, queue, term.requirement, count, count, first=position == 0)
+        start = requirement.terms[0].requirement
+        for simple, count in _parts(job, requirement):
+            yield self._term(job, queue, simple, count, count, first=simple is start)
 
     def _term(
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
@@ -464,6 +466,49 @@ class Resolver:
                 return f"-n {job.slots} is outside PROCLIMIT {least}..{most} of queue {queue.name}"
         return ""
 
+    def _where_not(
+        self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
+    ) -> str:
+        """``: `` and what fails, and where, of the first term that no host suits."""
+        parts = zip(_parts(job, requirement), terms, strict=True)
+        simple = next(simple for (simple, _), term in parts if not term.candidates.size)
+        key = (simple.select, job.hosts, queue.name, self.home(job))
+        if key not in self._unmet:
+            met = self._select(simple, self.home(job))
+            found = [*self.narrowing(simple, job), *self._closed_to(job, queue, met)]
+            self._unmet[key] = f": {'; '.join(found)}" if found else ""
+        return self._unmet[key]
+
+    def fails(self, job: Job) -> tuple[str, ...]:
+        """What of a job's requirement some host fails, and where; () if nobody can read it."""
+        try:
+            parts = [simple for simple, _ in _parts(job, self.requirement(job))]
+        except InputError:
+            return ()
+        return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))
+
+    def narrowing(self, simple: Simple, job: Job) -> list[str]:
+        """The conditions of one selection of a job that some host fails, and where."""
+        unit = self.instance.params.unit_for_limits
+        return narrowing(simple.select, self.hosts, Local(*self.home(job)), unit)
+
+    def _closed_to(self, job: Job, queue: Queue, met: BoolArray) -> Iterator[str]:
+        """What shuts the last of the hosts that meet a selection: -m, HOSTS or their state."""
+        hosts = self.instance.cluster.hosts
+        asked = self._preference(job.hosts)[1]
+        allowed = self._preference(queue.hosts)[1] & ~self._names(queue.excluded_hosts)
+        left = met
+        for why, open_there in (
+            ("not among those of -m", asked),
+            (f"not among the HOSTS of queue {queue.name}", allowed),
+            ("down or closed", self.hosts.ok),
+        ):
+            shut, left = left, left & open_there
+            if shut.any() and not left.any():
+                names = [hosts[at].name for at in np.flatnonzero(shut)]
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                yield f"{', '.join(names[:3])}{more} {'is' if len(names) == 1 else 'are'} {why}"
+
     def _exclusive_unit_refusal(self, cu: Cu, queue: Queue) -> str:
         types = self.instance.cluster.unit_types
         wanted = cu.type or self.instance.cluster.default_unit_type or ""
@@ -473,6 +518,21 @@ class Resolver:
         if types.index(wanted) > types.index(allowed):
             return f"cu[excl] at {wanted} is coarser than EXCLUSIVE=CU[{allowed}] of {queue.name}"
         return ""
+
+
+#: How the reason of a job ends that no host suits.
+_UNMET = "meets its requirement"
+
+
+def _parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
+    """The simple requirements of a job that ask for slots, with how many."""
+    if isinstance(requirement, Simple):
+        yield requirement, job.slots
+        return
+    rest = job.slots - sum(term.count or 0 for term in requirement.terms)
+    for term in requirement.terms:
+        if count := _count(term, rest):
+            yield term.requirement, count
 
 
 def _count(term: Term, rest: int) -> int:
@@ -493,5 +553,5 @@ def _nowhere(terms: tuple[TermDemand, ...]) -> str:
             if missing:
                 return missing[0]
             inside = " inside a compute unit of its type" if term.unit is not None else ""
-            return f"no host{inside} meets its requirement"
+            return f"no host{inside} {_UNMET}"
     return ""

@@ -39,6 +39,20 @@ def without(it: Case, gone: str) -> Case:
     return with_instance(it, replace(it.instance, running=running, pending=pending))
 
 
+def with_hosts_open(it: Case, change: str) -> Case:
+    """The case with the hosts open that a change names, or all."""
+    hosts = it.instance.cluster.hosts
+    one = re.fullmatch(r"if (\w+) (?:came back|were opened) \(it is (\w+)\)", change)
+    if one is not None:
+        assert it.hosts[one[1]].status == one[2]
+    opened = tuple(
+        replace(host, status="ok") if one is None or host.name == one[1] else host for host in hosts
+    )
+    return with_instance(
+        it, replace(it.instance, cluster=replace(it.instance.cluster, hosts=opened))
+    )
+
+
 def first_in_line(it: Case, name: str) -> Case:
     """The case with one job in front of all, or alone where its queue does not let it be there."""
     first = replace(it.jobs[name], priority=1 + max(job.priority for job in it.order))
@@ -64,6 +78,8 @@ def carried_out(it: Case, name: str, change: str) -> Case:
         return without(it, found[1])
     if found := re.fullmatch(r"in queue (\w+)", change):
         return with_job(it, replace(job, queue=found[1]))
+    if re.search(r" (came back|were opened|took jobs again)", change):
+        return with_hosts_open(it, change)
     if change == "if it were first in line":
         return first_in_line(it, name)
     options: dict[str, Job] = {

@@ -261,3 +261,89 @@ def test_a_change_that_would_be_refused_has_no_start() -> None:
     assert trials.outlook(job).start is not None
     assert trials.outlook(replace(job, queue="short", slots=3)).start is None
     assert trials.tried == 2
+
+
+# --- queues that would cut the job short ----------------------------------------------------------
+
+QUEUES = """
+format: slotwise/1
+hosts: [{name: a, slots: 4, mem: 64G}, {name: b, slots: 4, mem: 64G}]
+user_groups: [{name: staff, members: [ann]}]
+queues:
+  - {name: day, PRIORITY: 10, HOSTS: a}
+  - {name: QUEUE}
+params: {DEFAULT_QUEUE: day}
+running: [{id: r, start: 0, run_limit: 8h, queue: day, slots: 4, allocation: 4*a}]
+"""
+
+
+def explored_queues(keys: str, line: str) -> list[str]:
+    """The queues of the alternatives that change nothing else."""
+    instance = loads(QUEUES.replace("name: QUEUE", f"name: other, PRIORITY: 20, {keys}"))
+    found = sw.ask(instance, line, explore=True, user="eve").alternatives
+    return [item.changed["queue"] for item in found if list(item.changed) == ["queue"]]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ("CPULIMIT: 60", "-n 2 -c 2:00"),
+        ("CPULIMIT: 60", "-n 1 -W 2:00"),
+        ("CPULIMIT: 60", "-n 4 -W 0:20"),
+        ("RUNLIMIT: 30", "-n 2 -W 2:00"),
+        ("RUNLIMIT: 10 30", "-n 2 -W 2:00"),
+        ("RUNLIMIT: 30", "-n 2"),
+        ("PROCLIMIT: 3 4", "-n 2 -W 2:00"),
+        ("USERS: staff", "-n 2 -W 2:00"),
+        ("RESRSV_LIMIT: '[mem=1024]'", "-n 2 -W 2:00 -R rusage[mem=4096]"),
+        ("HOSTS: b", "-n 2 -W 2:00 -m a"),
+    ],
+)
+def test_a_queue_that_refuses_the_job_or_cuts_it_short_is_not_offered(keys: str, line: str) -> None:
+    assert explored_queues(keys, line) == []
+    assert explored_queues("HOSTS: all", "-n 2 -W 2:00") == ["other"]
+
+
+@pytest.mark.parametrize("keys", ["CPULIMIT: 240", "RUNLIMIT: 120", "PROCLIMIT: 1 4"])
+def test_a_queue_whose_limits_the_job_keeps_is_offered(keys: str) -> None:
+    assert explored_queues(keys, "-n 2 -W 2:00") == ["other"]
+
+
+def test_explain_offers_no_queue_that_cuts_the_job_short() -> None:
+    text = QUEUES.replace("name: QUEUE", "name: other, PRIORITY: 20, CPULIMIT: 60")
+    text += "pending: [{id: j, queue: day, slots: 2, run_limit: 2h}]"
+    helps = [item.change for item in sw.explain(loads(text), "j").suggestions]
+    assert "in queue other" not in helps
+    mild = sw.explain(loads(text.replace("CPULIMIT: 60", "CPULIMIT: 240")), "j").suggestions
+    assert "in queue other" in [item.change for item in mild]
+
+
+def test_bsub_refuses_more_cpu_time_than_the_queue_gives() -> None:
+    instance = loads(QUEUES.replace("name: QUEUE", "name: other, CPULIMIT: 60"))
+    with pytest.raises(sw.InputError, match="takes jobs of 1h of CPU time at most"):
+        sw.ask(instance, "-q other -c 2:00")
+
+
+def test_a_host_that_is_down_is_told_for_a_line_too() -> None:
+    text = QUEUES.replace("{name: b,", "{name: b, status: unreach,").replace(
+        "name: QUEUE", "name: o"
+    )
+    answer = sw.ask(loads(text), "-n 2 -W 1:00 -q o")
+    (back,) = answer.suggestions
+    assert (back.change, back.start) == ("if b came back (it is unreach)", 0)
+    assert answer.to_dict()["suggestions"][0]["gain"] == 8 * HOUR
+    assert sw.ask(loads(text), "-n 2 -W 1:00 -q o -R select[mem<1]").requirement == ()
+
+
+def test_what_is_wrong_in_a_script_has_its_line() -> None:
+    script = '#!/bin/sh\n#BSUB -n 4\n#BSUB -W 1:xx\n\n#BSUB -q nosuch\n#BSUB -R "select[a\nrun\n'
+    with pytest.raises(sw.InputError) as caught:
+        sw.ask(loads(TEXT), "-n 2", script=script, script_name="job.lsf")
+    places = [(item.source, item.line, item.message[:8]) for item in caught.value.problems]
+    assert places == [
+        *(("job.lsf", 3, "-W: must"), ("job.lsf", 6, "#BSUB: N"), ("job.lsf", 5, "-q: unkn")),
+    ]
+    # What the line says instead is the line's.
+    with pytest.raises(sw.InputError) as caught:
+        sw.ask(loads(TEXT), "-q none", script="#BSUB -n 1\n#BSUB -q day\n")
+    assert str(caught.value).startswith("bsub line: -q: unknown queue 'none'")

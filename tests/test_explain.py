@@ -581,3 +581,50 @@ def test_tiles_are_the_divisors_that_fit_on_a_host() -> None:
     assert tiles(instance, sw.Job("j", 6)) == [3, 2, 1]
     assert tiles(instance, sw.Job("j", 4)) == [4, 2, 1]
     assert tiles(instance, sw.Job("j", 7)) == [1]
+
+
+# --- hosts that are down, and what of a requirement fails -----------------------------------------
+
+DOWN = """
+format: slotwise/1
+hosts:
+  - {name: n1, slots: 4, mem: 64000}
+  - {name: n2, slots: 4, mem: 64000, status: unavail}
+  - {name: n3, slots: 8, mem: 128000, status: closed_Adm}
+queues: [{name: normal, PRIORITY: 10}]
+running: [{id: r, start: 0, run_limit: 2h, slots: 4, allocation: 4*n1}]
+pending:
+  - {id: small, slots: 4, run_limit: 1h}
+  - {id: wide, slots: 10, run_limit: 1h}
+  - {id: memory, slots: 1, run_limit: 1h, res_req: "select[mem>500000 && type==any]"}
+  - {id: shut, slots: 1, run_limit: 1h, res_req: "select[mem>100000]"}
+  - {id: half, slots: 2, run_limit: 1h, res_req: "select[mem<100000]"}
+"""
+
+
+def test_a_host_that_is_down_is_told_with_the_start_it_would_give() -> None:
+    instance = loads(DOWN)
+    assert helps(sw.explain(instance, "small"))["if n2 came back (it is unavail)"] == 0
+    wide = helps(sw.explain(instance, "wide"))
+    assert wide["if n3 were opened (it is closed_Adm)"] == 2 * HOUR
+    assert wide["if all 2 hosts that are down or closed took jobs again"] == HOUR
+    hosts = tuple(replace(host, status="ok") for host in instance.cluster.hosts)
+    opened = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+    again = sw.explain(opened, "wide")
+    assert again.outlook.start == HOUR
+    assert not [change for change in helps(again) if "it is" in change or "took" in change]
+
+
+def test_a_requirement_that_no_host_meets_says_which_part_fails_and_where() -> None:
+    instance = loads(DOWN)
+    memory = sw.explain(instance, "memory")
+    assert memory.outlook.waits_for == (
+        "no host meets its requirement: mem>500000 holds on 0 of 3 hosts (most: 128000 on n3)"
+    )
+    assert memory.requirement == ()  # it is said already
+    shut = sw.explain(instance, "shut")
+    assert "mem>100000 holds on 1 of 3 hosts (not on n1, n2)" in shut.outlook.waits_for
+    assert shut.outlook.waits_for.endswith("; n3 is down or closed")
+    half = sw.explain(instance, "half")
+    assert half.outlook.start is not None
+    assert half.requirement == ("mem<100000 holds on 2 of 3 hosts (not on n3)",)

@@ -69,6 +69,8 @@ ONLY_COMPARED = (
     "--history goes with an instance and --method all: forecasts stand in the comparison"
 )
 
+UNSEALED = "The plan has no checksum: it was changed, or written by another program."
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -256,24 +258,32 @@ def _saved(
     show: Callable[[Any], None] | None,
 ) -> Report:
     """Of a saved plan, with the instance that it was made for or with what it says itself."""
-    from ...model.formats.plan_file import bare_instance, read_plan
+    from ...model.formats.plan_file import bare_instance, is_sealed, read_plan
+    from ...solver.planning import ESTIMATES
     from ...solver.validate import validate
-    from .data import report_of_plan
+    from .data import report_of_bare_plan, report_of_plan
 
+    said = () if is_sealed(data) else (UNSEALED,)
+    for line in said:
+        tell(f"{file}: {line}")
     if beside is None:
         instance = bare_instance(data)
-        found = read_plan(data, instance, str(file))
+        found = read_plan(data, instance, str(file), bare=True)
         note = "Drawn are the hosts that the plan uses: --instance FILE adds the others, what runs "
-        drawn = report_of_plan(name, instance, found, {}, (f"{note}and why jobs wait.",))
+        notes = (f"{note}and why jobs wait.", *said)
+        drawn = report_of_bare_plan(name, instance, found, notes)
         return replace(drawn, cut=False)  # whoever made the plan was told
     instance = read_source(beside)
     found = read_plan(data, instance, str(file))
-    broken = [f"The plan breaks a rule: {violation}" for violation in validate(instance, found)]
+    as_lsf = asked.options["as_lsf"] or found.method in ESTIMATES
+    violations = validate(instance, found, as_lsf=as_lsf)
+    broken = [f"The plan breaks a rule: {violation}" for violation in violations]
     for line in broken:
         tell(line)
     found = replace(found, refused=bool(broken))
     advice = _advice(instance, _waiting(found), asked, cancel, show)
-    drawn = report_of_plan(name, instance, found, advice.found, (*advice.notes(), *broken))
+    notes = (*advice.notes(), *said, *broken)
+    drawn = report_of_plan(name, instance, found, advice.found, notes)
     return replace(drawn, cut=False)
 
 

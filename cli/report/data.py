@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ...model.duration import expected_duration, expected_finish
@@ -183,6 +183,15 @@ def report_of_plan(
         missing={"start": plan.missing_starts()},
         cut=plan.cut,
     )
+
+
+def report_of_bare_plan(
+    name: str, instance: Instance, plan: Plan, notes: Sequence[str] = ()
+) -> Report:
+    """One plan of which only the places of its jobs are known, not what the jobs ask for."""
+    entries = tuple(replace(item, terms=(), alternative=0) for item in plan)
+    drawn = report_of_plan(name, instance, replace(plan, reservations=entries), {}, notes)
+    return replace(drawn, plan=plan)
 
 
 def report_of_simulation(

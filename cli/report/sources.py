@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ...model.confined import check_inside
-from ...model.errors import InputError, Problem, unreadable
-from ...model.formats.source_text import check_length
+from ...model.errors import unreadable
+from ...model.formats.source_text import plain_data
 from ...model.input_limits import limits
 
 
@@ -31,8 +30,4 @@ def saved_data(path: Path) -> Any:
             data = file.read(limits().text + 1)
     except OSError as error:
         raise unreadable(path, error) from None
-    check_length(data, str(path))
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError([Problem(f"is not JSON: {error}", str(path))]) from None
+    return plain_data(data, str(path), "json")[0]

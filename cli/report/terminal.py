@@ -206,5 +206,5 @@ def _legend(said: Sequence[str], groups: bool, width: int) -> list[str]:
     signs = f"{RUNNING} running, {FREE} free"
     signs += f", {SHADES[1]} to {SHADES[-1]} how full a folded group is" if groups else ""
     text = f"{signs}; {', '.join(said)}" if said else signs
-    lines = textwrap.wrap(text, max(40, width), break_on_hyphens=False)
+    lines = textwrap.wrap(text, max(40, width), break_on_hyphens=False, break_long_words=False)
     return [line.replace("\xa0", " ") for line in lines]

@@ -29,8 +29,9 @@ _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 class BsubLine:
     """What a bsub line or a job script asks for.
 
-    fields: of a :class:`~slotwise.model.job.Job`. problems: what is wrong. quiet: the options that
-    have no say in a start, as given.
+    fields: of a :class:`~slotwise.model.job.Job`. problems: what is wrong, with the line of a
+    script. quiet: the options that have no say in a start, as given. lines: the line of the script
+    that gave an option, 0 where none did; line: the one that is read now.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -39,6 +40,12 @@ class BsubLine:
     quiet: list[str] = field(default_factory=list)
     requirements: list[str] = field(default_factory=list)
     unheeded: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    line: int = 0
+
+    def complain(self, message: str) -> None:
+        """Something is wrong in the line that is read now."""
+        self.problems.append(Problem(message, line=self.line or None))
 
     def finished(self) -> BsubLine:
         """The same with what was said in several options put together."""
@@ -54,6 +61,7 @@ class BsubLine:
             self.fields = below.fields | self.fields
             self.problems += below.problems
             self.quiet += below.quiet
+            self.lines = below.lines | self.lines
         return self
 
 
@@ -67,7 +75,7 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     wrong.
     """
     fields, problems = read_bsub(line, clock)
-    for name, option in (("run_limit", "-W"), ("cpu_limit", "-c")):
+    for name, option in _TIMES:
         if isinstance(limit := fields.get(name), LimitOnHost):
             message = f"a limit on {limit.host} needs the CPU factors of a cluster"
             problems.append(Problem(f"{option}: {message}: write it without '/{limit.host}'"))
@@ -133,7 +141,8 @@ def is_script(text: str) -> bool:
 def _read_script(found: BsubLine, text: str) -> None:
     """The ``#BSUB`` lines of a script. Raises ValueError where it has none."""
     lines = text.splitlines()
-    directives = [match for line in lines if (match := _DIRECTIVE.match(line))]
+    numbered = enumerate(lines, start=1)
+    directives = [(at, match) for at, line in numbered if (match := _DIRECTIVE.match(line))]
     if not directives:
         first = {line.split()[0] for line in lines if line.split()}
         other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in first), "")
@@ -142,11 +151,15 @@ def _read_script(found: BsubLine, text: str) -> None:
             if other
             else "a script without #BSUB lines asks for nothing: give the options of bsub"
         )
-    for match in directives:
-        words = deque(_split(match["options"], comments=True))
+    for found.line, match in directives:
+        try:
+            words = deque(_split(match["options"], comments=True))
+        except ValueError as error:
+            found.complain(f"#BSUB: {error}")
+            continue
         _read_options(found, words)
         if words:
-            found.problems.append(Problem(f"#BSUB: {words[0]!r} is no option"))
+            found.complain(f"#BSUB: {words[0]!r} is no option")
 
 
 def _options_of(line: str) -> deque[str]:
@@ -184,7 +197,8 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
         try:
             _take(found, option, value)
         except ValueError as error:
-            found.problems.append(Problem(f"{option}: {error}"))
+            found.complain(f"{option}: {error}")
+        found.lines.setdefault(option, found.line)
         if value is not None:
             words.popleft()
 
@@ -311,6 +325,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-R": _requirement,
     "-W": _limit("run_limit"),
     "-c": _limit("cpu_limit"),
+    "-We": _limit("estimated_run_time"),
     "-q": _text("queue"),
     "-m": _hosts,
     "-sp": _priority,
@@ -323,5 +338,6 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
+_TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
 _WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

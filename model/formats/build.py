@@ -163,7 +163,8 @@ def _queue(entry: d.QueueEntry, unit_type: str) -> Queue:
 
 def _application(entry: d.ApplicationEntry) -> Application:
     return Application(
-        entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots
+        *(entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots),
+        estimated_run_time=entry.estimated_run_time,
     )
 
 

@@ -58,6 +58,7 @@ class ModifyEntry(Section):
     res_req: f.Requirements | None = None
     run_limit: f.Duration | None = None
     cpu_limit: f.Duration | None = None
+    estimated_run_time: f.Duration | None = None
     begin: f.Instant | None = None
     deadline: f.Instant | None = None
     priority: f.Whole | None = None

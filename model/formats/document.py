@@ -139,6 +139,7 @@ class QueueEntry(Section):
     resrsv_limit: f.ReservationLimits | None = Field(None, alias="RESRSV_LIMIT")
     run_limit: f.RunLimit | None = Field(None, alias="RUNLIMIT")
     cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
+    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
     backfill: f.YesNo = Field(False, alias="BACKFILL")
     slot_reserve: f.ReserveTime | None = Field(None, alias="SLOT_RESERVE")
@@ -179,6 +180,7 @@ class ApplicationEntry(Section):
     res_req: f.Text = Field("", alias="RES_REQ")
     run_limit: f.Minutes | None = Field(None, alias="RUNLIMIT")
     run_time: f.Minutes | None = Field(None, alias="RUNTIME")
+    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
     slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
 
@@ -292,6 +294,7 @@ class ParamsEntry(Section):
     unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
         "MB", alias="LSF_UNIT_FOR_LIMITS"
     )
+    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
     cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
     run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
@@ -319,6 +322,7 @@ class JobEntry(Section):
     res_req: f.Requirements = ()
     run_limit: f.Duration | None = None
     cpu_limit: f.Duration | None = None
+    estimated_run_time: f.Duration | None = None
     run_time: f.Elapsed | None = None
     cpu_time: f.Amount | None = None
     submit: f.Instant = 0

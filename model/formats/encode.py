@@ -253,7 +253,7 @@ def _params(instance: Instance) -> Plain:
     cluster = instance.cluster
     entry: Plain = {}
     for name, info in ParamsEntry.model_fields.items():
-        if name in ("compute_unit_types", "default_queue"):
+        if name in ("compute_unit_types", "default_queue", "estimated_run_time"):
             continue
         value = getattr(instance.params, name)
         if value != getattr(Params(), name):
@@ -262,6 +262,8 @@ def _params(instance: Instance) -> Plain:
     default = with_default_queue(instance.params, names).default_queue
     if default != usual_queue(names):
         entry["DEFAULT_QUEUE"] = default
+    if instance.params.estimated_run_time is not None:
+        entry["ESTIMATED_RUNTIME"] = written.minutes(instance.params.estimated_run_time)
     if cluster.unit_types:
         entry["COMPUTE_UNIT_TYPES"] = " ".join(
             f"{name}!" if name == cluster.default_unit_type else name for name in cluster.unit_types
@@ -289,6 +291,7 @@ def _queue(queue: Queue) -> Plain:
             "RESRSV_LIMIT": written.bounds(queue.resrsv_limit),
             "RUNLIMIT": written.run_limit(queue),
             "CPULIMIT": written.minutes(queue.cpu_limit),
+            "ESTIMATED_RUNTIME": written.minutes(queue.estimated_run_time),
             "PROCLIMIT": written.processor_limit(queue.slots),
             "BACKFILL": _flag(queue.backfill),
             "SLOT_RESERVE": written.cycles(queue.slot_reserve),
@@ -325,6 +328,7 @@ def _application(profile: Application) -> Plain:
             "RES_REQ": _some(profile.res_req),
             "RUNLIMIT": written.minutes(profile.run_limit),
             "RUNTIME": written.minutes(profile.run_time),
+            "ESTIMATED_RUNTIME": written.minutes(profile.estimated_run_time),
             "CPULIMIT": written.minutes(profile.cpu_limit),
             "PROCLIMIT": written.processor_limit(profile.slots),
         }
@@ -428,6 +432,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "res_req": written.requirements(job.res_req),
             "run_limit": job.run_limit,
             "cpu_limit": job.cpu_limit,
+            "estimated_run_time": job.estimated_run_time,
             "run_time": job.run_time,
             "cpu_time": _number(job.cpu_time),
             "submit": _unless(job.submit, 0),

@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import attrgetter, is_
 from typing import Any, get_args, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from ..characters import strange_character
@@ -199,7 +200,7 @@ _FACTORS = {
     )
 }
 _METHODS = get_args(d.Document.model_fields["reservation_usage"].annotation)[1]
-_SECONDS = ("run_limit", "run_time", "cpu_limit")
+_SECONDS = ("run_limit", "run_time", "cpu_limit", "estimated_run_time")
 _THRESHOLDS = _single(
     "thresholds", f.ThresholdMap, lambda item: text.write_thresholds(item.thresholds)
 )
@@ -244,6 +245,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
             lambda queue: (queue.run_limit, queue.run_limit_max, written.run_limit(queue)),
         ),
         _single("cpu_limit", f.Duration | None),
+        _single("estimated_run_time", f.Duration | None),
         _PROCESSORS,
         _single("slot_reserve", f.ReserveTime, lambda q: written.cycles(q.slot_reserve)),
         _single("resource_reserve", f.ReserveTime, lambda q: written.cycles(q.resource_reserve)),
@@ -251,6 +253,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _Special(("factors",), _factors),
         _Special(("preemptive", "preemptable"), reader(f.Preemption), written.preemption),
     ),
+    Params: (_single("estimated_run_time", f.Duration | None),),
     Omission: (_single("jobs", tuple[f.JobId, ...] | None),),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
@@ -318,19 +321,25 @@ class ClassRules:
     """The rules of one class of the model.
 
     usual: default of each field, MISSING where it has none.
-    look: gives all fields with a rule, whose defaults and rules stand beside them.
+    look: gives all fields with a rule, whose names, defaults and rules stand beside them.
     """
 
     rules: tuple[FieldRule, ...]
     usual: Mapping[str, Any]
     look: Callable[[Any], tuple[Any, ...]]
-    beside: tuple[tuple[Any, FieldRule], ...]
+    beside: tuple[tuple[str, Any, FieldRule], ...]
 
     def wrong(self, item: Any, sound: set[tuple[FieldRule, type, Any]]) -> dict[FieldRule, str]:
-        """Every rule that `item` breaks, and how; sound: values that have been found right."""
+        """Every rule that `item` breaks, and how; sound: values that have been found right.
+
+        Numbers of numpy in its fields become Python's, which are equal to them.
+        """
         broken: dict[FieldRule, str] = {}
-        for value, (usual, rule) in zip(self.look(item), self.beside, strict=True):
+        for value, (_, usual, rule) in zip(self._plain(item), self.beside, strict=True):
             if value is usual or rule in broken:
+                continue
+            if isinstance(value, np.ndarray):
+                broken[rule] = f"must be {rule.kind}, not an array of numpy (shape {value.shape})"
                 continue
             key = (rule, type(value), value) if _is_plain(value) and not rule.names[1:] else None
             if key is not None and key in sound:
@@ -340,6 +349,35 @@ class ClassRules:
             elif key is not None:
                 sound.add(key)
         return broken
+
+    def _plain(self, item: Any) -> tuple[Any, ...]:
+        """The fields of an object, without numpy's own kinds of numbers."""
+        values = self.look(item)
+        changed = False
+        for value, (name, usual, _) in zip(values, self.beside, strict=True):
+            if value is not usual and type(value) not in _SCALARS:
+                plain = _without_numpy(value)
+                if plain is not value:
+                    object.__setattr__(item, name, plain)
+                    changed = True
+        return self.look(item) if changed else values
+
+
+def _without_numpy(value: Any) -> Any:
+    """The same with Python's numbers, also inside tuples and mappings; itself where it has them.
+
+    A whole number of a column of floats, which a data frame makes of one with gaps, is an int.
+    """
+    if isinstance(value, np.generic):
+        number = value.item()
+        return int(number) if isinstance(number, float) and number.is_integer() else number
+    if type(value) is tuple and value:
+        parts = tuple(map(_without_numpy, value))
+        return value if all(map(is_, parts, value)) else parts
+    if type(value) is dict and value:
+        found = {key: _without_numpy(part) for key, part in value.items()}
+        return value if all(map(is_, found.values(), value.values())) else found
+    return value
 
 
 def _complaint(rule: FieldRule, item: Any, value: Any) -> str:
@@ -377,7 +415,7 @@ def class_rules(kind: type) -> ClassRules:
             rules,
             usual,
             attrgetter(*(name for name, _ in told)),
-            tuple((usual[name], rule) for name, rule in told),
+            tuple((name, usual[name], rule) for name, rule in told),
         )
     return _RULES[kind]
 

@@ -16,14 +16,20 @@ from ..cluster import Cluster
 from ..errors import nearest
 from ..instance import Instance
 from ..job import OTHERS, Application, HostRequest, Job, RunningJob
+from ..params import Params
 from ..queue import Queue
 from .finding import Finding, Location
 from .units import LimitOnHost, format_duration
 
-Limited = TypeVar("Limited", Job, Queue, Application)
+Limited = TypeVar("Limited", Job, Queue, Application, Params)
 
-_LSF_NAMES = {"run_limit": "RUNLIMIT", "run_time": "RUNTIME", "cpu_limit": "CPULIMIT"}
-_LIMITS = ("run_limit", "run_limit_max", "run_time", "cpu_limit")
+_LSF_NAMES = {
+    "run_limit": "RUNLIMIT",
+    "run_time": "RUNTIME",
+    "cpu_limit": "CPULIMIT",
+    "estimated_run_time": "ESTIMATED_RUNTIME",
+}
+_LIMITS = ("run_limit", "run_limit_max", "run_time", "cpu_limit", "estimated_run_time")
 
 
 def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
@@ -57,6 +63,7 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
 
     return replace(
         instance,
+        params=settled(("params",), instance.params, everywhere),
         queues=tuple(
             settled(("queues", n), queue, partial(scale.hosts_of_queue, queue))
             for n, queue in enumerate(instance.queues)
@@ -73,7 +80,8 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
 
 def _on_a_host(job: Job) -> bool:
     """Whether some limit of the job counts on one host."""
-    return LimitOnHost in (type(job.run_limit), type(job.run_time), type(job.cpu_limit))
+    limits = (job.run_limit, job.run_time, job.cpu_limit, job.estimated_run_time)
+    return LimitOnHost in map(type, limits)
 
 
 class LimitScale:

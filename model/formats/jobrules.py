@@ -21,7 +21,8 @@ _NAMED = attrgetter(*_NAMES)
 #: All that bsub looks at.
 _SUBMITTED = attrgetter(
     *_NAMES,
-    *("slots", "max_slots", "run_limit", "exclusive", "begin", "deadline", "priority", "requeued"),
+    *("slots", "max_slots", "run_limit", "cpu_limit", "exclusive", "begin", "deadline", "priority"),
+    "requeued",
 )
 
 
@@ -146,6 +147,11 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
         limit = format_duration(longest)
         message = f"queue {queue.name} takes jobs of {limit} at most (RUNLIMIT)"
         yield Finding((*place, "run_limit"), message)
+    most_cpu = queue.cpu_limit
+    if job.cpu_limit is not None and most_cpu is not None and job.cpu_limit > most_cpu:
+        limit = format_duration(most_cpu)
+        message = f"queue {queue.name} takes jobs of {limit} of CPU time at most (CPULIMIT)"
+        yield Finding((*place, "cpu_limit"), message)
     if job.exclusive and queue.exclusive == "N":
         message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
         yield Finding((*place, "exclusive"), message)

@@ -20,6 +20,10 @@ _DEFINING = frozenset(
     {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}
     | {"applications", "users", "user_groups", "params"}
 )
+#: Keys by another name that people write, by section.
+_MEANT = {("resources", "type"): "kind", ("resources", "resourcename"): "name"}
+#: Letters of an entry that a message writes as it should be.
+_SHOWN = 80
 #: Keys without which an entry is none.
 _NEEDED = frozenset(
     {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
@@ -52,7 +56,7 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
     given = reprlib.repr(detail["input"])
     match kind:
         case "extra_forbidden":
-            return f"unknown key {place[-1]!r}{nearest(str(place[-1]), _keys(place[:-1], root))}"
+            return f"unknown key {place[-1]!r}{_hint(place, root)}"
         case "missing":
             return f"the key {place[-1]!r} is missing"
         case "value_error":
@@ -63,6 +67,8 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
             return f"must be {context['ge']} or more, not {given}"
         case "less_than_equal":
             return f"must be {context['le']} or less, not {given}"
+        case "list_type":
+            return f"must be a list, not {given}{_as_list(place, detail['input'], root)}"
         case "too_short":
             return "must have at least one entry"
     wanted = {
@@ -70,11 +76,27 @@ def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> st
         "int_from_float": "a whole number",
         "string_type": "a text",
         "bool_type": "true or false",
-        "list_type": "a list",
         "dict_type": "a mapping of keys to values",
         "model_type": "a mapping of keys to values",
     }.get(kind)
     return f"must be {wanted}, not {given}" if wanted else f"{detail['msg']}, not {given}"
+
+
+def _hint(place: Location, root: type[BaseModel]) -> str:
+    """The key that is meant: the one of that meaning, or the nearest by its letters."""
+    key, known = str(place[-1]), _keys(place[:-1], root)
+    meant = _MEANT.get((str(place[0]), key.lower()))
+    return f" (did you mean {meant!r}?)" if meant in known else nearest(key, known)
+
+
+def _as_list(place: Location, given: object, root: type[BaseModel]) -> str:
+    """How the first entry of a mapping of names would be written in a list, "" for others."""
+    first = next(iter(given.items()), None) if isinstance(given, dict) else None
+    if first is None or not isinstance(first[1], dict) or "name" not in _keys(place, root):
+        return ""
+    meant = ((_MEANT.get((str(place[0]), str(key)), key), first[1][key]) for key in first[1])
+    shown = ", ".join(f"{key}: {value}" for key, value in (("name", first[0]), *meant))
+    return f": write - {{{shown}}}" if len(shown) <= _SHOWN else ""
 
 
 def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:

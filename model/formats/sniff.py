@@ -18,14 +18,41 @@ HEAD = 8192
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """name: of the kind. text: what people call it. use: the command that takes it."""
+    """name: of the kind. text: what people call it. use: the command that takes it, "" for none.
+
+    instead: what to give where none takes it.
+    """
 
     name: str
     text: str
     use: str
+    instead: str = ""
 
 
 _IMPORT = "slotwise import"
+#: What LSF prints that no command takes: what it is, and what says the same to us.
+_NOT_READ = {
+    "bhosts -s": "shared resources: give bhosts -l, and --site with the configuration",
+    "bhosts -gpu": "GPUs: give bhosts -l, and --site with the configuration",
+    "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
+    "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
+    "lshosts -gpu": "GPUs: give lshosts -w to slotwise import lsf --lshosts",
+    "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
+    "lsload -s": "shared resources: give --site with the configuration",
+    "lsload -gpu": "GPUs: give bhosts -l, and --site with the configuration",
+    "busers": "limits and counts of users: slotwise import lsf reads the limits (lsb.users)",
+    "bparams": "parameters: slotwise import lsf reads lsb.params",
+    "blimits": "limits in use: slotwise import lsf reads them (lsb.resources)",
+    "bresources": "guarantees and reservations: slotwise import lsf reads lsb.resources",
+    "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
+    "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
+    "bhist": "the history of jobs: slotwise import events reads lsb.events",
+    "bmgroup": "host groups: slotwise import lsf reads lsb.hosts",
+    "bugroup": "user groups: slotwise import lsf reads lsb.users",
+    "bapp": "application profiles: slotwise import lsf reads lsb.applications",
+    "badmin": "parameters: slotwise import lsf reads the configuration files",
+    "lsid": "the cluster's name: slotwise import lsf takes --cluster",
+}
 KINDS = {
     kind.name: kind
     for kind in (
@@ -43,6 +70,7 @@ KINDS = {
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
         Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
         Kind("plan", "a plan of LSF's allocation planner", ""),
+        *(Kind(name, f"output of {name}", "", instead) for name, instead in _NOT_READ.items()),
     )
 }
 _RECORD = re.compile(r'\s*"([A-Z][A-Z0-9_]*)"\s+"\d')
@@ -57,7 +85,9 @@ _EVENTS = frozenset(
 )
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
-_JSON = re.compile(r'"COMMAND"\s*:\s*"(bjobs|bhosts|bqueues)"')
+_JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
+#: Behind each job of bhist -l, which begins as one of bjobs -l does.
+_HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
     (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
@@ -67,6 +97,29 @@ _TEXT = (
     (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
     (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),
     (re.compile(r"^\s*HOST_NAME\s+type\b", re.M), "lshosts"),
+    (re.compile(r"^\s*JOBID\s+(?=.*\bARRAY_SPEC\b)", re.M), "bjobs"),
+    (re.compile(r"^\s*(?:RUN|PEND)\s+SSUSP\s+USUSP\s+UNKNOWN\b", re.M), "bjobs -sum"),
+    (re.compile(r"^\s*RESOURCE\s+TOTAL\s+RESERVED\s+LOCATION\b", re.M), "bhosts -s"),
+    (re.compile(r"^\s*HOST_NAME\s+GPU_ID\b", re.M), "bhosts -gpu"),
+    (re.compile(r"^HOST_NAME:\s*\S+", re.M), "lshosts -l"),
+    (re.compile(r"^\s*HOST_NAME\s+gpu_id\b", re.M), "lshosts -gpu"),
+    (re.compile(r"^\s*HOST_NAME\s+status\s+(?=r15s\b)", re.M), "lsload"),
+    (re.compile(r"^\s*HOST_NAME\s+status\s+ngpus\b", re.M), "lsload -gpu"),
+    (re.compile(r"^\s*HOST_NAME\s+gpuid\b", re.M), "lsload -gpu"),
+    (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
+    (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
+    (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
+    (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
+    (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
+    (re.compile(r"^\s*(?:POOL_NAME\s+TYPE\b|GUARANTEED_RESOURCE_POOL\b)", re.M), "bresources"),
+    (re.compile(r"^\s*SLOTS\s+RUNTIME\b", re.M), "bslots"),
+    (re.compile(r"^\s*Accounting information about jobs", re.M), "bacct"),
+    (_HISTORY, "bhist"),
+    (re.compile(r"^\s*GROUP_NAME\s+HOSTS\b", re.M), "bmgroup"),
+    (re.compile(r"^\s*GROUP_NAME\s+USERS\b", re.M), "bugroup"),
+    (re.compile(r"^\s*(?:APP_NAME\s+NJOBS\b|APPLICATION NAME:)", re.M), "bapp"),
+    (re.compile(r"^\s*(?:MBD|SBD|LIM) configuration at\b", re.M), "badmin"),
+    (re.compile(r"^\s*My cluster name is\b", re.M), "lsid"),
     (re.compile(r"^\s*LS[BF]_\w+[ \t]*=", re.M), "lsf.conf"),
     (re.compile(r"^\s*Begin\s+(?!.*[:{])\w+\s*$", re.M), "configuration"),
     (re.compile(r"^\s*['\"]?format['\"]?\s*:\s*['\"]?slotwise/", re.M), "instance"),
@@ -87,12 +140,14 @@ def kind_of_text(text: str) -> str:
         if line.startswith(";") or _SWF.match(line):
             return "swf"
         break
+    if start.startswith("Job <") and _HISTORY.search(start):
+        return "bhist"
     places = [(found.start(), name) for form, name in _TEXT if (found := form.search(start))]
     return min(places)[1] if places else ""
 
 
 def _kind_of_json(start: str) -> str:
-    if found := _JSON.search(start):
+    if (found := _JSON.search(start)) and found[1] in KINDS:
         return found[1]
     if found := re.search(r'"format"\s*:\s*"slotwise(-changes)?/', start):
         return "changes" if found[1] else "instance"
@@ -129,4 +184,12 @@ def other_kind(found: str, *wanted: str) -> str:
         return ""
     kind = KINDS[found]
     use = f": `{kind.use}` takes it" if kind.use else ""
+    if kind.instead:
+        use = f", which tells {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
+
+
+def lava_family(text: str) -> str:
+    """ "OpenLava" or "volclava" where a text names such a scheduler, as lsid does; else ""."""
+    found = re.search(r"openlava|volclava", text, re.IGNORECASE)
+    return "" if found is None else "volclava" if found[0].lower() == "volclava" else "OpenLava"

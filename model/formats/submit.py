@@ -41,31 +41,39 @@ def submission(
     user: str = "user",
     from_host: str = "",
     script: str | None = None,
+    script_name: str = "",
 ) -> Submission:
     """What a bsub line submits now, as the last job of its queue.
 
     line: options with or without the word bsub in front and a command behind, or a job script with
     ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``). The job's id
-    is the next number, or ``asked`` where jobs have names. from_host: where it is submitted, ""
+    is the next number, or ``asked`` where jobs have names. script_name: what messages call the
+    script. from_host: where it is submitted, ""
     where nobody knows. Raises InputError with everything that is wrong with the line: syntax, names
     that do not exist, what its queue would refuse.
     """
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
     read = bsub_line(line, Clock(origin, instance.now), script)
     fields = read.fields
-    wrong = [problem.message.removeprefix("bsub line: ") for problem in read.problems]
+    wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
-    wrong += [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
+    refused = [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
     if "slots" not in fields:
         with suppress(InputError, KeyError):  # what is wrong is said below
             job = replace(job, slots=slots_without_n(instance, job))
-    wrong += refusals(instance, job)
+    refused += refusals(instance, job)
+    for text in refused:
+        wrong.setdefault(text, read.lines.get(text.split(":")[0]))
     if wrong:
-        raise InputError(Problem(text, path="bsub line") for text in dict.fromkeys(wrong))
+        name = script_name or "job script"
+        raise InputError(
+            Problem(text, name, line) if line else Problem(text, path="bsub line")
+            for text, line in wrong.items()
+        )
     return Submission(job, tuple(dict.fromkeys(read.quiet)))
 
 
@@ -96,6 +104,7 @@ _OPTIONS = {
     "slots": "-n",
     "run_limit": "-W",
     "cpu_limit": "-c",
+    "estimated_run_time": "-We",
     "hosts": "-m",
     "res_req": "-R",
 }

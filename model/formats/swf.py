@@ -81,7 +81,7 @@ class DefaultLimit:
                 found = cls(text, seconds=parse_duration(text))
             else:
                 found = cls(text, factor=float(multiple[1]))
-            if found.seconds == 0 or (found.factor is not None and found.factor < 1):
+            if min(x for x in (found.seconds, found.factor) if x is not None) < 1:
                 raise ValueError("it must be longer than the run")
         except ValueError as error:
             wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
@@ -190,7 +190,8 @@ class _SwfLines:
         self._source = source
         self._header: dict[str, str] = {}
         self._queues: dict[int, str] = {}
-        self._columns = [array("q") for _ in (*_NAMES, "status", "preceding")]
+        self._columns = [array("q") for _ in (*_NAMES, "preceding")]
+        self._columns.append(array("b"))
         self._at_line = array("q")
         self._bad = BadRecords()
         self._notes: Counter[str] = Counter()
@@ -207,7 +208,7 @@ class _SwfLines:
         try:
             record, rounded = _record(words)
         except ValueError as error:
-            if not self._at_line and not self._notes[TITLES] and not any(map(_is_number, words)):
+            if not self._at_line and not self._notes[TITLES] and _is_title(words):
                 self._notes[TITLES] += 1
                 return
             self._bad.add(malformed(error, self._source, number))
@@ -226,18 +227,19 @@ class _SwfLines:
 
     def log(self) -> SwfLog:
         """What the lines hold."""
-        names = (*_NAMES, "status", "preceding")
+        names = (*_NAMES, "preceding", "partial")
         table = {name: _array(c) for name, c in zip(names, self._columns, strict=True)}
         lines = _array(self._at_line)
         parts = self._parts(table)
-        table = {name: np.delete(column, parts) for name, column in table.items()}
-        lines = np.delete(lines, parts)
+        if len(parts):
+            table = {name: np.delete(column, parts) for name, column in table.items()}
+            lines = np.delete(lines, parts)
         bad = self._bad
         again, doubles = _used_twice(table["job"], lines, self._source)
         if doubles:
             bad.merge(doubles, len(again))
             table = {name: np.delete(column, again) for name, column in table.items()}
-        del table["status"]
+        del table["partial"]
         wait, preceding = table.pop("wait"), table.pop("preceding")
         workload = Workload(
             **table,
@@ -254,7 +256,7 @@ class _SwfLines:
 
         Where no line is of the whole job, its first part stands for it, with all their run times.
         """
-        partial = np.isin(table["status"], _PARTIAL)
+        partial = table["partial"] > 0
         if not partial.any():
             return np.zeros(0, dtype=np.int64)
         known = partial & np.isin(table["job"], table["job"][~partial])
@@ -274,7 +276,7 @@ class _SwfLines:
 
 
 def _array(column: array[int]) -> Ints:
-    return np.frombuffer(column, dtype=np.int64) if column else np.zeros(0, dtype=np.int64)
+    return np.frombuffer(column, dtype=column.typecode)  # of no bytes an array of no numbers
 
 
 def _used_twice(numbers: Ints, lines: Ints, source: str) -> tuple[Ints, list[Problem]]:
@@ -318,7 +320,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     if record[3] < 1:  # of these jobs the log says only what they got
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
-    ends = (int(float(words[_STATUS])), _positive(words[_PRECEDING]))
+    ends = (_positive(words[_PRECEDING]), float(words[_STATUS]) in _PARTIAL)
     rounded = any(
         not words[place].isdecimal() and not float(words[place]).is_integer() for place in _TIMES
     )
@@ -354,12 +356,17 @@ def _whole(word: str, name: str, *, up: bool) -> int:
     return value
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def _is_title(words: list[str]) -> bool:
+    """Whether a line has a word for each column, and no number."""
+
+    def number(word: str) -> bool:
+        try:
+            float(word)
+        except ValueError:
+            return False
+        return True
+
+    return len(words) >= COLUMNS and not any(map(number, words))
 
 
 def _number(word: str, name: str) -> float:

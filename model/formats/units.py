@@ -58,6 +58,18 @@ def parse_duration(value: object, unit: int = 1) -> int:
     return whole
 
 
+def parse_interval(text: str) -> float:
+    """Seconds, more than 0, of ``0.2s``, ``60s``, ``5m`` or a number; fractions count."""
+    try:
+        seconds = _text_seconds(text.strip(), 1)
+    except ValueError:
+        example = "such as 0.2s, 60s, 5m or a number of seconds"
+        raise ValueError(f"must be a duration {example}, not {text!r}") from None
+    if not 0 < seconds <= LONGEST:
+        raise ValueError(f"must be more than 0 and at most {LONGEST} seconds, not {text!r}")
+    return seconds
+
+
 def _text_seconds(text: str, unit: int) -> float:
     if match := _PARTS.fullmatch(text):
         total = sum(float(n) * _SECONDS[u.lower()] for n, u in _PART.findall(match[2]))

@@ -34,7 +34,8 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
     """The instance as reading the file gives it that will be written of it.
 
     Of requirements goes what names things that nobody described; a pending job that would be
-    refused goes whole. Raises InputError for what remains.
+    refused, or whose requirement cannot be read at all, goes whole. Raises InputError for what
+    remains.
     """
     fatal = _fatal(instance)
     while fatal:  # Each round takes something away.
@@ -70,7 +71,8 @@ class _Mended:
         self._partly: dict[str, list[Reason]] = {}
         self._bare: dict[str, list[Reason]] = {}
         self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
-        self._limited: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        self._unread: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        self._limited: dict[tuple[str, str], dict[int, str]] = {}
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
 
@@ -86,7 +88,11 @@ class _Mended:
                     self._waits(kind, index, str(rest[0]) if rest else "", finding.message)
         self._tell()
         kept = {
-            name: tuple(job for index, job in enumerate(jobs) if index not in self._gone[name])
+            name: tuple(
+                job
+                for index, job in enumerate(jobs)
+                if index not in self._gone[name] and index not in self._unread[name]
+            )
             for name, jobs in self._waiting.items()
         }
         return replace(
@@ -118,16 +124,27 @@ class _Mended:
 
     def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
         job = self._waiting[kind][index]
-        if key in _BARE and getattr(job, key):
+        if key == "res_req" and job.res_req and self._unreadable(job.res_req):
+            self._unread[kind][index] = reason
+        elif key in _BARE and getattr(job, key):
             part = self._heeded(job.res_req) if key == "res_req" else ()
             changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
             self._waiting[kind][index] = replace(job, **changed)
             (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
-        elif key == "run_limit":
+        elif key in ("run_limit", "cpu_limit"):
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
-            self._limited[kind][index] = reason
+            self._limited.setdefault((kind, key), {})[index] = reason
         elif key != "user" or not self._opened(job):
             self._gone[kind][index] = reason
+
+    def _unreadable(self, texts: Sequence[str]) -> bool:
+        """Whether nothing of a requirement can be read, so that nobody knows what it asks for."""
+        try:
+            for text in texts:
+                heeded_part(text, self._options, readable(self._options))
+        except InputError:
+            return True
+        return False
 
     def _heeded(self, texts: Sequence[str]) -> tuple[str, ...]:
         """What can be heeded of requirements on this cluster; () where that is nothing, or all."""
@@ -155,10 +172,17 @@ class _Mended:
             _tell(self._notes, "left out a part of the requirements of", section, reasons)
         for section, reasons in self._bare.items():
             _tell(self._notes, "left out the requirements of", section, reasons)
-        for section, found in self._limited.items():
+        for (section, key), found in self._limited.items():
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
-            _tell(self._notes, "took the queue's maximum as the run limit of", section, limits)
+            name = "run limit" if key == "run_limit" else "CPU limit"
+            _tell(self._notes, f"took the queue's maximum as the {name} of", section, limits)
+        for section, unread in self._unread.items():
+            for text, count in Counter(unread.values()).items():
+                jobs = f"{count} {section} job{'s' * (count > 1)}"
+                self._notes.touch(
+                    f"left out {jobs} whose requirement cannot be read: {text}", count=count
+                )
         for section, dropped in self._gone.items():
             _tell(self._notes, "left out", section, [(text, "") for text in dropped.values()])
 

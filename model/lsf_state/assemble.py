@@ -18,6 +18,7 @@ from ..formats.domains import Domains
 from ..formats.names import host_requests
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
+from ..params import counting_rusage
 from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
@@ -100,7 +101,25 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
     instance = acceptable(instance, notes)
-    return Assembled(replace(instance, omissions=tuple(notes.omissions)), notes, seen)
+    omissions = (*base.omissions, *notes.omissions)
+    return Assembled(replace(instance, omissions=omissions), notes, seen)
+
+
+def with_rusage(made: Assembled, family: str, asked: str) -> Assembled:
+    """The same with what rusage[mem] counts for; a guess at it touches jobs that reserve memory.
+
+    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for what the family
+    does.
+    """
+    instance = made.instance
+    params, what = counting_rusage(instance.params, family, asked)
+    before = len(made.notes.omissions)
+    if what:
+        jobs = [job.id for job in instance.pending if any("rusage" in r for r in job.res_req)]
+        everybody = any(queue.res_req for queue in instance.queues)
+        made.notes.touch(f"{family}: {what}", None if everybody else jobs)
+    omissions = (*instance.omissions, *made.notes.omissions[before:])
+    return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
@@ -373,6 +392,7 @@ class _Jobs:
             res_req=(seen.res_req,) if seen.res_req else (),
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
+            estimated_run_time=seen.estimated_run_time or None,
             run_time=seen.real_run_time,
             cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
             submit=self.base.now if seen.submit is None else seen.submit - self.zero,

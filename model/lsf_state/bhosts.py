@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..cluster import BUILTIN_INDICES
 from . import values
-from .records import Reading, Text, check_kind, json_records
+from .records import Reading, Text, check_kind, json_records, lacks
 from .records import field as pick
 from .tables import load_rows, table_row
 
@@ -61,6 +61,9 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
             reading.wrong("has no HOST_NAME")
             continue
         reading.at(f"host {name}")
+        if wrong := lacks(record, "STATUS", "MAX"):
+            reading.wrong(wrong)
+            return
         yield _host(name, record | {"JL/U": pick(record, "JL/U", "JL_U")}, reading)
 
 
@@ -109,6 +112,10 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
         words = line.split()
         if words[:2] == ["HOST_NAME", "STATUS"]:
             names = words
+            if wrong := lacks(dict.fromkeys(names, ""), "MAX"):
+                reading.at("", number)
+                reading.wrong(wrong)
+                return
         elif words and names:
             reading.at(f"host {words[0]}", number)
             row = table_row(names, words)

@@ -98,6 +98,7 @@ class SeenJob:
     real_run_time: int | None = None
     run_limit: int | None = None
     cpu_limit: int | None = None
+    estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
     dependent: bool = False
@@ -298,6 +299,9 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
             job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
         if "CPULIMIT" in limits:
             job.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
+        if "ESTIMATED_RUNTIME" in limits:
+            text = limits["ESTIMATED_RUNTIME"]
+            job.estimated_run_time = reading.value("ESTIMATED_RUNTIME", text, values.limit)
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Its own lines go on further in than others begin.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from . import values
-from .records import Reading, Text, check_kind, json_records
+from .records import Reading, Text, check_kind, json_records, lacks
 from .records import field as pick
 from .share_tables import PrintedAccount, printed_shares, share_table
 from .tables import limit_row, load_rows, table_row
@@ -79,6 +79,9 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
             reading.wrong("has no QUEUE_NAME")
             continue
         reading.at(f"queue {name}")
+        if wrong := lacks(record, "STATUS"):
+            reading.wrong(wrong)
+            return
         queue = SeenQueue(name, description=pick(record, "DESCRIPTION"))
         slashed = {re.sub(r"^JL_([UPH])$", r"JL/\1", key): value for key, value in record.items()}
         _counts(queue, slashed, reading)
@@ -119,6 +122,10 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
         words = line.split()
         if words[:2] == ["QUEUE_NAME", "PRIO"]:
             names = words
+            if wrong := lacks(dict.fromkeys(names, ""), "STATUS"):
+                reading.at("", number)
+                reading.wrong(wrong)
+                return
         elif words and names:
             reading.at(f"queue {words[0]}", number)
             row = table_row(names, words)

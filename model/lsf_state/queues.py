@@ -57,6 +57,12 @@ def merged_queues(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
+    if short := [queue.name for queue in fresh if not queue.long]:
+        notes.touch(
+            f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
+            "taken as none and as all (bqueues -l has them)",
+            count=len(short),
+        )
     for item in shown.values():
         if item.inactive:
             notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
@@ -166,14 +172,15 @@ def _others(seen: SeenQueue) -> tuple[str, ...]:
 def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str, int], ...] | None:
     """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
     shares = seen.shares or _top(seen.name, seen.accounts)
-    groups = {group.name for group in base.groups}
+    groups = {group.name for group in base.groups if group.members}
     unknown = [name for name, _ in shares if name.endswith("@") and name[:-1] not in groups]
     if unknown:
         notes.append(
             f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, and nothing says who "
-            "the members are: the share counts for nobody else than a user of that name"
+            "the members are: users without another share are taken for them, nobody where there "
+            "is one for others or default"
         )
-    return tuple((n.removesuffix("@") if n in unknown else n, s) for n, s in shares) or None
+    return tuple(shares) or None
 
 
 def _top(name: str, accounts: Sequence[PrintedAccount]) -> tuple[tuple[str, int], ...]:

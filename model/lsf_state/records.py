@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,14 @@ from ..formats.sniff import KINDS, kind_of_text, other_kind
 from ..formats.source_text import file_bytes
 
 T = TypeVar("T")
+
+#: The forms of each command that are read.
+_FORMS = {
+    "bjobs": "bjobs -u all -l, -UF or -json -o '…'",
+    "bhosts": "bhosts -l, -w or -json -o '…'",
+    "bqueues": "bqueues -l, -r, -w or -json -o '…'",
+    "bhpart": "bhpart -r",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,8 @@ def check_kind(text: Text, kind: str) -> None:
     if wrong := other_kind(found, kind):
         raise InputError([Problem(wrong, text.source)])
     if not found and text.content.strip() and not _says_nothing(text.content):
-        raise InputError([Problem(f"is not {KINDS[kind].text}", text.source)])
+        give = f" in a form that is read: give {_FORMS[kind]}" if kind in _FORMS else ""
+        raise InputError([Problem(f"is not {KINDS[kind].text}{give}", text.source)])
 
 
 def _says_nothing(content: str) -> bool:
@@ -119,6 +128,12 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def lacks(record: Mapping[str, str], *names: str) -> str:
+    """What to say of a record or a row without columns that every host or queue has, "" if all."""
+    missing = [name for name in names if name not in record]
+    return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
 def field(record: dict[str, str], *names: str) -> str:

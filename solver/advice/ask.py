@@ -24,6 +24,7 @@ from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
 from ..forecast.history import History
 from .job_edits import (
+    cut_short,
     is_compound,
     limit_text,
     section,
@@ -34,7 +35,7 @@ from .job_edits import (
 )
 from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
 from .smallest import is_useful
-from .suggestions import Trials, tiles
+from .suggestions import Suggestion, Trials, best_of, closed_hosts, tiles
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.
@@ -69,7 +70,8 @@ class Answer:
     tried: how many alternatives were planned; under `explore` only those that start sooner than the
     line are kept. forecast: whether a history was given; remarks: what was odd about it;
     run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
-    have no say in its start.
+    have no say in its start. requirement: its conditions that hold on some hosts only.
+    suggestions: hosts that are down or closed that would start it sooner.
     """
 
     line: Choice
@@ -84,6 +86,8 @@ class Answer:
     remarks: tuple[str, ...] = ()
     run_by: str = ""
     passed_over: tuple[str, ...] = ()
+    requirement: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -109,6 +113,8 @@ class Answer:
             "line": self._record(self.line),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
+            "requirement": list(self.requirement),
+            "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks)} if self.forecast else {}),
         }
@@ -192,6 +198,7 @@ def ask(
     history: History | str | Path | None = None,
     drawing: Drawing = USUAL,
     script: str | None = None,
+    script_name: str = "",
 ) -> Answer:
     """When the job of a bsub line would start, submitted now as the last one of its queue.
 
@@ -200,23 +207,18 @@ def ask(
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
     margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
     them, for when the line and each alternative will likely start, drawn as `drawing` says. script:
-    the text of the job script that the line reads (``bsub < job.lsf``).
+    the text of the job script that the line reads (``bsub < job.lsf``); script_name: its name in
+    messages.
     Raises InputError for a line that would be refused, with everything that is wrong with it, and
     for a history that cannot be read.
     """
-    submitted = submission(instance, line, user=user, from_host=from_host, script=script)
+    names = {"user": user, "from_host": from_host, "script_name": script_name}
+    submitted = submission(instance, line, script=script, **names)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, cancel)
-    asker = Asker(
-        instance,
-        method,
-        time_limit=time_limit,
-        effort=effort,
-        margin=margin,
-        cancel=cancel,
-        on_progress=on_progress,
-    )
+    limits = {"time_limit": time_limit, "effort": effort}
+    asker = Asker(instance, method, **limits, margin=margin, cancel=cancel, on_progress=on_progress)
     job = submitted.job
-    asked = Choice({}, _shown(instance, job), asker.with_omissions(asker.outlook(job)))
+    asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
     bench = _Bench(asker, job, asked)
     if choices is not None:
         bench.try_all(choices)
@@ -232,8 +234,19 @@ def ask(
         now=instance.now,
         origin=instance.origin,
         passed_over=submitted.quiet,
+        requirement=asker.fails(asked.outlook),
+        suggestions=_hosts_back(asker, asked.outlook),
         **_of_forecaster(forecaster),
     )
+
+
+def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
+    """Hosts that are down or closed that would start the line sooner."""
+    now = asker.instance.now
+    if asked.start == now or asked.cut:
+        return ()
+    limit = FOREVER if asked.start is None else asked.start
+    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel)
 
 
 def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
@@ -332,6 +345,8 @@ class _Bench:
         key = _key(changed)
         if key not in self.found:
             refused = "; ".join(refusals(instance, job))
+            if not refused and not keep:
+                refused = cut_short(instance, job, self.job.queue)
             stopped = self.forecast.cancel.is_set()
             if refused:
                 outlook = Outlook(job, None, waits_for=refused)

@@ -28,6 +28,7 @@ class Explanation:
     tried: how many changes were tried for the suggestions, the best of which come first. now:
     seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
+    requirement: its conditions that hold on some hosts only.
     """
 
     outlook: Outlook
@@ -40,6 +41,7 @@ class Explanation:
     origin: str | None = None
     reasons: tuple[PendingReason, ...] = ()
     contests: tuple[LostContest, ...] = ()
+    requirement: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -53,6 +55,7 @@ class Explanation:
             "allocation": dict(self.outlook.allocation),
             "proved": self.outlook.proved,
             "waits_for": self.outlook.waits_for,
+            "requirement": list(self.requirement),
             "pending_reasons": [reason.to_dict() for reason in self.reasons],
             "contests": [
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
@@ -66,19 +69,7 @@ class Explanation:
                 )
                 for o in self.obstacles
             ],
-            "suggestions": [
-                with_stamps(
-                    {
-                        "change": s.change,
-                        "start": s.start,
-                        "gain": s.gain,
-                        "allocation": s.allocation,
-                    },
-                    self.origin,
-                    ("start",),
-                )
-                for s in self.suggestions
-            ],
+            "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "tried": self.tried,
             **self.outlook.unknown(),
         }
@@ -141,7 +132,7 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
     instance, method = forecast.instance, forecast.method
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
-    outlook = forecast.with_omissions(forecast.outlook(asked))
+    outlook = forecast.outlook_with_omissions(asked)
     if demand.impossible or outlook.start == instance.now:
         obstacles: tuple[Obstacle, ...] = ()
     else:
@@ -163,6 +154,7 @@ def _explained(forecast: Asker, asked: Job) -> Explanation:
         origin=instance.origin,
         reasons=moment.waiting[asked.id].reasons if waits else (),
         contests=lost_contests(moment, asked) if waits else (),
+        requirement=forecast.fails(outlook),
     )
 
 

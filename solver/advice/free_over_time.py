@@ -30,14 +30,20 @@ class FreeOverTime:
 
 
 def free_over_time(instance: Instance, planned: Iterable[PlannedJob]) -> FreeOverTime:
-    """What running jobs, advance reservations and these planned jobs leave free."""
+    """What running jobs, advance reservations and these planned jobs leave free.
+
+    A planned job that can never start holds nothing.
+    """
     problem = PlanningProblem.of(instance, as_lsf=False)
     demands = {demand.job.id: demand for demand in problem.demands}
     profile = problem.base.copy()
     for item in planned:
+        demand = demands.get(item.job)
+        if demand is None or demand.impossible:
+            continue  # a plan by somebody else; the judge says so
         start = problem.start_of(item)
-        if start is not None and item.job in demands:
-            hold_start(profile, demands[item.job], start)
+        if start is not None:
+            hold_start(profile, demand, start)
     times = profile.changes()
     step = -(-len(times) // MOST_TIMES)
     times = sorted({*times[::step], times[-1]})

@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from ...model.duration import expected_duration
+from ...model.instance import Instance
 from ...model.job import Job
+from ...model.time_text import duration_text
 
 #: Sections that a change may put in place of what the job says.
 SECTIONS = ("span", "cu", "same", "select", "rusage")
@@ -71,3 +74,27 @@ def limit_text(seconds: int) -> str:
     """A run limit as -W takes it: ``h:mm``."""
     minutes = -(-seconds // 60)
     return f"{minutes // 60}:{minutes % 60:02d}"
+
+
+def cut_short(instance: Instance, job: Job, queue: str) -> str:
+    """What ends the job in its queue that would let it run on in another, "" for nothing.
+
+    queue: where it was meant to go. RUNLIMIT counts where the job has no -W, CPULIMIT against all
+    its slots at work where it has no -c.
+    """
+    if job.queue == queue:
+        return ""
+    other = replace(job, queue=queue)
+    here, there = expected_duration(instance, job), expected_duration(instance, other)
+    if here is not None and (there is None or here < there):
+        return f"queue {job.queue} ends it after {duration_text(here)}"
+    limit, wanted = instance.queue(job.queue).cpu_limit, instance.queue(queue).cpu_limit
+    own = job.cpu_limit if job.cpu_limit is not None else _times(there, job.slots)
+    bounds = [bound for bound in (own, wanted) if bound is not None]
+    if limit is not None and bounds and limit < min(bounds):
+        return f"queue {job.queue} ends it after {duration_text(limit)} of CPU time (CPULIMIT)"
+    return ""
+
+
+def _times(seconds: int | None, slots: int) -> int | None:
+    return None if seconds is None else seconds * slots

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from ...model.cluster import DEAD_STATUSES, Host
 from ...model.duration import expected_finish
 from ...model.formats.submit import refusals
 from ...model.instance import Instance
@@ -13,10 +16,12 @@ from ...model.job import Job
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
+from ...model.time_text import with_stamps
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
 from .job_edits import (
+    cut_short,
     is_compound,
     limit_text,
     memory_edit,
@@ -31,6 +36,8 @@ from .what_if import Asker, Outlook, PlanView
 
 #: Other jobs that are tried away, running and pending ones each.
 MOST_OTHERS = 10
+#: Hosts that are down or closed that are tried open, each by itself.
+MOST_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
 MOST_OF_A_KIND = 2
 MINUTE = 60
@@ -47,6 +54,11 @@ class Suggestion:
     start: int
     gain: int | None
     allocation: dict[str, int]
+
+    def to_dict(self, origin: str | None) -> dict[str, Any]:
+        """Plain data, the start in seconds, an ISO stamp beside it where there is an origin."""
+        found = {"change": self.change, "start": self.start, "gain": self.gain}
+        return with_stamps({**found, "allocation": self.allocation}, origin, ("start",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +84,21 @@ class Trials:
     limit: int
     tried: int = 0
 
+    def count(self) -> None:
+        """One more change that is tried."""
+        self.tried += 1
+
     def outlook(self, edited: Job) -> Outlook:
-        """The start of the job asked for in another way, none where it would be refused.
+        """The start of the job asked for in another way, none where it is refused or cut short.
 
         An exact plan is left out where the job could not start before the limit even alone.
         """
         forecast = self.forecast
-        self.tried += 1
-        if forecast.cancel.is_set() or next(refusals(forecast.instance, edited), None) is not None:
+        self.count()
+        refused = next(refusals(forecast.instance, edited), None) or cut_short(
+            forecast.instance, edited, self.demand.job.queue
+        )
+        if refused or forecast.cancel.is_set():
             return Outlook(edited, None)
         if forecast.method == "optimal":
             demand = forecast.demand(self.view, edited)
@@ -127,25 +146,33 @@ def suggest(
     """
     limit = FOREVER if now_planned.start is None else now_planned.start
     trials = Trials(forecast, view, demand, limit)
+    return best_of(_ideas(trials), now_planned, forecast.cancel), trials.tried
+
+
+def best_of(
+    ideas: Iterable[Idea], now_planned: Outlook, cancel: threading.Event
+) -> tuple[Suggestion, ...]:
+    """Those that start sooner than planned, the best of each kind, the largest gain first."""
+    limit = FOREVER if now_planned.start is None else now_planned.start
     by_kind: dict[str, list[Idea]] = {}
-    for idea in _ideas(trials):
+    for idea in ideas:
         start = idea.outlook.start
         if start is not None and start < limit:
             known = by_kind.setdefault(idea.kind, [])
             if all(start != other.outlook.start for other in known):
                 known.append(idea)
-        if forecast.cancel.is_set():
+        if cancel.is_set():
             break
     found: list[tuple[bool, Suggestion]] = []
-    for ideas in by_kind.values():
-        ideas.sort(key=lambda idea: (not idea.useful, idea.outlook.start or 0))
-        for idea in ideas[:MOST_OF_A_KIND]:
+    for alike in by_kind.values():
+        alike.sort(key=lambda idea: (not idea.useful, idea.outlook.start or 0))
+        for idea in alike[:MOST_OF_A_KIND]:
             start = idea.outlook.start or 0
             gain = None if now_planned.start is None else now_planned.start - start
             shown = Suggestion(idea.change, start, gain, dict(idea.outlook.allocation))
             found.append((not idea.useful, shown))
     found.sort(key=lambda item: (item[0], item[1].start))
-    return tuple(suggestion for _, suggestion in found), trials.tried
+    return tuple(suggestion for _, suggestion in found)
 
 
 def _ideas(trials: Trials) -> Iterator[Idea]:
@@ -163,6 +190,7 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
         trials.tried += 1
         yield Idea("first", "if it were first in line", forecast.outlook(job, first=True))
     yield from _other_jobs(trials)
+    yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -298,3 +326,53 @@ def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) 
         if finish != instance.now:
             found.append((finish != limit, not slots, -slots, running.job.id))
     return [job for *_, job in sorted(found)[:MOST_OTHERS]]
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+def closed_hosts(
+    forecast: Asker, job: Job, limit: int, count: Callable[[], None] = lambda: None
+) -> Iterator[Idea]:
+    """Hosts that are down or closed, opened: all of them, and single ones where that helps.
+
+    count: called for each that is tried. All of them together only where that beats single ones.
+    """
+    instance = forecast.instance
+    closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
+    if not closed or forecast.cancel.is_set():
+        return
+    count()
+    together = forecast.beside(_opened(instance, closed)).outlook(job)
+    if together.start is None or together.start >= limit:
+        return
+    best = limit
+    if len(closed) > 1:
+        largest = sorted(
+            closed, key=lambda host: (host.name not in together.allocation, -host.slots)
+        )
+        for host in largest[:MOST_HOSTS]:
+            count()
+            outlook = forecast.beside(_opened(instance, [host])).outlook(job)
+            yield Idea("hosts back", _if_back([host]), outlook)
+            best = best if outlook.start is None else min(best, outlook.start)
+    if together.start < best:
+        yield Idea("hosts back", _if_back(closed), together)
+
+
+def _opened(instance: Instance, hosts: Sequence[Host]) -> Instance:
+    names = {host.name for host in hosts}
+    opened = (
+        replace(host, status="ok") if host.name in names else host
+        for host in instance.cluster.hosts
+    )
+    return replace(instance, cluster=replace(instance.cluster, hosts=tuple(opened)))
+
+
+def _if_back(hosts: Sequence[Host]) -> str:
+    """``if n2 came back (it is unavail)``; of many hosts their number."""
+    if len(hosts) > 1:
+        return f"if all {len(hosts)} hosts that are down or closed took jobs again"
+    host = hosts[0]
+    verb = "came back" if host.status in DEAD_STATUSES else "were opened"
+    return f"if {host.name} {verb} (it is {host.status})"

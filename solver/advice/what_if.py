@@ -33,6 +33,7 @@ from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
 from ..problem import PlanningProblem
+from ..resolve import Resolver
 from ..world import holding_back
 from ..world.held import Held
 
@@ -182,7 +183,6 @@ class Asker:
         self._asked = 0
         self._begun = monotonic()
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
-        self._last: NextCycle | None = None
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
@@ -211,11 +211,14 @@ class Asker:
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
-        """The start of `job`; first: as if it were the first of all pending jobs."""
+        """The start of `job`; first: as if it were the first of all pending jobs.
+
+        Of a time-based one, without what was not considered: :meth:`outlook_with_omissions`.
+        """
         self._count()
         if self.method == "time-based":
             try:
-                return self._of_cycle(job, first=first)
+                return self._of_cycle(job, first=first)[0]
             except OutOfTime:
                 return Outlook.not_looked_at(job)
         ahead = () if first else self.ahead(job)
@@ -226,18 +229,32 @@ class Asker:
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
         return replace(outlook, omissions=touching)
 
-    def with_omissions(self, found: Outlook) -> Outlook:
-        """The outlook that was just asked for, with what was not considered and may change it."""
-        if self.method != "time-based" or self._last is None:
-            return found
-        job, asked = found.job, self._last.asked
-        omissions = self._last.omissions((job,))
+    def outlook_with_omissions(self, job: Job) -> Outlook:
+        """The start of `job`, with what was not considered and may change it."""
+        if self.method != "time-based":
+            return self.outlook(job)
+        self._count()
+        try:
+            found, cycle = self._of_cycle(job, first=False)
+        except OutOfTime:
+            return Outlook.not_looked_at(job)
+        omissions = cycle.omissions((job,))
         if not self.margin:
-            world = replace(asked, pending=self._with(job))
+            world = replace(cycle.asked, pending=self._with(job))
             omissions = omissions_of_job(
                 *(world, job.id, found.start, omissions), method=self.method, budget=self._budget()
             )
         return replace(found, omissions=omissions)
+
+    def fails(self, found: Outlook) -> tuple[str, ...]:
+        """What of the requirement of a job that waits holds on some hosts only, and where not.
+
+        () where the reason that it waits for has said it.
+        """
+        if found.start == self.instance.now or found.cut:
+            return ()
+        told = Resolver.of(self.instance).fails(found.job)
+        return () if any(text in found.waits_for for text in told) else told
 
     def sooner(self, job: Job, limit: int) -> Outlook:
         """The start of `job` where it is before `limit`; else perhaps only a guess at it.
@@ -291,7 +308,8 @@ class Asker:
             self._cycles[key] = self._next_cycle(world)
         return self._cycles[key]
 
-    def _of_cycle(self, job: Job, *, first: bool) -> Outlook:
+    def _of_cycle(self, job: Job, *, first: bool) -> tuple[Outlook, NextCycle]:
+        """What the next cycle says of a job, and that cycle."""
         if not self._behind_count:
             cycle = self._cycle(() if first else self.ahead(job))
             found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
@@ -299,10 +317,9 @@ class Asker:
             pending = self._with_first(job) if first else self._with(job)
             cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
             found = outlook_of_cycle(job, cycle, cycle.says_of(job.id))
-        self._last = cycle
         if found.start is None and found.missing == "?":
-            return replace(found, at_the_earliest=cycle.at_the_earliest(job))
-        return found
+            found = replace(found, at_the_earliest=cycle.at_the_earliest(job))
+        return found, cycle
 
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
         """wanted: the only job that the cycle will be asked about."""

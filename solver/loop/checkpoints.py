@@ -7,8 +7,6 @@ has happened to them.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from ...model.changes import Change
 from ...model.errors import InputError, Problem
 from ...model.formats.checkpoint import seal, taking_over, unseal
+from ...model.formats.sealed import digest
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
@@ -48,18 +47,6 @@ _PLAIN = (
     "suspensions",
     "requeues",
 )
-
-
-def digest(instance: Instance, changes: Sequence[Change] = ()) -> str:
-    """SHA-256 over everything that decides a simulation."""
-    content = hashlib.sha256()
-    for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
-        for item in jobs:
-            content.update(repr(item).encode())
-    rest = dataclasses.replace(instance, running=(), pending=(), future=())
-    plain = dataclasses.asdict(rest)
-    content.update(json.dumps(plain, default=sorted, sort_keys=True).encode())
-    return content.hexdigest()
 
 
 def save(session: Session) -> str:

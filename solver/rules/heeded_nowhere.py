@@ -13,6 +13,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
+from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from ..resolve import Resolver
 
 #: Jobs of a run that are looked at.
@@ -29,6 +30,7 @@ def heeded_nowhere(
     named = {name for item in instance.omissions for name in item.jobs or ()}
     touched: dict[str, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
+    strangers = shares_of_nobody(instance)
     here: set[str] = set()
     for job in instance.pending if jobs is None else jobs:
         if job.id in named:
@@ -38,6 +40,9 @@ def heeded_nowhere(
             touched.setdefault(what, []).append(job.id)
         for what in _of(job, resolver):
             touched.setdefault(what, []).append(job.id)
+        for group, queues in strangers.items():
+            if queues is None or job.queue in queues:
+                touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (
         item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...model.duration import expected_duration
+from ...model.duration import expected_duration, granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import HostTable
@@ -173,19 +173,15 @@ class Requests:
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
         """Both :meth:`duration` and :meth:`run_limit`."""
-        key = (job.run_limit, job.queue, job.application, job.cpu_limit)
+        key = (
+            *(job.run_limit, job.estimated_run_time, job.cpu_limit),
+            *(job.queue, job.application),
+        )
         found = self._spans.get(key)
         if found is None:
-            found = expected_duration(self.instance, job), self._run_limit(job)
+            found = expected_duration(self.instance, job), granted_run_limit(self.instance, job)
             self._spans[key] = found
         return found
-
-    def _run_limit(self, job: Job) -> int | None:
-        queue = self.instance.queue(job.queue)
-        profile = self.instance.application(job.application)
-        default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
-        chain = (job.run_limit, default, profile.run_limit if profile else None)
-        return next((limit for limit in chain if limit is not None), None)
 
     # --- candidates that depend on the moment ---------------------------------------------------
 

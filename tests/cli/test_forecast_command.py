@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 from pathlib import Path
 
 import pytest
 import slotwise as sw
 from event_lines import job_new, job_start, job_status
+from slotwise.cli.forecast import calibration_of_file
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.acct import split
@@ -153,6 +155,27 @@ def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
     assert "calibrated by 30 past forecasts" in " ".join(text.split())
     path.write_text("{}")
     assert "has no calibration" in str(_forecast(moment, log, "--calibration", path).exception)
+
+
+def test_no_flipped_bit_of_a_backtest_changes_a_calibration(moment, log, tmp_path, capsys):
+    """4,000 of them: refused, or told as without a checksum and the same."""
+    path = tmp_path / "backtest.json"
+    options = ("--sample", 30, "--samples", 10, "--format", "json")
+    data = _run("backtest", log, *options).stdout.encode()
+    path.write_bytes(data)
+    right, rng = calibration_of_file(path), random.Random(40)
+    assert capsys.readouterr().err == ""
+    accepted = 0
+    for _ in range(4000):
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert calibration_of_file(path) == right
+        except InputError:
+            continue
+        accepted += 1
+    assert accepted < 40
 
 
 def test_a_forecast_may_calibrate_itself(moment, log):

@@ -68,6 +68,7 @@ READERS: dict[str, str] = {
     "import snapshot bhosts": f"import snapshot {JOBS} --bhosts IN {QUEUES}",
     "import snapshot bqueues": f"import snapshot {JOBS} {HOSTS} --bqueues IN",
     "import snapshot bhpart": f"import snapshot {JOBS} {HOSTS} {QUEUES} --bhpart IN",
+    "import snapshot lsid": f"import snapshot {JOBS} {HOSTS} {QUEUES} --lsid IN",
     "import snapshot site": f"import snapshot {JOBS} {HOSTS} {QUEUES} --site IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",

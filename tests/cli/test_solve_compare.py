@@ -19,6 +19,7 @@ import pytest
 import slotwise as sw
 from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.formats import dump_json
+from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver import certify
@@ -63,6 +64,7 @@ def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads(done.stdout)
     assert set(record) - {"notes"} == {
+        *("format", "version", "checksum", "instance"),
         *("now", "origin", "method", "objective", "status", "value", "bound"),
         *("reservations", "unplaced", "omissions"),
     }
@@ -150,7 +152,7 @@ def test_the_json_is_the_librarys_plan() -> None:
     arguments = ("--example", "kth-sp2-queue-10", "--effort", "5", "--format", "json")
     done = slotwise("solve", *arguments)
     instance = sw.load(sw.example("kth-sp2-queue-10"))
-    assert json.loads(done.stdout) == sw.plan(instance, effort=5).to_dict()
+    assert json.loads(done.stdout) == plan_record(sw.plan(instance, effort=5).to_dict(), instance)
 
 
 def test_standard_input() -> None:

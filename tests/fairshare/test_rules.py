@@ -3,18 +3,19 @@
 from dataclasses import replace
 
 import pytest
+import slotwise as sw
 from fairshare.lab import cluster
 from slotwise.model.cluster import Cluster, Host, HostGroup
 from slotwise.model.errors import InputError
 from slotwise.model.fairshare import partition_hosts
-from slotwise.model.formats import load
+from slotwise.model.formats import load, loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
 from slotwise.model.limits import Limit, Scope
 from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems, share_warnings
-from slotwise.model.shares import Groups
+from slotwise.model.shares import Groups, share_tree
 from slotwise.model.user import HostPartition, UserGroup
 
 ALL = (("default", 1),)
@@ -186,7 +187,6 @@ def test_lists_of_shares():
         "user_groups[0].USER_SHARES: 'y' is not a member of the group",
         "user_groups[2]: user group 'inner' is defined twice",
         "queues[0].FAIRSHARE: FAIRSHARE of queue empty needs at least one share assignment",
-        "queues[1].FAIRSHARE: 'grp@' needs a user group 'grp'",
         "queues[1].FAIRSHARE: 'ann' has 0 shares: number_shares must be a positive integer",
         "queues[1].FAIRSHARE: 'default' and 'others' both stand for the users who are left: "
         "keep one",
@@ -393,3 +393,39 @@ def test_a_file_with_many_slips_is_told_all_of_them_by_line(tmp_path):
         (15, "host_partitions",
          "host hostB of slot pool P is in host partition part"),
     ]  # fmt: skip
+
+
+# --- groups whose members nothing names -----------------------------------------------------------
+
+STRANGERS = """
+format: slotwise/1
+hosts: [{name: n, slots: 1}]
+GROUPS
+queues: [{name: q, FAIRSHARE: "USER_SHARES[SHARES]"}, {name: other}]
+pending:
+  - {id: 1, user: ann, queue: q, slots: 1, run_limit: 1h}
+  - {id: 2, user: eve, queue: q, slots: 1, run_limit: 1h}
+  - {id: 3, user: eve, queue: other, slots: 1, run_limit: 1h}
+"""
+
+
+@pytest.mark.parametrize("groups", ["", "user_groups: [{name: staff, members: []}]"])
+@pytest.mark.parametrize("shares", ["[staff@,2]", "[staff@,2] [others,1]", "[staff@,2] [ann,1]"])
+def test_a_share_for_members_that_nothing_names_is_told(shares: str, groups: str) -> None:
+    text = STRANGERS.replace("SHARES]", f"{shares}]").replace("GROUPS", groups)
+    instance = loads(text)
+    assert any("nothing names the members of 'staff@'" in text for text in warnings(instance))
+    found = sw.plan(instance, effort=1)
+    (told,) = (item for item in found.omissions if "'staff@'" in item.what)
+    assert sorted(told.jobs or ()) == ["1", "2"]
+    assert not found["1"].proved
+    assert 0 in [item.start for item in sw.plan(instance, "greedy")]
+
+
+def test_users_without_another_share_are_taken_for_the_members() -> None:
+    text = STRANGERS.replace("SHARES]", "[staff@,2]]").replace("GROUPS", "")
+    instance = loads(text)
+    tree = share_tree("q", instance.queues[0].user_shares or (), Groups(()))
+    assert tree.default == 2
+    with_others = share_tree("q", (("staff@", 2), ("others", 1)), Groups(()))
+    assert with_others.default is None

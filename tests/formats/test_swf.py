@@ -77,7 +77,7 @@ def test_all_problems_come_in_one_report():
     ("bad", "message"),
     [
         (record(c4="x"), "run time 'x' is not a number"),
-        (record(c2="1.5"), "submit time '1.5'; it must be a whole number"),
+        (record(c8="1.5"), "requested processors '1.5'; it must be a whole number"),
         (record(c2="-1"), "submit time -1; it must not be negative"),
         (record(c8="-7"), "requested processors -7; it must be positive, or -1 for unknown"),
         (record(c8="9" * 20), "requested processors '99999999999999999999' is out of range"),

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,8 @@ import yaml
 from slotwise.cli.host_views import bhosts
 from slotwise.cli.job_views import bjobs
 from slotwise.cli.queue_views import bqueues
+from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
+from slotwise.cli.report.page import page
 from slotwise.cli.share_views import bhpart
 from slotwise.cli.view_options import ViewOptions
 from slotwise.instances import site
@@ -38,6 +41,7 @@ from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.formats.checkpoint import unseal
 from slotwise.model.formats.lsf import site_document
+from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.formats.pool import from_snapshot
 from slotwise.model.formats.swf import parse_swf
 from slotwise.model.lsf_state.bhosts import read_bhosts
@@ -52,6 +56,7 @@ from slotwise.model.resreq import parse, print_requirement
 from slotwise.model.resreq.check import check_select
 from slotwise.model.windows import parse_windows
 from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.validate import validate
 
 #: Seconds that any one input may take on a loaded machine.
 SLOWEST = 10.0
@@ -130,7 +135,10 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def mutated(rng: random.Random) -> Any:
     """An instance's data with some values replaced, doubled or taken away."""
-    whole, every = rng.choice(documents())
+    return _changed(rng, *rng.choice(documents()))
+
+
+def _changed(rng: random.Random, whole: Any, every: tuple[tuple[Any, ...], ...]) -> Any:
     document = copy.deepcopy(whole)
     for _ in range(rng.randint(1, 3)):
         *path, key = rng.choice(every)
@@ -338,6 +346,41 @@ def a_checkpoint(rng: random.Random) -> None:
         raise AssertionError("a damaged checkpoint was accepted")
 
 
+@cache
+def _plans() -> tuple[tuple[sw.Instance, Any, tuple[tuple[Any, ...], ...]], ...]:
+    """Plans of small examples as plain data, with their instances and all their places."""
+    found = []
+    for name in sw.examples():
+        if sw.example(name).stat().st_size > 1500:
+            continue
+        instance = sw.load(sw.example(name))
+        for method in ("greedy", "time-based"):
+            data = json.loads(json.dumps(sw.plan(instance, method).to_dict()))
+            found.append((instance, data, tuple(places(data))))
+    return tuple(found)
+
+
+def a_plan(rng: random.Random) -> None:
+    """A plan with values changed: refused, or judged and drawn."""
+    instance, whole, every = rng.choice(_plans())
+    data = _changed(rng, whole, every)
+    if rng.random() < 0.5:  # a value of elsewhere in the plan
+        *path, key = rng.choice(every)
+        *others, other = rng.choice(every)
+        with suppress(KeyError, IndexError, TypeError):
+            target, source = data, whole
+            for part in path:
+                target = target[part]
+            for part in others:
+                source = source[part]
+            target[key] = copy.deepcopy(source[other])
+    alone = bare_instance(data)
+    plan = read_plan(data, instance, "plan.json")
+    assert plan == read_plan(json.loads(json.dumps(plan.to_dict())), instance, "plan.json")
+    page(report_of_plan("plan", instance, plan, {}, [str(v) for v in validate(instance, plan)]))
+    page(report_of_bare_plan("plan", alone, read_plan(data, alone, "plan.json", bare=True)))
+
+
 TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
     (an_instance, 1),
     (a_configuration, 0.2),
@@ -349,6 +392,7 @@ TARGETS: tuple[tuple[Callable[[random.Random], None], float], ...] = (
     (a_printed_table, 3),
     (an_event_log, 2),
     (a_checkpoint, 6),
+    (a_plan, 0.5),
 )
 
 

@@ -1,4 +1,7 @@
-"""Twenty thousand hostile inputs, the same ones on every run; ``make fuzz`` runs millions."""
+"""Twenty thousand hostile inputs and forty pairs of commands, the same ones on every run.
+
+``make fuzz`` runs millions of the ones and thousands of the others.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz import pairs
 
 SEED = 20260301
 PARTS, INPUTS = 8, 20_000
@@ -34,3 +38,12 @@ def test_every_input_is_read_or_refused(part: int) -> None:
         assert counts[f"{kind} refused"] > 0
         assert counts[f"{kind} accepted"] > 0
     assert counts["a_checkpoint refused"] > 50 * counts["a_checkpoint accepted"]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_a_command_writes_the_next_one_reads(part: int) -> None:
+    """Forty pairs of commands, the same ones on every run."""
+    counts, failed = pairs.pairs(SEED, part * 10, 10)
+    assert failed == []
+    assert sum(counts.values()) == 10
+    assert set(counts) <= {target.__name__ for target in pairs.TARGETS}

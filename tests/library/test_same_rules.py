@@ -407,6 +407,43 @@ def test_characters_that_terminals_obey_are_found_in_parts_of_a_field_too(sign: 
         assert f"character U+{ord(sign):04X}: leave it out" in problem.message
 
 
+# --- numbers of numpy -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.float64])
+def test_numbers_of_numpy_are_numbers(kind: Callable[[int], Any]) -> None:
+    """Rows of a data frame; a column with gaps is one of floats."""
+    job = sw.Job("x", slots=kind(4), run_limit=kind(60), weight=np.float32(1.5))
+    job = replace(job, exclusive=np.bool_(False), user=np.str_("ann"))
+    running = sw.RunningJob(sw.Job("r", run_limit=kind(30)), kind(0), {"a": kind(1)})
+    host = sw.Host("a", kind(8), amounts={"mem": np.float64(100)})
+    instance = sw.instance([host], pending=[job], running=[running], now=kind(5))
+    found = instance.pending[0]
+    assert (found.slots, found.run_limit, found.weight) == (4, 60, 1.5)
+    assert [type(value) for value in (found.slots, found.run_limit, found.exclusive)] == [
+        *(int, int, bool)
+    ]
+    assert type(instance.running[0].allocation["a"]) is int
+    start = sw.plan(instance, effort=1)["x"].start
+    assert start == 5
+    assert type(start) is int
+    assert sw.from_document(sw.to_document(instance)) == instance
+
+
+@pytest.mark.parametrize("value", [np.array([4, 5]), np.array(4), np.arange(1000)])
+def test_an_array_is_no_number(value: Any) -> None:
+    with pytest.raises(sw.InputError) as caught:
+        sw.instance([sw.Host("a", 4)], pending=[sw.Job("x", slots=value)])
+    assert str(caught.value).startswith("pending[0].slots: must be a whole number, not an array")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_broken_number_of_numpy_is_refused_as_pythons_is() -> None:
+    for value in (np.float64("nan"), np.float64(4.5), np.int64(0), np.bool_(True)):
+        with pytest.raises(sw.InputError, match="slots"):
+            sw.instance([sw.Host("a", 4)], pending=[sw.Job("x", slots=value)])
+
+
 BASES: dict[type, tuple[str, Any]] = {
     sw.Host: ("cluster", sw.Host("a", slots=2)),
     sw.Job: ("pending", sw.Job("1")),

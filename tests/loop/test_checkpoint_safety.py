@@ -173,7 +173,24 @@ def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path) -> None:
     assert written == ["63", "126", "189", "252"]
 
 
-@pytest.mark.parametrize("every", ["0", "soon", "-5", "0s", "nan", "inf", ""])
+@pytest.mark.parametrize(
+    ("every", "seconds"),
+    [
+        ("0.2s", 0.2),
+        ("0.2", 0.2),
+        ("0.5m", 30.0),
+        ("1m0.5s", 60.5),
+        ("60s", 60.0),
+        ("1:30", 5400.0),
+    ],
+)
+def test_intervals_have_units_and_fractions(tmp_path: Path, every: str, seconds: float) -> None:
+    assert Checkpoints.of(tmp_path / "point", every).every == seconds
+
+
+@pytest.mark.parametrize(
+    "every", ["0", "soon", "-5", "0s", "nan", "inf", "", "5ms", "-0.2s", "1e3"]
+)
 def test_intervals_that_make_no_sense(tmp_path: Path, every: str) -> None:
     with pytest.raises(InputError, match="--checkpoint-every"):
         Checkpoints.of(tmp_path / "point", every)

@@ -13,7 +13,8 @@ from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats.checkpoint import VERSION, seal
+from slotwise.model.formats.checkpoint import seal
+from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.loop.checkpoints import load, save
@@ -61,7 +62,7 @@ def test_a_checkpoint_of_something_else_is_refused() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"version": 1}, f"version 1; this is version {VERSION}"),
+        ({"version": 1}, f"version 1; this is version {CHECKPOINT.version}"),
         ({"states": [{"number": 0}]}, "is damaged"),
         ({"settings": {"reservation": "greedy", "x": 1}}, "is damaged"),
         ({"now": "soon"}, "is damaged"),
@@ -78,7 +79,8 @@ def test_a_damaged_checkpoint_is_refused(change: dict[str, Any], says: str) -> N
     for name in ("format", "engine", "checksum"):
         saved.pop(name)
     version = change.pop("version", saved.pop("version"))
-    text = seal("loop", saved | change).replace(f'"version":{VERSION}', f'"version":{version}')
+    text = seal("loop", saved | change)
+    text = text.replace(f'"version":{CHECKPOINT.version}', f'"version":{version}')
     with pytest.raises(InputError, match=says):
         load(text, instance, source="point.json")
     del saved["instance"]

@@ -2,7 +2,7 @@
 
 import pytest
 from slotwise.model.errors import InputError
-from slotwise.model.formats.checkpoint import VERSION
+from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
 from slotwise.solver.replay.metrics import bounded_slowdown
@@ -151,7 +151,7 @@ def test_bad_arguments_are_refused():
         (lambda text: "nonsense", "is no checkpoint"),
         (lambda text: "[]", "is no checkpoint"),
         (lambda text: text.replace('"easy"', '"lifo"'), "damaged"),
-        (lambda text: text.replace(f'"version":{VERSION}', '"version":9'), "version 9"),
+        (lambda text: text.replace(f'"version":{CHECKPOINT.version}', '"version":9'), "version 9"),
         (lambda text: text.replace('"free":0', '"free":1'), "damaged"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from forked import slotwise
 from lsf.lab import CLUSTER, queue, write
 from slotwise.model.formats import load
+from slotwise.model.formats import loads as load_text
 
 _DOC = (Path(__file__).parents[2] / "docs" / "import.md").read_text("utf-8")
 _COMMANDS = [
@@ -79,3 +80,50 @@ def test_a_long_list_of_errors_is_cut_with_a_count(tmp_path: Path) -> None:
     assert len(errors) == 51
     assert errors[0].startswith("slotwise: conf/lsf.cluster.c:4: Host: has 4 cells, its table 5 ")
     assert errors[-1] == "slotwise: and 250 more problems (300 in all)"
+
+
+def test_what_may_change_answers_stays_with_the_instance(tmp_path: Path) -> None:
+    write(tmp_path / "conf", {"lsb.queues": queue(NICE=3, MEMLIMIT=9)})
+    done = run(["import", "lsf", "conf", "-o", "site.yaml"], tmp_path)
+    assert done.returncode == 0
+    (kept,) = (item for item in load(tmp_path / "site.yaml").omissions if "MEMLIMIT" in item.what)
+    assert kept.what.startswith("MEMLIMIT (queue q): ")
+    assert kept.jobs is None
+    assert f"answers may differ because of {kept.what}" in done.stderr
+    # So do those of a directory that an instance names, beside its own.
+    text = "format: slotwise/1\nconfig: conf\npending: [{id: 1, queue: q, run_limit: 60}]\n"
+    (tmp_path / "jobs.yaml").write_text(f"{text}omissions: [{{what: own}}]\n")
+    told = [item.what for item in load(tmp_path / "jobs.yaml").omissions]
+    assert told[0] == "own"
+    assert kept.what in told
+    solved = run(["solve", "jobs.yaml"], tmp_path)
+    assert f"not considered: {kept.what}" in " ".join(solved.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("conf", "options", "counted", "told"),
+    [
+        ("# openlava main configuration file lsf.conf\n", [], "Y", "per slot, as OpenLava does"),
+        ("LSF_ENVDIR=/opt/volclava/etc\n", [], None, "early versions of volclava"),
+        ("LSF_ENVDIR=/opt/lsf/conf\n", [], None, ""),
+        ("# openlava\n", ["--rusage", "host"], "N", ""),
+        ("LSF_ENVDIR=/opt/lsf/conf\n", ["--rusage", "slot"], "Y", ""),
+    ],
+)
+def test_what_memory_counts_for_goes_by_the_family(
+    tmp_path: Path, conf: str, options: list[str], counted: str | None, told: str
+) -> None:
+    write(tmp_path / "conf", {"lsf.conf": conf})
+    done = run(["import", "lsf", "conf", *options], tmp_path)
+    assert done.returncode == 0
+    assert load_text(done.stdout).params.reserve_per_slot == (counted == "Y")
+    assert ("rusage[mem]" in done.stderr) == bool(told)
+    assert told in done.stderr
+
+
+def test_what_lsb_params_says_of_memory_needs_no_guess(tmp_path: Path) -> None:
+    params = "Begin Parameters\nRESOURCE_RESERVE_PER_SLOT = N\nEnd Parameters\n"
+    write(tmp_path / "conf", {"lsf.conf": "# openlava\n", "lsb.params": params})
+    done = run(["import", "lsf", "conf"], tmp_path)
+    assert "rusage[mem]" not in done.stderr
+    assert not load_text(done.stdout).params.reserve_per_slot

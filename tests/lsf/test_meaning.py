@@ -260,8 +260,25 @@ def test_names_of_10_1_for_older_parameters(tmp_path: Path) -> None:
     assert built.params.run_time_in_slots
     assert built.params.unit_for_limits == "GB"
     assert (built.queues[0].slots, built.queues[0].exclusive) == ((2, 4, 8), "Y")
-    assert (built.applications[0].run_time, built.applications[0].slots) == (1800, (1, None, 9))
+    application = built.applications[0]
+    assert (application.estimated_run_time, application.slots) == (1800, (1, None, 9))
     assert built.reservation_usage[0].method == "PER_SLOT"
+
+
+@pytest.mark.behaviour("SUB-04")
+def test_estimates_of_queue_and_cluster(tmp_path: Path) -> None:
+    files = {
+        "lsb.params": params(ESTIMATED_RUNTIME="90"),
+        "lsb.queues": queue(ESTIMATED_RUNTIME="1:00") + queue(QUEUE_NAME="old", RUNTIME="20"),
+        "lsb.applications": "Begin Application\nNAME = a\nRUNTIME = 30\nEnd Application\n",
+    }
+    built = instance(tmp_path, files)
+    assert [item.estimated_run_time for item in built.queues] == [3600, 1200]
+    assert built.params.estimated_run_time == 5400
+    assert (built.applications[0].run_time, built.applications[0].estimated_run_time) == (
+        *(1800, None),
+    )
+    assert loads(dump(built)) == built
 
 
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:

@@ -205,6 +205,67 @@ def test_lines_broken_at_every_column(year: bool, cut: bool, width: int) -> None
         assert (job.hosts, job.run_limit, job.unread) == ("a b", 21600, ()), shift
 
 
+#: Lines of a waiting and of a running job, {} where a word makes them longer; STAMP for a time.
+WHOLE = (
+    ("Job <5002>, Job Name <{}>, User <bob>, User Group <g>, Project <lab1>, Application <app>, "
+     "Status <PEND>, Queue <normal>, Job Priority <50>, Command <x y z>",
+     "STAMPSubmitted from host <login2>, CWD <$HOME/{}>, 48 Task(s), Requested Resources "
+     "< select[mem>1000] rusage[mem=1024] span[ptile=24]>, Specified Hosts <a>, <b>;",
+     " PENDING REASONS:",
+     " Job slot limit reached: 1 host;",
+     "",
+     " RUNLIMIT",
+     " 360.0 min"),
+    ("Job <5003>, Job Name <{}>, User <ann>, Project <lab1>, Status <RUN>, Queue <normal>, "
+     "Command <run it>, Share group charged </ann>",
+     "STAMPSubmitted from host <login2>, CWD <$HOME/{}>, Output File </work/{}/out>, 5 Task(s), "
+     "Requested Resources <span[ptile=2]>, Exclusive Execution;",
+     "STAMPStarted 5 Task(s) on Host(s) <2*node0001.site.org> <2*node0002.site.org> "
+     "<1*node0003.site.org>, Allocated 5 Slot(s) on Host(s) <2*node0001.site.org> "
+     "<2*node0002.site.org> <1*node0003.site.org>, Execution Home </home/{}>;",
+     "STAMPResource usage collected. The CPU time used is 42 seconds.",
+     "                     MEM: 3 Mbytes;  SWAP: 0 Mbytes;  NTHREAD: 4"),
+)  # fmt: skip
+
+
+def _page(word: str, stamp: str, width: int | None, *, cut: bool, jobs: slice) -> str:
+    """The jobs as bjobs -l prints them, or -UF; width: None for that."""
+    rows = []
+    for job in WHOLE[jobs]:
+        rows.append("")
+        for line in job:
+            text = line.replace("{}", word).replace("STAMP", stamp)
+            if line.startswith("     "):
+                text = " " * len(stamp) + line.strip()
+            rows += [text] if width is None else _wrapped(text, len(stamp), width)
+    return "\n".join(row.rstrip() if cut else row for row in rows) + "\n"
+
+
+@pytest.mark.behaviour("CFG-04")
+@pytest.mark.parametrize("stamp", ["Sun Mar 15 19:00:00: ", "Sun Mar 15 19:00:00 2026: "])
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("width", [79, 80])
+@pytest.mark.parametrize(
+    "jobs", [slice(0, 1), slice(1, 2), slice(0, 2)], ids=["one waits", "one runs", "both"]
+)
+def test_what_was_wrapped_is_what_was_printed_whole(
+    stamp: str, cut: bool, width: int, jobs: slice
+) -> None:
+    """Wherever a line breaks, -l says what -UF does; blanks at ends of lines may be cut off."""
+    calendar = PrintedTimes(datetime(2026, 3, 16, tzinfo=UTC))
+    for shift in range(width):
+        word = "j" * shift
+        whole, wrapped = (
+            read_bjobs(Text(_page(word, stamp, columns, cut=cut, jobs=jobs), "x"), calendar)
+            for columns in (None, width)
+        )
+        for job in (*whole, *wrapped):
+            job.line = None
+        assert wrapped == whole, (shift, width)
+    assert sum(job.cpu_time == 42 for job in whole) == (jobs.stop == 2)
+    assert [job.allocation.get("node0003.site.org", 0) for job in whole][-1] == (jobs.stop == 2)
+
+
 def test_parts_that_nobody_reads_are_named() -> None:
     text = (
         "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Service Class <gold>, "

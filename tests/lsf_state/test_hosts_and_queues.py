@@ -285,7 +285,8 @@ def test_what_bqueues_says_otherwise_than_the_site_is_told() -> None:
 
 
 def test_records_and_lines_that_are_wrong_are_named() -> None:
-    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [{"HOST_NAME": "a"}, 5]})
+    host = {"HOST_NAME": "a", "STATUS": "ok", "MAX": "4"}
+    content = json.dumps({"COMMAND": "bhosts", "RECORDS": [host, 5]})
     with pytest.raises(InputError) as caught:
         read_bhosts(Text(content, "x.json"))
     assert "RECORDS[1]: must be an object" in str(caught.value)
@@ -334,5 +335,5 @@ def test_a_share_for_each_member_of_a_group_that_nothing_describes() -> None:
     )
     made = assemble(Seen(hosts=[SeenHost("h", slots=2)], queues=read_bqueues(Text(text, "x"))), NOW)
     (queue,) = made.instance.queues
-    assert queue.user_shares == (("app", 5), ("bio", 2), ("default", 1))
+    assert queue.user_shares == (("app", 5), ("bio@", 2), ("default", 1))
     assert any("USER_SHARES names bio@" in note for note in made.notes)

@@ -44,7 +44,7 @@ def host(name: str, used: int, **more: Any) -> SeenHost:
 
 
 def queue(**counts: int) -> SeenQueue:
-    return SeenQueue("q", priority=30, counts={"SUSP": 0, **counts})
+    return SeenQueue("q", priority=30, counts={"SUSP": 0, **counts}, long=True)
 
 
 def test_listings_that_agree_contradict_nothing() -> None:

@@ -377,6 +377,8 @@ def test_the_commands_are_run(path: Path) -> None:
         "slotwise: `bjobs -u all -json …`: has no column combined_resreq, runtimelimit, "
         "job_priority, specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting "
         "job asks for by that (give them to bjobs -o)\n"
+        "slotwise: bqueues says of long neither limits nor policies, users and hosts: taken as "
+        "none and as all (bqueues -l has them)\n"
         "slotwise: balance: slots in use: bhosts counts 2, the jobs read hold 0\n"
         "slotwise: balance: slots in use: bqueues counts 0, the jobs read hold 0\n"
         "slotwise: balance: slots waited for: bqueues counts 0, the jobs read ask for 2\n"
@@ -386,7 +388,7 @@ def test_the_commands_are_run(path: Path) -> None:
         "ask for 2: printed at different times?\n"
     )
     instance = loads(text)
-    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", ""]
+    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-r"]
@@ -502,3 +504,87 @@ def test_several_requirements_are_printed_as_one(tmp_path: Path) -> None:
     assert record["COMBINED_RESREQ"].startswith("select[")
     assert record["COMBINED_RESREQ"].count("select[") == 1
     assert "rusage[mem=5]" in record["COMBINED_RESREQ"]
+
+
+def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
+    _command(path, "bjobs", _bjobs({"JOBID": "1", "GPU_NUM": "2", "GPU_MODE": "shared"}))
+    _command(path, "bhosts", HOSTS)
+    _command(path, "bqueues", QUEUES)
+    script = (path / "bjobs").read_text()
+    (path / "bjobs").write_text(script.replace("sys.argv[1:3]", "sys.argv"))
+    code, text, _ = _run("snapshot")
+    assert code == 0
+    assert "gpu_num gpu_mode j_exclusive" in (path / "calls").read_text()
+    assert loads(text).pending[0].gpu == "num=2:mode=shared"
+    # One that does not know the columns is asked again without them.
+    old = script.replace("import sys\n", "import sys\nif 'gpu' in sys.argv[-1]: sys.exit('bad')\n")
+    (path / "bjobs").write_text(old)
+    code, text, _ = _run("snapshot")
+    assert (code, loads(text).pending[0].id) == (0, "1")
+
+
+# --- what rusage[mem] counts for ------------------------------------------------------------------
+
+
+def _memory_counts(tmp_path: Path, *options: str, **texts: str) -> tuple[bool, list[str]]:
+    """RESOURCE_RESERVE_PER_SLOT of a snapshot with these texts, and what touches its jobs."""
+    jobs = ({"JOBID": "1", "COMBINED_RESREQ": "rusage[mem=100]"}, {"JOBID": "2"})
+    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS, **texts)
+    code, text, _ = _run("import", "snapshot", *files, "--now", NOW, *options)
+    assert code == 0
+    instance = loads(text)
+    found = [item for item in instance.omissions if "rusage[mem]" in item.what]
+    assert all(item.jobs == ("1",) for item in found)
+    return instance.params.reserve_per_slot, [item.what for item in found]
+
+
+def test_openlava_and_volclava_are_asked_or_told_what_memory_counts_for(tmp_path: Path) -> None:
+    lsid = "OpenLava Project 3.3, Jan 1 2016\nMy cluster name is openlava\n"
+    assert _memory_counts(tmp_path, lsid=lsid) == (
+        True,
+        ["OpenLava: rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"],
+    )
+    assert _memory_counts(tmp_path, "--rusage", "host", lsid=lsid) == (False, [])
+    per_slot, told = _memory_counts(tmp_path, lsid="volclava 1.0.0, My cluster name is c\n")
+    assert not per_slot
+    assert "early versions of volclava count it per slot" in told[0]
+    assert _memory_counts(tmp_path, lsid="IBM Spectrum LSF Standard 10.1.0.0\n") == (False, [])
+    assert _memory_counts(tmp_path) == (False, [])
+    assert _memory_counts(tmp_path, "--rusage", "slot") == (True, [])
+
+
+def test_the_snapshot_command_asks_lsid(path: Path) -> None:
+    _command(path, "bjobs", _bjobs({"JOBID": "1", "COMBINED_RESREQ": "rusage[mem=100]"}))
+    _command(path, "bhosts", HOSTS)
+    _command(path, "bqueues", QUEUES)
+    _command(path, "lsid", "OpenLava Project 3.3\n")
+    code, text, _ = _run("snapshot")
+    assert code == 0
+    assert loads(text).params.reserve_per_slot
+
+
+def test_what_the_site_leaves_out_stays_with_the_snapshot(tmp_path: Path) -> None:
+    site = "format: slotwise/1\nhosts: [{name: h, slots: 20}]\nqueues: [{name: long}]\n"
+    (tmp_path / "site.yaml").write_text(f"{site}omissions: [{{what: MEMLIMIT}}]\n")
+    files = _write(tmp_path, bjobs=_bjobs({"JOBID": "1"}), bhosts=HOSTS)
+    site_option = ("--site", tmp_path / "site.yaml")
+    _, text, _ = _run("import", "snapshot", *files, "--now", NOW, *site_option)
+    assert "MEMLIMIT" in [item.what for item in loads(text).omissions]
+
+
+def test_a_job_whose_requirement_cannot_be_read_is_left_out_and_counted(tmp_path: Path) -> None:
+    """It would be an empty requirement otherwise; of one with an unknown part only that goes."""
+    texts = {"1": "select[mem>>4] rusage[", "2": "select[ngpus>0 && mem>1]", "3": "frob[3]"}
+    jobs = [{"JOBID": id, "COMBINED_RESREQ": text} for id, text in texts.items()]
+    jobs.append({"JOBID": "4", "COMBINED_RESREQ": "frob[3]"})
+    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS)
+    code, text, said = _run("import", "snapshot", *files, "--now", NOW)
+    assert code == 0
+    instance = loads(text)
+    assert [(job.id, job.res_req) for job in instance.pending] == [("2", ("select[mem>1]",))]
+    kept = [item for item in instance.omissions if "cannot be read" in item.what]
+    assert [item.count for item in kept] == [1, 2]
+    assert kept[1].what.startswith("left out 2 pending jobs whose requirement cannot be read: 'fr")
+    assert all(item.jobs is None and item.what in said for item in kept)
+    (part,) = (item for item in instance.omissions if "a part of the requirements" in item.what)
+    assert part.jobs == ("2",)

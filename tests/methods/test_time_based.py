@@ -17,7 +17,9 @@ from slotwise.model.duration import expected_duration, expected_finish
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
+from slotwise.model.params import Params
 from slotwise.model.queue import Queue
+from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -160,6 +162,47 @@ def test_the_duration_is_the_first_that_is_given(first: int) -> None:
         assert found.unplaced[0].reason == (
             "the jobs before it hold its places for ever (they have no run limit, or no start)"
         )
+
+
+ESTIMATES = ((Job, 11), (Application, 12), (Queue, 13), (Params, 14))
+
+
+@pytest.mark.behaviour("SUB-04")
+@pytest.mark.parametrize("first", range(len(ESTIMATES)))
+@pytest.mark.parametrize("limit", [None, 100, 5])
+def test_an_estimate_is_the_planned_length_and_the_limit_bounds_it(
+    first: int, limit: int | None
+) -> None:
+    """-We, then ESTIMATED_RUNTIME of application, queue and cluster."""
+    given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}, Params: {}}
+    for kind, seconds in ESTIMATES[first:]:
+        given_by[kind]["estimated_run_time"] = seconds
+    instance = Instance(
+        Cluster((host("A"),)),
+        queues=(Queue("default", run_limit=limit, **given_by[Queue]),),
+        applications=(Application("app", run_time=3, cpu_limit=2, **given_by[Application]),),
+        params=Params(**given_by[Params]),
+        pending=(
+            Job("j", 4, application="app", submit=-1, **given_by[Job]),
+            Job("next", 1, run_limit=5),
+        ),
+    )
+    wanted = ESTIMATES[first][1] if limit is None else min(limit, ESTIMATES[first][1])
+    for method in ("time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert (found["j"].finish, found["next"].start) == (wanted, wanted)
+        assert validate(instance, found) == []
+
+
+@pytest.mark.behaviour("SUB-04")
+def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
+    """The scheduler takes it to end at any moment; the limit kills it."""
+    first = Job("j", 4, run_limit=100, estimated_run_time=30, run_time=500)
+    second = Job("next", 4, run_limit=10, submit=1)
+    instance = replace(problem(hosts=(host("A"),)), future=(first, second))
+    result = simulate(instance, cycle=1)
+    assert next((job.job, job.start, job.end) for job in result.jobs) == ("j", 0, 100)
+    assert next(job for job in result.jobs if job.job == "next").start >= 100
 
 
 @pytest.mark.behaviour("TBR-03")

@@ -371,13 +371,20 @@ def test_other_hosts_that_are_not_ok_take_no_job(status: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ("select[type==nope]", "no host meets its requirement"),
+        (
+            "select[type==nope]",
+            "no host meets its requirement: type==nope holds on 0 of 2 hosts (type here: any, big)",
+        ),
         ("select[mem>5] rusage[nosuch=3]", "no host has nosuch"),
         (
             "select[type==big] cu[maxcus=1]",
-            "no host inside a compute unit of its type meets its requirement",
+            "no host inside a compute unit of its type meets its requirement: "
+            "type==big holds on 1 of 2 hosts (not on a)",
         ),
-        ("1*{select[type==any]} + 1*{select[type==nope]}", "no host meets its requirement"),
+        (
+            "1*{select[type==any]} + 1*{select[type==nope]}",
+            "no host meets its requirement: type==nope holds on 0 of 2 hosts (type here: any, big)",
+        ),
     ],
 )
 def test_a_job_without_a_host_says_so(method: str, asked: str, reason: str) -> None:

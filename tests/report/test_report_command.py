@@ -16,10 +16,11 @@ import slotwise as sw
 from forked import slotwise
 from report.lab import Elements, data_of
 from sampling import pairwise
+from slotwise.cli.report.sources import saved_data
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats.plan_file import bare_instance, read_plan
+from slotwise.model.formats.plan_file import bare_instance, plan_record, read_plan
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.omissions import Omission
@@ -205,6 +206,16 @@ PLAN = {
         ({"value": "x"}, "must be a number"),
         ({"origin": 5}, "origin"),
         ({"origin": "noon"}, "origin"),
+        ({"origin": "2026-03-01T08:00:00"}, "the instance's is none"),
+        ({"now": None}, "now: is missing"),
+        ({"behnid": 3}, "unknown field 'behnid' (did you mean 'behind'?)"),
+        ({"value": float("nan")}, "must be a number"),
+        ({"value": 10**400}, "must be a number"),
+        ({"unplaced": [{"job": "job5", "raeson": ""}]}, "unplaced[0].raeson: unknown field"),
+        ({"omissions": [{"what": "x", "when": 1}]}, "omissions[0].when: unknown field"),
+        ({"changes": [{"job": "job5", "was": 0, "start": 60, "moved": 5}]}, "it is 60"),
+        ({"format": "slotwise/1"}, "is no saved plan"),
+        ({"instance": "0" * 64}, "the plan of another instance"),
         ({"cut": "no"}, "cut: must be true or false"),
         ({"rounded": 1}, "rounded: must be true or false"),
     ],
@@ -236,18 +247,31 @@ def test_a_read_plan_is_the_plan_that_was_written() -> None:
             assert again.to_dict() == plan.to_dict()
 
 
+#: Two hosts and a queue; job a has two alternatives, job b two terms.
+ASKED = """
+format: slotwise/1
+hosts: [{name: hostA, slots: 6, mem: 8000, swp: 8000}, {name: hostB, slots: 1}]
+queues: [{QUEUE_NAME: q}]
+pending:
+  - {id: a, queue: q, slots: 6, res_req: "rusage[mem=1||swp=1]"}
+  - {id: b, queue: q, slots: 6, res_req: "4*{span[hosts=1]}+2*{span[hosts=1]}"}
+"""
+
+
 def test_every_key_of_a_written_plan_is_read() -> None:
     """A plan with a value of its own for every field that is written, made of the class itself."""
-    instance = sw.load(HEADLINE)
+    instance = sw.loads(ASKED)
     item = PlannedJob(
-        **{"job": "job5", "start": 10800, "finish": 14400, "allocation": {"hostA": 6}},
+        **{"job": "a", "start": 10800, "finish": 14400, "allocation": {"hostA": 6}},
         **{"method": "optimal", "bound": 9000, "proved": True, "waits_for": "w", "fallback": "f"},
         **{"reserved": {"hostB": 1}, "alternative": 1, "needs_backfill": "q"},
-        terms=({"hostA": 4}, {"hostA": 2}),
     )
-    change = PlanChange("job5", 9000, None, {"hostA": 6}, {}, "job 7 submitted")
+    other = PlannedJob(
+        "b", 14400, 18000, {"hostA": 6}, terms=({"hostA": 4}, {"hostA": 2}), exact_fit="e"
+    )
+    change = PlanChange("a", 9000, None, {"hostA": 6}, {}, "job 7 submitted")
     for entry in (item, replace(item, start=None, finish=None, estimate=7200)):
-        for unplaced, kept in (((), (entry,)), ((Unplaced("job5", "why"),), ())):
+        for unplaced, kept in (((Unplaced("b", "why"),), (entry,)), ((), (entry, other))):
             plan = Plan(
                 *("optimal", "weighted", "feasible", instance.now),
                 **{"reservations": kept, "unplaced": unplaced, "value": 1.5, "bound": 0.5},
@@ -256,9 +280,34 @@ def test_every_key_of_a_written_plan_is_read() -> None:
                 omissions=(Omission("GPUs (-gpu)", jobs=("1",)), Omission("x", "f", 2, None, "y")),
             )
             assert {"cut", "rounded"} <= set(plan.to_dict())
-            again = read_plan(json.loads(json.dumps(plan.to_dict())), instance, "p")
-            assert again == plan
+            for data in (plan.to_dict(), plan_record(plan.to_dict(), instance)):
+                assert read_plan(json.loads(json.dumps(data)), instance, "p") == plan
     assert {f.name for f in fields(Plan)} == set(plan.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"alternative": 7}, "alternative: is 7, but the rusage of job a has 2: 0 to 1"),
+        ({"alternative": -1}, "alternative: is -1"),
+        ({"alternative": "x"}, "alternative: must be a whole number"),
+        ({"terms": [{"hostA": 4}, {"hostA": 2}]}, "has 2, but the requirement of job a has 1"),
+        ({"terms": 5}, "terms: must be a list"),
+        ({"job": "b"}, "has 0, but the requirement of job b has 2"),
+        ({"job": "b", "terms": [{}, {"hostA": 6}]}, "terms[0]: must have a host"),
+        ({"needs_backfill": "p"}, "the instance has no queue 'p'"),
+        ({"start_time": "2026-03-01T08:00:00"}, "but start is 60: None"),
+        ({"strat": 60}, "unknown field 'strat' (did you mean 'start'?)"),
+        ({"allocation": {"hostA": 10**30}}, "must be 1 or more"),
+    ],
+)
+def test_what_a_job_does_not_ask_for_is_refused(change: dict[str, object], said: str) -> None:
+    entry = {"job": "a", "start": 60, "allocation": {"hostA": 6}, **change}
+    with pytest.raises(InputError) as caught:
+        read_plan({**PLAN, "reservations": [entry]}, sw.loads(ASKED), "plan.json")
+    (problem,) = caught.value.problems
+    assert said in str(problem)
+    assert str(problem).startswith("plan.json: reservations[0].")
 
 
 def test_a_plan_that_breaks_rules_is_drawn_and_said_so(tmp_path: Path) -> None:
@@ -271,6 +320,77 @@ def test_a_plan_that_breaks_rules_is_drawn_and_said_so(tmp_path: Path) -> None:
     assert any(
         "breaks a rule" in note for note in data_of((tmp_path / "x.html").read_text())["notes"]
     )
+
+
+def saved_plan(path: Path, example: str) -> bytes:
+    """A plan of an example, made in a moment, in that file."""
+    arguments = ("solve", "--example", example, "--method", "time-based", "--format", "json")
+    path.write_bytes(run(*arguments).stdout)
+    return path.read_bytes()
+
+
+def test_a_plan_with_terms_is_drawn_alone_and_on_its_cluster(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    saved_plan(plan, "compound-terms")
+    beside = ("--instance", str(sw.example("compound-terms")))
+    for more in ((), beside):
+        found = data_of(written(tmp_path / "x.html", str(plan), *more, *QUICK))
+        assert len(found["plan"]["reservations"][0]["terms"]) == 2
+
+
+def test_the_plan_of_another_instance_is_refused(tmp_path: Path) -> None:
+    """Also where all of its jobs and hosts are there: one host has more slots."""
+    plan, other = tmp_path / "plan.json", tmp_path / "other.yaml"
+    saved_plan(plan, "headline")
+    whole = Path(HEADLINE).read_text()
+    other.write_text(whole.replace("slots: 4", "slots: 5", 1))
+    assert other.read_text() != whole
+    done = run("report", str(plan), "--instance", str(other), "-o", str(tmp_path / "x.html"))
+    assert done.returncode == 2
+    assert b"is the plan of another instance" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    written(tmp_path / "x.html", str(plan), "--instance", HEADLINE, *QUICK)
+
+
+def test_a_plan_edited_by_hand_is_refused_until_its_checksum_is_out(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    data = saved_plan(plan, "headline")
+    command = ("report", str(plan), "--instance", HEADLINE, "-o", str(tmp_path / "x.html"), *QUICK)
+    plan.write_bytes(data.replace(b"14400", b"14401"))
+    done = run(*command)
+    assert done.returncode == 2
+    assert b"checksum does not fit" in done.stderr
+    assert b"take the line `checksum` out" in done.stderr
+    lines = plan.read_text().splitlines()
+    plan.write_text("\n".join(line for line in lines if "checksum" not in line))
+    done = run(*command)
+    assert done.returncode == 4  # read, and judged
+    assert b"The plan has no checksum" in done.stderr
+    assert b"finishes at 14401 s, its expected duration gives 14400 s" in done.stderr
+    notes = data_of((tmp_path / "x.html").read_text())["notes"]
+    assert any("no checksum" in note for note in notes)
+
+
+@pytest.mark.parametrize("example", ["headline", "compound-terms"])
+def test_no_flipped_bit_of_a_saved_plan_changes_what_is_read(tmp_path: Path, example: str) -> None:
+    """Every bit of the file: refused, or read as the very plan (a flip in a blank)."""
+    path = tmp_path / "plan.json"
+    data, instance = saved_plan(path, example), sw.load(sw.example(example))
+    right = read_plan(saved_data(path), instance, "plan.json")
+    accepted = 0
+    for place in range(len(data)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[place] ^= 1 << bit
+            path.write_bytes(changed)
+            try:
+                found = saved_data(path)
+                if found is not None:  # else it is read as an instance, and is none
+                    assert read_plan(found, instance, "plan.json") == right
+                    accepted += 1
+            except InputError:
+                continue
+    assert accepted < len(data) * 8 / 1000
 
 
 # --- pictures -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import queue
+import random
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,8 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from sampling import some
+from slotwise.cli.cell_files import CellFiles
+from slotwise.model.errors import InputError
 from slotwise.model.formats.study import load_study
 from slotwise.solver.studies import dask_cluster
 from slotwise.solver.studies.dask_cluster import on_dask
@@ -131,6 +134,41 @@ def test_a_broken_cell_file_is_computed_again(tmp_path: Path, whole: Path, expec
     two.write_bytes(two.read_bytes()[:-40])
     done = sweep(whole, "--format", "csv")
     assert "22 of 24 cells" in done.stderr
+    for file in (one, two):
+        (line,) = (line for line in done.stderr.splitlines() if file.name in line)
+        assert line.endswith(" runs again")
+    assert done.stdout == expected
+
+
+def test_no_flipped_bit_of_a_finished_cell_is_accepted(tmp_path: Path, whole: Path) -> None:
+    """4,800 of them, 200 a cell; whatever is read is the row that was written."""
+    _, cells = cells_of(whole)
+    files, rng = CellFiles(tmp_path / "study.cells"), random.Random(40)
+    for cell in cells:
+        file = files.folder / f"{cell.digest}.json"
+        data = file.read_bytes()
+        assert files.read(cell) is not None
+        for _ in range(200):
+            changed = bytearray(data)
+            changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            file.write_bytes(changed)
+            with pytest.raises(InputError, match=rf"{cell.digest}.json: ") as caught:
+                files.read(cell)
+            assert "\n" not in str(caught.value)
+        file.write_bytes(data)
+
+
+def test_a_number_changed_by_hand_and_a_file_of_another_cell_are_told(
+    tmp_path: Path, whole: Path, expected: str
+) -> None:
+    one, two, *_ = sorted((tmp_path / "study.cells").iterdir())
+    record = json.loads(one.read_text())
+    changed = record | {METRICS[0]: record[METRICS[0]] + 1}
+    one.write_text(json.dumps(changed, separators=(",", ":")) + "\n")
+    two.write_bytes(sorted((tmp_path / "study.cells").iterdir())[2].read_bytes())
+    done = sweep(whole, "--format", "csv")
+    assert "checksum does not fit" in done.stderr
+    assert "is the file of another cell" in done.stderr
     assert done.stdout == expected
 
 
@@ -145,7 +183,7 @@ def slow_study(folder: Path) -> Path:
 
 
 def _wait_for(folder: Path, cells: int, process: subprocess.Popen[str]) -> None:
-    while not folder.exists() or len(list(folder.glob("*.csv"))) < cells:
+    while not folder.exists() or len(list(folder.glob("*.json"))) < cells:
         assert process.poll() is None, "ended before there was anything to stop"
         time.sleep(0.02)
 
@@ -178,7 +216,7 @@ def test_stopped_and_started_again_computes_no_cell_twice(
     process.send_signal(how)
     out, said = process.communicate(timeout=120)
     assert process.returncode == 3, said
-    done = {file: file.stat().st_mtime_ns for file in folder.glob("*.csv")}
+    done = {file: file.stat().st_mtime_ns for file in folder.glob("*.json")}
     assert 2 <= len(done) < 24
     assert len(out.splitlines()) == len(done) + 1
     assert "call again" in said
@@ -195,7 +233,7 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path, slow_table: str) -> Non
     _wait_for(tmp_path / "study.cells", 2, process)
     process.kill()
     process.communicate()
-    done = len(list((tmp_path / "study.cells").glob("*.csv")))
+    done = len(list((tmp_path / "study.cells").glob("*.json")))
     again = sweep(study, "--format", "csv")
     assert f"{done} of 24 cells are there already" in again.stderr
     assert again.stdout == slow_table
@@ -331,7 +369,7 @@ def test_ctrl_c_on_dask_and_going_on_without_it(
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 3, said
-    done = len(list((tmp_path / "study.cells").glob("*.csv")))
+    done = len(list((tmp_path / "study.cells").glob("*.json")))
     again = sweep(study, "--workers", 2, "--format", "csv")
     assert f"{done} of 24 cells are there already" in again.stderr
     assert again.stdout == slow_table

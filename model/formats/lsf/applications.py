@@ -52,13 +52,10 @@ def read_applications(
             item.put("name", name, "NAME")
             put_requirement(item, shared, notes, f"application {name}")
             put_limits(item, limits, f"application {name}", problems)
-            for parameter in ("ESTIMATED_RUNTIME", "RUNTIME"):
-                if (value := entry.values.get(parameter)) is not None:
-                    try:
-                        item.put(
-                            "RUNTIME", limits.text(value, entry, f"application {name}"), parameter
-                        )
-                    except ValueError as error:
-                        problems.add(value.place, str(error), f"Application.{parameter}")
+            if (value := entry.values.get("RUNTIME")) is not None:
+                try:
+                    item.put("RUNTIME", limits.text(value, entry, f"application {name}"), "RUNTIME")
+                except ValueError as error:
+                    problems.add(value.place, str(error), "Application.RUNTIME")
             note_rest(notes, entry, "application", _TAKEN, f"application {name}")
             draft.add("applications", item)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...confined import is_inside
 from ...errors import Problem, nearest
-from ..sniff import KINDS, kind_of
+from ..sniff import KINDS, kind_of, lava_family
 from . import applications, cluster, hosts, modules, params, queues, resources, shared, users
 from .lines import LineReader
 from .notes import Notes
@@ -31,6 +31,14 @@ _CONFIGURATION = "configuration"
 _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
 
 
+def _text(path: Path) -> str:
+    """The whole file, comments too; "" where nobody can read it, which is told elsewhere."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 class ConfigFiles:
     """Finds and reads the files of one cluster.
 
@@ -51,6 +59,11 @@ class ConfigFiles:
         full = f"{name}.{self._cluster}" if name == "lsf.cluster" else name
         choices = (folder / full for folder in self._folders)
         return next((choice for choice in choices if _is_there(choice)), None)
+
+    def family(self) -> str:
+        """ "OpenLava" or "volclava" where the files name one of them, "" where none does."""
+        paths = [path for name in ("lsf.conf", *SECTIONS) if (path := self.path(name)) is not None]
+        return lava_family("\n".join([self._cluster, *map(_text, paths)]))
 
     def display(self, name: str) -> str:
         """How messages name the file, also where it is missing."""

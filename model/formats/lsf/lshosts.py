@@ -10,6 +10,9 @@ from .draft import number
 from .sections import LsfEntry, LsfSection, entries
 from .source import Line, Place, Problems
 
+#: Columns of every lshosts that lists hosts; its other tables have others.
+_COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
+
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
@@ -33,6 +36,11 @@ def read_lshosts(
     """Facts by host name; None, with a problem, for a text that lshosts did not print."""
     if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
+        problems.add(Place(file, 1), message)
+        return None
+    lacking = [name for name in _COLUMNS if name not in lines[0].text.split()]
+    if lacking:
+        message = f"has no column {', '.join(lacking)}: give the output of lshosts -w"
         problems.add(Place(file, 1), message)
         return None
     section = LsfSection("lshosts", Place(file, 1), tuple(lines))

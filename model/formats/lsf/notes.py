@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from .lines import Decision
 from .source import Place
@@ -50,13 +51,19 @@ class Notes:
             for decision in self.decisions
         ]
         found += self._remarks
-        found += [
-            f"answers may differ because of {topic} ({listed(places)}): {reason}"
-            for (topic, reason), places in self._differ.items()
-        ]
+        found += [f"answers may differ because of {what}" for what, _ in self._differing()]
         if self._left_out:
             found.append(f"not modelled: {'; '.join(self._counted())}")
         return tuple(found)
+
+    def omissions(self) -> list[dict[str, Any]]:
+        """What may change answers, as an instance document keeps it."""
+        return [{"what": what, "count": count} for what, count in self._differing()]
+
+    def _differing(self) -> Iterator[tuple[str, int]]:
+        """What may change answers, in words, and in how many places it was met."""
+        for (topic, reason), places in self._differ.items():
+            yield f"{topic} ({listed(places)}): {reason}", len(places)
 
     def _counted(self) -> Iterator[str]:
         """``NICE in 12 queues, MIG in 3`` for each kind of thing."""

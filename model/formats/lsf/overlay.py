@@ -19,7 +19,7 @@ class Overlay:
     """The document with what the configuration adds, and the way back to the files.
 
     A mapping (``params``, ``host_groups``) of the document joins the configuration's, key by key;
-    a list (``queues``) replaces the configuration's.
+    a list (``queues``) replaces the configuration's, but for omissions, which are added.
     """
 
     site: Site
@@ -72,6 +72,8 @@ def overlay(data: dict[str, Any], source: str) -> Overlay:
         ncpus={} if entry.ncpus is None else {"": entry.ncpus},
     )
     merged = {**site.document, **given}
+    if isinstance(given.get("omissions"), list):
+        merged["omissions"] = [*given["omissions"], *site.document.get("omissions", [])]
     for section, value in site.document.items():
         if isinstance(value, dict) and isinstance(given.get(section), dict):
             merged[section] = {**value, **given[section]}

@@ -44,14 +44,12 @@ CHANGES_ANSWERS = {
     "RELAX_JOB_DISPATCH_ORDER": "jobs may start out of order; here in order",
     "RERUNNABLE": "jobs start anew when their host fails; here they end with it",
     "ROUND_ROBIN": "users take turns; here jobs go in order of submission",
-    "RUNTIME": "run-time estimates of queues are not used",
     "RUNWINDOW": "the host takes jobs at certain times only; here at all times",
     "SNDJOBS_TO": "jobs are forwarded to other clusters; here they are not",
     "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",
     "TIME_BASED_RES_REQ": "requirements by time of day are not read",
     "USE_SUSP_SLOTS": "low priority jobs may take slots of suspended ones; here they may not",
 }
-CHANGES_ANSWERS["ESTIMATED_RUNTIME"] = CHANGES_ANSWERS["RUNTIME"]
 CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
 
 #: Other parameters of the references: known, without a say in starts or seldom with one.

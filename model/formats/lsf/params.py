@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...params import Params, counting_rusage
 from .draft import Draft, Mark, number
 from .notes import Notes
 from .parameters import note_rest
@@ -27,6 +28,7 @@ _PLAIN = [
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
     "MAX_USER_PRIORITY",
+    "ESTIMATED_RUNTIME",
 ]
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
 _PARAMS = frozenset([*_PLAIN, *_PER_SLOT, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]) | {
@@ -144,6 +146,24 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
         for name, value in asked.items():
             if value != common:
                 notes.may_differ(key, reason, f"queue {name}")
+
+
+def put_rusage(family: str, asked: str, draft: Draft, notes: Notes) -> None:
+    """RESOURCE_RESERVE_PER_SLOT: as asked for, else as the files say, else as the family has it.
+
+    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for nothing.
+    """
+    given = draft.document.setdefault("params", {})
+    key = "RESOURCE_RESERVE_PER_SLOT"
+    if not asked and key in given:
+        return
+    params, what = counting_rusage(Params(), family, asked)
+    if asked or params.reserve_per_slot:
+        given[key] = "Y" if params.reserve_per_slot else "N"
+    if what:
+        notes.may_differ("the scheduler's family", what, family)
+    if not given:
+        del draft.document["params"]
 
 
 def _yes(text: str, default: bool = False) -> bool:

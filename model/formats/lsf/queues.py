@@ -57,6 +57,8 @@ _OTHERS = [
     "HOSTS",
     "RES_REQ",
     "RUNLIMIT",
+    "ESTIMATED_RUNTIME",
+    "RUNTIME",
     "CPULIMIT",
     "PROCLIMIT",
     "TASKLIMIT",
@@ -147,10 +149,13 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
 
 
 def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) -> None:
-    """RUNLIMIT, CPULIMIT and PROCLIMIT (TASKLIMIT since 10.1) of a queue or application."""
+    """Limits and estimates of a queue or application; PROCLIMIT is TASKLIMIT since 10.1."""
     entry = item.entry
-    for key in ("RUNLIMIT", "CPULIMIT"):
-        if (value := entry.values.get(key)) is None:
+    for key in ("RUNLIMIT", "CPULIMIT", "ESTIMATED_RUNTIME"):
+        value = entry.values.get(key)
+        if value is None and key == "ESTIMATED_RUNTIME" and entry.section == "Queue":
+            value = entry.values.get("RUNTIME")  # its former name
+        if value is None:
             continue
         try:
             text = limits.text(value, entry, where)

@@ -97,13 +97,16 @@ def site_document(
     user: str = "",
     lshosts: str | Path | None = None,
     ncpus: Mapping[str, int] | None = None,
+    rusage: str = "",
 ) -> Site:
     """Read a configuration directory.
 
     cluster: which one, where the directory has several. at: the document's `now`. at (or else
     present), user: what ``#if time(…)`` and ``user(…)`` are asked for. lshosts: a file with the
     output of ``lshosts -w``; by default ``lshosts.CLUSTER`` or ``lshosts`` in the directory.
-    ncpus: processors by host, "" for all others, where no file says them.
+    ncpus: processors by host, "" for all others, where no file says them. rusage: "slot" or "host",
+    what rusage[mem] counts for where the files do not say it, "" for what the scheduler's family
+    does.
 
     Raises InputError if there is no such directory or cluster; what is wrong inside the files
     stands in `Site.problems`.
@@ -123,12 +126,15 @@ def site_document(
     if facts is None:
         counted.setdefault("", 1)  # there is a problem already: not one more for each host
     _read(files, facts or {}, counted, draft, notes, problems)
+    params.put_rusage(files.family(), rusage, draft, notes)
     missing = [file for file in SECTIONS if files.path(file) is None]
     if missing:
         notes.remark(f"not there: {', '.join(missing)}")
     if reader.decisions:
         asked = described(reader.circumstances)
         notes.remark(f"conditions (#if) were asked {asked or 'without time, user and cluster'}")
+    if omissions := notes.omissions():
+        draft.document["omissions"] = omissions
     found = tuple(_in_order(problems.found))
     return Site(name, str(root), draft.document, notes.lines(), found, draft)
 

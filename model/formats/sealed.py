@@ -1,0 +1,116 @@
+"""Records that are whole or refused: checkpoints, cells of a sweep, saved plans, backtests.
+
+A record is a JSON object whose first keys are ``format``, ``version`` and ``checksum``. The sum
+(SHA-256) is over everything behind them, written compactly and in the order in which it stands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..changes import Change
+from ..errors import InputError, Problem
+from ..instance import Instance
+
+HEAD = ("format", "version", "checksum")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """A kind of record. name: of its format. title: what it is. remedy: of a damaged one."""
+
+    name: str
+    version: int
+    title: str
+    remedy: str
+
+
+CHECKPOINT = RecordKind(
+    "slotwise-checkpoint", 5, "checkpoint", "delete it and run again without --resume"
+)
+CELL = RecordKind("slotwise-cell", 1, "cell of a sweep", "delete it and run again")
+PLAN = RecordKind(
+    "slotwise-plan",
+    1,
+    "saved plan",
+    "make it again, or take the line `checksum` out if it was changed on purpose",
+)
+BACKTEST = RecordKind("slotwise-backtest", 1, "backtest", "delete it and run it again")
+
+
+def sealed(kind: RecordKind, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The record as data, to be laid out as one likes."""
+    return {**_head(kind, _compact(content)), **content}
+
+
+def unsealed(kind: RecordKind, record: Mapping[str, Any], source: str = "") -> dict[str, Any]:
+    """The content of a record. Raises InputError for another kind or version, and for damage."""
+    if record.get("format") != kind.name:
+        raise refusal(f"is no {kind.title}", source)
+    if record.get("version") != kind.version:
+        version = str(record.get("version"))[:20]
+        said = f"is a {kind.title} of version {version}; this is version {kind.version}"
+        raise refusal(f"{said}: {kind.remedy}", source)
+    content = {key: value for key, value in record.items() if key not in HEAD}
+    try:
+        fits = _head(kind, _compact(content))["checksum"] == record.get("checksum")
+    except RecursionError:
+        fits = False
+    if not fits:
+        raise refusal(f"is damaged: its checksum does not fit ({kind.remedy})", source)
+    return content
+
+
+def seal(kind: RecordKind, content: Mapping[str, Any]) -> str:
+    """The record as a text of one line; the same content gives the same bytes."""
+    body = _compact(content)
+    return f"{_compact(_head(kind, body))[:-1]},{body[1:]}\n"
+
+
+def unseal(kind: RecordKind, text: str, source: str = "") -> dict[str, Any]:
+    """The content of a text of :func:`seal`, which has to be the very one.
+
+    Raises InputError for a text that is none, is damaged, or is of another kind or version.
+    """
+    known = f'{{"format":"{kind.name}"'
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        damaged = text[:8] == known[:8]
+        said = f"is damaged: cut off or changed ({kind.remedy})"
+        raise refusal(said if damaged else f"is no {kind.title}", source) from error
+    content = unsealed(kind, record if isinstance(record, dict) else {}, source)
+    if seal(kind, content) != text:
+        raise refusal(f"is damaged: its text was changed ({kind.remedy})", source)
+    return content
+
+
+def digest(instance: Instance, changes: Iterable[Change] = ()) -> str:
+    """SHA-256 over everything that decides a plan or a simulation of an instance."""
+    content = hashlib.sha256()
+    for jobs in (instance.running, instance.pending, instance.future, tuple(changes)):
+        for item in jobs:
+            content.update(repr(item).encode())
+    rest = dataclasses.replace(instance, running=(), pending=(), future=())
+    plain = dataclasses.asdict(rest)
+    content.update(json.dumps(plain, default=sorted, sort_keys=True).encode())
+    return content.hexdigest()
+
+
+def refusal(message: str, source: str) -> InputError:
+    """What is wrong with a record as a whole."""
+    return InputError([Problem(message, source)])
+
+
+def _head(kind: RecordKind, body: str) -> dict[str, Any]:
+    checksum = hashlib.sha256(body.encode()).hexdigest()
+    return {"format": kind.name, "version": kind.version, "checksum": checksum}
+
+
+def _compact(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"))

@@ -1,0 +1,372 @@
+"""Every form of output of LSF's commands and files, with what becomes of it.
+
+The page docs/output-forms.md shows these rows; `test_output_forms.py` gives each text to the
+command and looks at what comes of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+DATA = Path(__file__).parents[1] / "data"
+ALL, LSF, NEW, LAVA = "all", "LSF 9.1, 10.1", "LSF 10.1", "OpenLava, volclava"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One row. option: the command or its option that takes it. says: in the page.
+
+    shows: what stands in the instance (read) or in the messages (told, refused). text: a path for
+    the log itself, several files for a configuration directory. beside: another option and what it
+    is given.
+    """
+
+    form: str
+    versions: str
+    option: str
+    outcome: Literal["read", "told", "refused"]
+    says: str
+    shows: tuple[str, ...]
+    text: str | Path | dict[str, str]
+    beside: tuple[str, str] = ("", "")
+
+    @property
+    def row(self) -> str:
+        """The line of the table in the page."""
+        return f"| {self.form} | {self.versions} | `{self.option}` | {self.outcome} | {self.says} |"
+
+
+def jobs(*lines: str) -> str:
+    """The text of these lines."""
+    return "\n".join(lines) + "\n"
+
+
+_HEAD = "Job <7>, User <ann>, Project <p>, Status <PEND>, Queue <q>, Job Priority <50>, Command <x>"
+_ASKS = "Submitted from host <h>, CWD <$HOME>, 4 Task(s), Requested Resources <span[ptile=2]>;"
+_LONG = jobs(
+    "",
+    "Job <7>, User <ann>, Project <p>, Status <PEND>, Queue <q>, Job Priority <50>,",
+    "                      Command <x>",
+    "Fri Apr 22 15:18:50: Submitted from host <h>, CWD <$HOME>, 4 Task(s), Requested",
+    "                      Resources <span[ptile=2]>;",
+    " PENDING REASONS:",
+    " Job slot limit reached: 1 host;",
+    "",
+    " RUNLIMIT",
+    " 60.0 min",
+)
+_YEAR = jobs(
+    "",
+    "Job <7>, User <ann>, Project <p>, Status <PEND>, Queue <q>, Job Priority <50>,",
+    " " * 27 + "Command <x>",
+    "Fri Apr 22 15:18:50 2022: Submitted from host <h>, CWD <$HOME>, 4 Task(s), Requ",
+    " " * 26 + "ested Resources <span[ptile=2]>;",
+)
+_READ_LONG = ("slots: 4", "span[ptile=2]", "user: ann", "priority: 50", "{name: q}")
+_TABLE = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME"
+_LINE = "7       ann     PEND  q          h           -           x          Apr 22 15:18"
+_USE_LONG = "bjobs -u all -l, -UF or -json"
+_WANTED = "`bjobs -u all -l`, `-UF` or `-json -o`"
+_JSON_JOB = (
+    '"JOBID":"7","STAT":"PEND","USER":"ann","QUEUE":"q","NREQ_SLOT":"4",'
+    '"COMBINED_RESREQ":"span[ptile=2]","RUNTIMELIMIT":"60.0","SUBMIT_TIME":"Apr 22 15:18",'
+    '"JOB_PRIORITY":"50","SPECIFIED_START_TIME":"-","ASK_HOSTS":"","DEPENDENCY":"-"'
+)
+_RUNS = jobs(
+    "Job <8>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Command <x>",
+    "Fri Apr 22 15:18:50: Submitted from host <h>, CWD <$HOME>, 2 Task(s);",
+    "Fri Apr 22 15:19:50: Started 2 Task(s) on Host(s) <2*h2>, Execution Home </x>;",
+)
+BJOBS = (
+    Form("`bjobs`", ALL, "import snapshot --bjobs", "refused", f"use {_WANTED}",
+         (_USE_LONG,), jobs(_TABLE, _LINE)),
+    Form("`bjobs -w`, `-W`, `-X`, `-r`, `-a`", ALL, "import snapshot --bjobs", "refused",
+         f"use {_WANTED}", (_USE_LONG,), jobs(" ".join(_TABLE.split()), " ".join(_LINE.split()))),
+    Form("`bjobs -p`", ALL, "import snapshot --bjobs", "refused", f"use {_WANTED}",
+         (_USE_LONG,), jobs("JOBID   USER    STAT  QUEUE      FROM_HOST      JOB_NAME           "
+                            "SUBMIT_TIME", "7       ann     PEND  q   h  x  Apr 22 15:18",
+                            " Job slot limit reached;")),
+    Form("`bjobs -l`, `-l -X`, `-l -p`", LSF, "import snapshot --bjobs", "read",
+         "state, queue, user, slots, requirement, limits, times, hosts, reasons, estimate; "
+         "wrapped at any column", (*_READ_LONG, "run_limit: 1h"), _LONG),
+    Form("`bjobs -l` with LSB_BJOBS_DISPLAY_YEAR", NEW, "import snapshot --bjobs", "read",
+         "the same; the indent is taken from the file", _READ_LONG, _YEAR),
+    Form("`bjobs -l` with other clauses (`Service Class`, `Dependency Condition`, …)", ALL,
+         "import snapshot --bjobs", "told", "the names of the clauses, and how many jobs have them",
+         ("Service Class",),
+         _LONG.replace("Queue <q>,", "Queue <q>, Service Class <gold>,")),
+    Form("`bjobs -l`", LAVA, "import snapshot --bjobs", "read",
+         "as of LSF, in the older words (`Processors Requested`, `Started on`)",
+         ("2*a 1*b",),
+         jobs("Job <8>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Command <x>",
+              "Fri Apr 22 15:18:50: Submitted from host <h>, CWD <$HOME>, 3 Processors Requested;",
+              "Fri Apr 22 15:19:50: Started on 3 Hosts/Processors <a> <a> <b>, Execution Home </x>;"
+              )),
+    Form("`bjobs -UF`", LSF, "import snapshot --bjobs", "read", "as `-l`, not wrapped",
+         _READ_LONG, jobs(_HEAD, f"Fri Apr 22 15:18:50: {_ASKS}")),
+    Form("`bjobs -o '…'` without `-json`", LSF, "import snapshot --bjobs", "refused",
+         f"use {_WANTED}", (_USE_LONG,), jobs("JOBID      STAT  QUEUE", "7  PEND  q")),
+    Form("`bjobs -o \"… delimiter=','\"`, `-noheader`", LSF, "import snapshot --bjobs", "refused",
+         f"use {_WANTED}", (_USE_LONG,), jobs("JOBID,STAT,QUEUE", "7,PEND,q")),
+    Form("`bjobs -json -o '…'`", NEW, "import snapshot --bjobs", "read",
+         "the columns of [import snapshot](import-state.md)", _READ_LONG,
+         '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{' + _JSON_JOB + "}]}"),
+    Form("`bjobs -json -o '…'`, columns missing", NEW, "import snapshot --bjobs", "told",
+         "which columns, and how many jobs wait",
+         ("has no column queue, user, combined_resreq, runtimelimit", "1 waiting job"),
+         '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"7","STAT":"PEND","NREQ_SLOT":"4"}]}'),
+    Form("`No unfinished job found`", ALL, "import snapshot --bjobs", "read", "no job",
+         ("name: h1",), "No unfinished job found\n"),
+    Form("`bjobs -l` without `-u all`", ALL, "import snapshot --bjobs", "told",
+         "slots that bhosts or bqueues count and that no job holds: the balance",
+         ("bjobs without -u all?",), _LONG,
+         ("--bhosts", jobs("HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV",
+                            "h1 ok - 8 1 1 0 0 0"))),
+    Form("`bjobs -A`", ALL, "import snapshot --bjobs", "refused",
+         f"counts of an array's elements: use {_WANTED}", (_USE_LONG,),
+         jobs("JOBID      ARRAY_SPEC  OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP",
+              "7          x[1-4]      ann         4    4    0    0    0     0     0     0")),
+    Form("`bjobs -sum`", NEW, "import snapshot --bjobs", "refused",
+         f"counts of jobs: use {_WANTED}", ("output of bjobs -sum", _USE_LONG),
+         jobs("RUN        SSUSP      USUSP      UNKNOWN    PEND       FWD_PEND",
+              "1          0          0          0          3          0")),
+)  # fmt: skip
+
+_HOSTS = jobs(
+    "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV",
+    "h1                 ok              -      8      2      2      0      0      0",
+)
+_BLOCK = jobs(
+    "HOST  h1",
+    "STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW",
+    "ok              20.00     -      8      2      2      0      0      0      -",
+    "",
+    " CURRENT LOAD USED FOR SCHEDULING:",
+    "              r15s   r1m  r15m    ut    pg    io   ls    it   tmp   swp   mem",
+    " Total         1.5   1.2   2.0   91%   2.5     7   49     0  911M  915M    2G",
+    " Reserved      0.0   0.0   0.0    0%   0.0     0    0     0    0M    0M  143M",
+)
+BHOSTS = (
+    Form("`bhosts`", ALL, "import snapshot --bhosts", "read",
+         "slots, slots in use, status, JL/U", ("name: h1", "slots: 8"), _HOSTS),
+    Form("`bhosts`, a host `closed`", ALL, "import snapshot --bhosts", "told",
+         "`closed` has no reason here: full where all slots are in use, else by the administrator",
+         ("bhosts says closed and not why",),
+         _HOSTS.replace("ok    ", "closed")),
+    Form("`bhosts`, a name cut short (`*3.site.org`)", LAVA, "import snapshot --bhosts", "refused",
+         "use `bhosts -w` or `-l`", ("bhosts -w or bhosts -l",), _HOSTS.replace("h1 ", "*1 ")),
+    Form("`bhosts -w`, `-X`, `-e`, `-R …`", LSF, "import snapshot --bhosts", "read",
+         "the same, with the reason why a host is closed", ("status: closed",),
+         _HOSTS.replace("ok        ", "closed_Adm")),
+    Form("`bhosts` with condensed groups (CONDENSE)", LSF, "import snapshot --bhosts", "told",
+         "the group is taken as one host; hosts of jobs that bhosts does not list are told, as are "
+         "slots in use that no job holds: use `bhosts -X`",
+         ("jobs run on h2, which nothing describes", "contradicts itself: bhosts counts 2 slots"),
+         _HOSTS.replace("h1 ", "hg1"), ("--bjobs", _RUNS)),
+    Form("`bhosts -l`", ALL, "import snapshot --bhosts", "read",
+         "besides: load, what jobs reserve of it, thresholds, windows", ("mem: 2191",), _BLOCK),
+    Form("`bhosts -s`", ALL, "import snapshot --bhosts", "refused",
+         "shared resources: use `bhosts -l`, and `--site` with the configuration",
+         ("output of bhosts -s", "--site"),
+         jobs("RESOURCE                 TOTAL       RESERVED       LOCATION",
+              "lic                        4           0.0         h1")),
+    Form("`bhosts -gpu`", NEW, "import snapshot --bhosts", "refused",
+         "GPUs: use `bhosts -l`, and `--site` with the configuration",
+         ("output of bhosts -gpu", "--site"),
+         jobs("HOST_NAME              GPU_ID                MODEL     MUSED      MRSV  NJOBS",
+              "h1                          0     TeslaV100_PCIE        0M        0M      0")),
+    Form("`bhosts -json -o '…'`", NEW, "import snapshot --bhosts", "read",
+         "`host_name status max` are needed; also `run ssusp ususp rsv jl_u cpuf available_mem …`",
+         ("slots: 8",),
+         '{"COMMAND":"bhosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","STATUS":"ok","MAX":"8",'
+         '"RUN":"2","SSUSP":"0","USUSP":"0","RSV":"0"}]}'),
+    Form("`bhosts -json` without `status` or `max` (also `-gpu -json`)", NEW,
+         "import snapshot --bhosts", "refused", "give the columns to `-o`",
+         ("has no column STATUS, MAX: give them to -o",),
+         '{"COMMAND":"bhosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","GPU_NUM":"4"}]}'),
+    Form("`bhosts -o '…'` without `-json`, without `max`", NEW, "import snapshot --bhosts",
+         "refused", "give the columns to `-o`", ("has no column MAX: give them to -o",),
+         jobs("HOST_NAME       STATUS", "h1              ok")),
+)  # fmt: skip
+
+_QUEUES = jobs(
+    "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP",
+    "night            40  Open:Active      16    -    -    -     0     0     0     0",
+)
+_QUEUE = jobs(
+    "QUEUE: night",
+    "  -- at night",
+    "",
+    "PARAMETERS/STATISTICS",
+    "PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV",
+    " 40   20  Open:Active      16    -    -    -     0     0     0     0     0    0",
+    "",
+    "MAXIMUM LIMITS:",
+    " RUNLIMIT",
+    " 60.0 min",
+    "",
+    "SCHEDULING POLICIES:  BACKFILL",
+    "USERS:  all",
+    "HOSTS:  all",
+)
+_SHARES = jobs(
+    "SHARE_INFO_FOR: P1/",
+    "USER/GROUP  SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME",
+    "ann             1     0.333       0        0        0.0         0",
+)
+BQUEUES = (
+    Form("`bqueues`, `-w`", ALL, "import snapshot --bqueues", "told",
+         "priority, status, slot limits and counts are read; that limits, policies, users and "
+         "hosts are not there is told", ("neither limits nor policies",), _QUEUES),
+    Form("`bqueues -l`", ALL, "import snapshot --bqueues", "read",
+         "besides: limits, policies, users, hosts, requirement, thresholds, windows",
+         ("RUNLIMIT: 1h", "BACKFILL: Y", "DESCRIPTION: at night"), _QUEUE),
+    Form("`bqueues -r`", ALL, "import snapshot --bqueues", "read",
+         "besides: share accounts of every level",
+         ("USER_SHARES[[ann,1]]", "policy: night, account: ann"),
+         _QUEUE.replace("BACKFILL", "FAIRSHARE\nUSER_SHARES:  [ann, 1]\n\n"
+                        + _SHARES.replace("P1", "night"))),
+    Form("`bqueues -json -o '…'`", NEW, "import snapshot --bqueues", "told",
+         "`queue_name status` are needed, `prio max jl_u jl_p jl_h njobs pend run susp` are read; "
+         "the rest is told as for plain `bqueues`", ("neither limits nor policies",),
+         '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","PRIO":"40",'
+         '"STATUS":"Open:Active","MAX":"16"}]}'),
+    Form("`bqueues -json` without `status`", NEW, "import snapshot --bqueues", "refused",
+         "give the column to `-o`", ("has no column STATUS: give them to -o",),
+         '{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{"QUEUE_NAME":"night","MAX":"16"}]}'),
+    Form("`bqueues -o '…'` without `-json`, other columns", NEW, "import snapshot --bqueues",
+         "refused", "use `bqueues -l`, `-r`, `-w` or `-json -o`", ("bqueues -l, -r, -w or -json",),
+         jobs("QUEUE_NAME      NJOBS", "night               0")),
+    Form("`bhpart`, `-r`", ALL, "import snapshot --bhpart", "read",
+         "hosts and share accounts of each partition", ("host_partitions",),
+         jobs("HOST_PARTITION_NAME: P1", "HOSTS: h1", "") + _SHARES),
+)  # fmt: skip
+
+_LSHOSTS = jobs(
+    "HOST_NAME                       type       model  cpuf ncpus maxmem maxswp server RESOURCES",
+    "hostA                         X86_64     Opteron  60.0    12    64G     2G    Yes (mg)",
+)
+LSHOSTS = (
+    Form("`lshosts`, `-w`", ALL, "import lsf --lshosts", "read",
+         "type, model, factor, processors, memory, swap, resources",
+         ("type: X86_64", "slots: 4"), _LSHOSTS),
+    Form("`lshosts`, a name cut short", ALL, "import lsf --lshosts", "refused", "use `lshosts -w`",
+         ("lshosts -w prints it whole",), _LSHOSTS.replace("hostA", "*ostA")),
+    Form("`lshosts -l`", ALL, "import lsf --lshosts", "refused", "use `lshosts -w`",
+         ("lshosts -w",),
+         jobs("HOST_NAME:  hostA", "type    model  cpuf ncpus ndisks maxmem maxswp maxtmp rexpri "
+              "server", "X86_64 Opteron  60.0    12      1    64G     2G  9G      0    Yes")),
+    Form("`lshosts -json`", NEW, "import lsf --lshosts", "refused", "use `lshosts -w`",
+         ("lshosts -w",),
+         '{"COMMAND":"lshosts","HOSTS":1,"RECORDS":[{"HOST_NAME":"hostA","ncpus":"12"}]}'),
+    Form("`lshosts -gpu`", NEW, "import lsf --lshosts", "refused", "use `lshosts -w`",
+         ("has no column type", "lshosts -w"),
+         jobs("HOST_NAME   gpu_id       gpu_model   gpu_driver   gpu_factor      numa_id",
+              "hostA            0  TeslaV100       418.67         7.0            0")),
+)  # fmt: skip
+
+#: Of these no command takes anything: name, versions, what to use instead, a part of it, the text.
+_OTHERS = (
+    ("`lsload`, `-w`, `-l`", ALL, "load: use `bhosts -l`", "give bhosts -l",
+     jobs("HOST_NAME       status  r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem",
+          "h1                  ok   0.0   0.0   0.0   0%   0.0   1     0  911M  915M    2G")),
+    ("`lsload -s`", ALL, "shared resources: use `--site` with the configuration", "give --site",
+     jobs("RESOURCE                                VALUE       LOCATION", "lic   4    h1")),
+    ("`lsload -gpu`, `-gpuload`", NEW, "GPUs: use `bhosts -l`, and `--site`", "give bhosts -l",
+     jobs("HOST_NAME       status  ngpus  gpu_shared_avg_mut  gpu_shared_avg_ut  ngpus_physical",
+          "h1                  ok      4                  0%                 0%               4")),
+    ("`busers`", ALL, "limits of users: `import lsf` reads `lsb.users`", "lsb.users",
+     jobs("USER/GROUP          JL/P    MAX  NJOBS   PEND    RUN  SSUSP  USUSP    RSV",
+          "ann                    -      8      0      0      0      0      0      0")),
+    ("`bparams`", ALL, "`import lsf` reads `lsb.params`", "lsb.params",
+     jobs("Default Queues:  normal", "MBD_SLEEP_TIME used for calculations:  10 seconds")),
+    ("`bparams -l`", ALL, "`import lsf` reads `lsb.params`", "lsb.params",
+     jobs("System default queues for automatic queue selection:", "    DEFAULT_QUEUE =  normal")),
+    ("`bparams -a`", NEW, "`import lsf` reads `lsb.params`", "lsb.params",
+     jobs("lsb.params configuration at Fri Apr 22 15:18:50", "     MBD_SLEEP_TIME = 10")),
+    ("`blimits`", LSF, "`import lsf` reads `lsb.resources`", "lsb.resources",
+     jobs("INTERNAL RESOURCE LIMITS:", "",
+          "NAME    USERS   QUEUES  HOSTS  PROJECTS  SLOTS", "l1   ann   -  -   -  2/8")),
+    ("`bresources -g`", LSF, "`import lsf` reads `lsb.resources`", "lsb.resources",
+     jobs("POOL_NAME   TYPE   STATUS   TOTAL   FREE", "p1   slots  ok  8  8")),
+    ("`bslots`", ALL, "LSF's answer about backfill: not needed", "not a state of the cluster",
+     jobs("SLOTS          RUNTIME", "4              1 hours 0 minutes 0 seconds")),
+    ("`bacct`, `-l`", ALL, "`import acct` reads `lsb.acct`", "lsb.acct",
+     jobs("", "Accounting information about jobs that are:", "  - submitted by users ann,",
+          "-" * 78, "", "Job <7>, User <ann>, Project <p>, Status <DONE>, Queue <q>, Command <x>",
+          f"Fri Apr 22 15:18:50: {_ASKS}")),
+    ("`bhist`", ALL, "`import events` reads `lsb.events`", "lsb.events",
+     jobs("Summary of time in seconds spent in various states:",
+          "JOBID   USER    JOB_NAME  PEND    PSUSP   RUN     USUSP   SSUSP   UNKWN   TOTAL",
+          "7       ann     x         1       0       0       0       0       0       1")),
+    ("`bhist -l`", ALL, "`import events` reads `lsb.events`", "lsb.events",
+     jobs("Job <7>, User <ann>, Project <p>, Command <x>", f"Fri Apr 22 15:18:50: {_ASKS}", "",
+          "Summary of time in seconds spent in various states by  Fri Apr 22 15:19:50",
+          "  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL",
+          "  60       0        0        0        0        0        60")),
+    ("`bmgroup`", ALL, "`import lsf` reads `lsb.hosts`", "lsb.hosts",
+     jobs("GROUP_NAME    HOSTS", "hg1           h1 h2")),
+    ("`bugroup`", ALL, "`import lsf` reads `lsb.users`", "lsb.users",
+     jobs("GROUP_NAME    USERS", "ug1           ann bob")),
+    ("`bapp`, `-l`", LSF, "`import lsf` reads `lsb.applications`", "lsb.applications",
+     jobs("APP_NAME            NJOBS     PEND      RUN     SUSP", "app1  0  0  0  0")),
+    ("`badmin showconf`", ALL, "`import lsf` reads the files", "configuration files",
+     jobs("MBD configuration at Fri Apr 22 15:18:50", "LSB_SHAREDIR = /x")),
+    ("`busers -json`", NEW, "limits of users: `import lsf` reads `lsb.users`", "lsb.users",
+     '{"COMMAND":"busers","USERS":1,"RECORDS":[{"USER/GROUP":"ann","MAX":"8"}]}'),
+    ("`lsload -json`", NEW, "load: use `bhosts -l`", "give bhosts -l",
+     '{"COMMAND":"lsload","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","status":"ok"}]}'),
+    ("`lsid`", ALL, "the cluster's name: `import lsf --cluster`", "--cluster",
+     jobs("IBM Spectrum LSF 10.1.0.13", "My cluster name is c1", "My master name is h1")),
+)  # fmt: skip
+OTHERS = tuple(
+    Form(form, versions, "import snapshot", "refused", says, (shows,), text)
+    for form, versions, says, shows, text in _OTHERS
+)
+
+FILES = (
+    Form("`lsb.acct`", LSF, "import acct", "read",
+         "jobs that have ended: slots, hosts, times, usage, requirement, account", ("hosts:",),
+         DATA / "acct" / "lsb.acct.small-cluster"),
+    Form("`lsb.acct`, records cut off", LSF, "import acct", "refused",
+         "every bad record with its line; `--keep-going` takes the others",
+         ("the record ends before",), DATA / "acct" / "lsb.acct.missing-fields"),
+    Form("`lsb.events`", LSF, "import events", "read",
+         "what ran and what waited: the records of [import events](import-state.md)", ("hosts:",),
+         DATA / "lsf" / "lsb.events"),
+    Form("`lsb.acct`", "LSF 5 to 8", "import acct", "read",
+         "the same, as far as its records go", ("hosts:",), DATA / "acct" / "lsb.acct.older"),
+    Form("`lsb.acct`", LAVA, "import acct", "read", "the same; no user group, no run limit",
+         ("name: h2",),
+         jobs('"JOB_FINISH" "22" 200 7 1001 2 2 100 0 0 110 "ann" "normal" "" "" "" '
+              '"h1" "x" "" "" "" "100.7" 0 2 "h2" "h2" 64 1.0 "name" "cmd" 1.5 0.5 '
+              + " ".join(["-1"] * 17) + ' "" "default" 0 2 "" 3 0 0 "" ""')),
+    Form("`lsb.events`", LAVA, "import events", "read",
+         "the same; no user group and no application",
+         ("id: '1'", "run_limit: 1h", "span[hosts=1]"),
+         jobs('"JOB_NEW" "22" 100 1 1001 2 2 100 0 0 0 0 0 "ann" '
+              + " ".join(["-1"] * 9) + ' 3600 -1 ""   1.00 18 "normal" "span[hosts=1]" "h1" "x" '
+              '"" "" "" "" "/home/ann" "100.1" 1 "h2" "" "" "name" "sleep 1" 0 "" "default" 2 '
+              '"X86_64" "" 0 0 "" "" "" 30 "" ""',
+              '"JOB_START" "22" 110 1 4 0 0 1.0 2 "h2" "h2" "" "" 0 0 "select[type==any]"')),
+    Form("a directory: `lsf.conf`, `lsf.shared`, `lsf.cluster.NAME`, `lsb.hosts`, `lsb.queues`, "
+         "`lsb.params`, `lsb.users`, `lsb.resources`, `lsb.applications`, `lsb.modules`", ALL,
+         "import lsf", "read", "[The configuration](import.md)", ("PRIORITY: 40", "slots: 4"),
+         {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\nEnd Queue\n"}),
+    Form("a directory with parameters that have no counterpart", ALL, "import lsf", "told",
+         "each by name", ("SNDJOBS_TO",),
+         {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\n"
+                        "SNDJOBS_TO = far@away\nEnd Queue\n"}),
+    Form("a directory without any of these files", ALL, "import lsf", "refused",
+         "give the directory that holds them", ("holds no LSF configuration",), {"readme": "x\n"}),
+)  # fmt: skip
+
+PRINTED = (
+    Form("`blimits -c`, `bresources`", LSF, "import snapshot --bhosts", "refused",
+         "sections of `lsb.resources`: `import lsf` reads that file", ("slotwise import lsf",),
+         jobs("Begin Limit", "NAME = l1", "SLOTS = 8", "End Limit")),
+)  # fmt: skip
+
+FORMS = (*BJOBS, *BHOSTS, *BQUEUES, *LSHOSTS, *OTHERS, *PRINTED, *FILES)
