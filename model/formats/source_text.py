@@ -6,12 +6,15 @@ import os
 import stat
 from errno import EACCES, EISDIR
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 from . import raw
+
+#: Bytes that are read at a time.
+_PART = 2**20
 
 
 def file_content(path: Path) -> tuple[bytes, str | None]:
@@ -31,11 +34,20 @@ def file_bytes(path: Path, source: str = "") -> bytes:
     check_inside(path, source)
     try:
         with path.open("rb") as file:
-            data = file.read(limits().text + 1)
+            data = _read(file, limits().text + 1)
     except (OSError, ValueError) as error:
         raise unreadable(source or path, error) from None
     check_length(data, source or str(path))
     return data
+
+
+def _read(file: BinaryIO, most: int) -> bytes:
+    """At most so many bytes; asked for at once, room would be made for all of them."""
+    parts: list[bytes] = []
+    while most and (part := file.read(min(most, _PART))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
 
 
 def check_readable(path: Path) -> None:

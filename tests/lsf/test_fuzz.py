@@ -6,6 +6,7 @@ import random
 import shutil
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,6 +110,21 @@ def test_groups_within_groups_without_end(tmp_path: Path) -> None:
     rows = "\n".join(f"g{n} (g{n + 1})" for n in range(3000))
     hosts = f"Begin HostGroup\nGROUP_NAME GROUP_MEMBER\n{rows}\ng3000 (hostA)\nEnd HostGroup\n"
     _answer(write(tmp_path, {"lsb.hosts": hosts, "lsb.queues": queue(HOSTS="g0 others")}))
+
+
+def test_a_file_is_not_included_again_and_again(tmp_path: Path) -> None:
+    """Half a megabyte would stand for 250 MB of lines."""
+    root = write(tmp_path, {"lsb.queues": "#INCLUDE big\n" * 499 + queue()})
+    (root / "big").write_text("A=b\n" * 130_000)
+    tracemalloc.start()
+    with pytest.raises(InputError) as caught:
+        site_document(root, at=MORNING).instance()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "'big' is included again and again" in str(caught.value)
+    assert peak < 300e6
+    (root / "lsb.queues").write_text(queue())
+    assert site_document(root, at=MORNING).instance()
 
 
 def _queues(n: int) -> dict[str, str]:

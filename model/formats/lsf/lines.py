@@ -15,6 +15,8 @@ from .source import Circumstances, Line, Place, Problems
 
 #: Included files in all: more is a ring or a slip.
 _MOST_FILES = 500
+#: Characters of files that are included once more: a small file may stand for very many lines.
+_MOST_AGAIN = 2**19
 _IF = re.compile(r"#(if|elif)(?=[\s(!])([!(\s]*[A-Za-z_]\w*\s*\(.*)$", re.DOTALL)
 _BRANCH = re.compile(r"#(else|endif)\b\s*(?:#.*)?$")
 _INCLUDE = re.compile(r"#\s?INCLUDE\s+(\"[^\"]*\"|\S+)\s*$", re.IGNORECASE)
@@ -43,7 +45,8 @@ class _Branch:
 class LineReader:
     """Reads the files of one configuration directory, `root`.
 
-    decisions: every condition met, in order. files: the files read.
+    decisions: every condition met, in order. files: the files read. again: characters of files
+    that were included once more.
     """
 
     root: Path
@@ -51,6 +54,7 @@ class LineReader:
     problems: Problems
     decisions: list[Decision] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+    again: int = 0
 
     def lines(self, path: Path) -> list[Line]:
         """The logical lines of a file that count; what is wrong goes to `problems`."""
@@ -174,9 +178,13 @@ class LineReader:
             self.problems.add(place, f"{name!r} includes itself")
         elif len(self.files) >= _MOST_FILES:
             self.problems.add(place, f"there are more than {_MOST_FILES} included files")
+        elif self.again > _MOST_AGAIN:
+            self.problems.add(place, f"{name!r} is included again and again")
         else:
+            known = target in self.files
             text = self.text(target)
             if text is not None:
+                self.again += known * len(text)
                 yield from self._of_text(target, text, (*within, target.resolve()))
 
 
