@@ -22,7 +22,7 @@ from ...model.resreq.syntax import Simple
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
-from ..budget import Deadline
+from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from .job_edits import (
     is_compound,
@@ -70,7 +70,7 @@ class Answer:
     tried: how many alternatives were planned; under `explore` only those that start sooner than the
     line are kept. forecast: whether a history was given; remarks: what was odd about it;
     run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
-    have no say in its start.
+    have no say in its start. refrained: a limit or Ctrl-C came before all was tried.
     """
 
     line: Choice
@@ -85,6 +85,7 @@ class Answer:
     remarks: tuple[str, ...] = ()
     run_by: str = ""
     passed_over: tuple[str, ...] = ()
+    refrained: bool = False
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -96,7 +97,7 @@ class Answer:
     @property
     def cut(self) -> bool:
         """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
-        return any(
+        return self.refrained or any(
             choice.outlook.cut or (choice.likely is not None and choice.likely.cut)
             for choice in (self.line, *self.alternatives)
         )
@@ -112,6 +113,7 @@ class Answer:
             "tried": self.tried,
             "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks)} if self.forecast else {}),
+            **({"cut": True} if self.refrained else {}),
         }
 
     def _record(self, item: Choice) -> dict[str, Any]:
@@ -219,11 +221,7 @@ def ask(
     )
     job = submitted.job
     asked = Choice({}, _shown(instance, job), asker.with_omissions(asker.outlook(job)))
-    bench = _Bench(asker, job, asked)
-    if choices is not None:
-        bench.try_all(choices)
-    if explore:
-        bench.explore()
+    bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
     return Answer(
         items[0],
@@ -234,8 +232,21 @@ def ask(
         now=instance.now,
         origin=instance.origin,
         passed_over=submitted.quiet,
+        refrained=asker.refrained,
         **_of_forecaster(forecaster),
     )
+
+
+def _tried(bench: _Bench, choices: Choices | None, explore: bool) -> _Bench:
+    """With all that was asked for, or as much as there is time for."""
+    if choices is not None:
+        bench.try_all(choices)
+    if explore and not bench.forecast.stopped():
+        try:
+            bench.explore()
+        except OutOfTime:
+            bench.forecast.refrained = True
+    return bench
 
 
 def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:
