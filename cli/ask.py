@@ -181,7 +181,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
         text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
     if answer.alternatives:
         text += "\n" + _listing(instance, answer, top, wide)
-    elif answer.explored:
+    elif answer.explored and not answer.refrained:
         text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
     if answer.explored and answer.alternatives:
         best = answer.alternatives[0].outlook.start
@@ -191,6 +191,8 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
         at = clock_text(instance, best)
         shown = len(answer.alternatives)
         text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
+    if answer.refrained:
+        text += paragraph("cut short by the limit: not every alternative was tried")
     return text.rstrip("\n") + "\n"
 
 

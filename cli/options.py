@@ -52,26 +52,32 @@ ObjectiveOption = Annotated[
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Wall seconds of a plan; of an exact one 30 without --effort."),
+    typer.Option(
+        min=0.0,
+        help="Wall seconds of the whole command; of an exact plan 30 without it and --effort.",
+    ),
 ]
 PlanTimeLimit = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Wall seconds of each plan; of an exact one 10 without --effort."),
+    typer.Option(
+        min=0.0,
+        help="Wall seconds of the whole command; of each exact plan 10 without it and --effort.",
+    ),
 ]
 WholeTimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Wall seconds of all plans and runs of the loop together (loading is not counted); "
-        "without it the optimal plan has 30, or --effort, and the others no limit.",
+        help="Wall seconds of the whole command; without it the optimal plan has 30, or --effort, "
+        "and the others no limit.",
     ),
 ]
 ReportTimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Wall seconds of the plan, with --method all of all plans together; of an exact one "
-        "30 without --effort.",
+        help="Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
+        "without it and --effort.",
     ),
 ]
 Effort = Annotated[

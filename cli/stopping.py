@@ -18,6 +18,8 @@ from .exits import Exit
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 #: Seconds that are left at least of a time limit: enough for a lesser answer.
 LEAST_LIMIT = 1e-3
+#: Judging an answer and writing it up takes about so much of the time that reading took.
+KEPT = 0.75
 
 
 @contextmanager
@@ -30,12 +32,18 @@ def timed_from_now() -> Iterator[None]:
         _BEGAN.reset(token)
 
 
-def left_of(limit: float | None) -> float | None:
-    """What the command has used of its time limit is taken off; None stays none, as 0 does."""
+def left_of(limit: float | None, kept: float = KEPT) -> float | None:
+    """Seconds for what comes next, of a time limit of the whole command; None and 0 stay.
+
+    kept: for writing the answer up, as a share of the seconds used so far; half of the rest at
+    most.
+    """
     began = _BEGAN.get()
     if limit is None or limit == 0 or began is None:
         return limit
-    return max(LEAST_LIMIT, limit - (time.monotonic() - began))
+    used = time.monotonic() - began
+    left = limit - used
+    return max(LEAST_LIMIT, left - min(kept * used, left / 2))
 
 
 @contextmanager

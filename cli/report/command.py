@@ -91,12 +91,12 @@ class Asked:
 
     def for_plans(self) -> float | None:
         """Wall seconds of the plans, once the input is read."""
-        left = left_of(self.time_limit)
+        left = left_of(self.time_limit, kept=0.0)
         return None if left is None else PLANS_SHARE * left
 
     def for_advice(self) -> float | None:
         """Wall seconds of all explanations, once there are plans."""
-        left = left_of(self.time_limit)
+        left = left_of(self.time_limit, kept=0.0)
         if left is None:
             return self.advice_time
         return min(ADVICE_SHARE * left, math.inf if self.advice_time is None else self.advice_time)

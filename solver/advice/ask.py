@@ -22,7 +22,7 @@ from ...model.resreq.syntax import Simple
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
-from ..budget import Deadline
+from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from .job_edits import (
     cut_short,
@@ -73,6 +73,7 @@ class Answer:
     run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
     have no say in its start. requirement: its conditions that hold on some hosts only.
     suggestions: hosts that are down or closed that would start it sooner.
+    refrained: a limit or Ctrl-C came before all was tried.
     """
 
     line: Choice
@@ -89,6 +90,7 @@ class Answer:
     passed_over: tuple[str, ...] = ()
     requirement: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
+    refrained: bool = False
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -100,7 +102,7 @@ class Answer:
     @property
     def cut(self) -> bool:
         """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
-        return any(
+        return self.refrained or any(
             choice.outlook.cut or (choice.likely is not None and choice.likely.cut)
             for choice in (self.line, *self.alternatives)
         )
@@ -118,6 +120,7 @@ class Answer:
             "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks)} if self.forecast else {}),
+            **({"cut": True} if self.refrained else {}),
         }
 
     def _record(self, item: Choice) -> dict[str, Any]:
@@ -221,11 +224,7 @@ def ask(
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.job
     asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
-    bench = _Bench(asker, job, asked)
-    if choices is not None:
-        bench.try_all(choices)
-    if explore:
-        bench.explore()
+    bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
     return Answer(
         items[0],
@@ -238,6 +237,7 @@ def ask(
         passed_over=submitted.quiet,
         requirement=asker.fails(asked.outlook),
         suggestions=_hosts_back(asker, asked.outlook),
+        refrained=asker.refrained,
         **_of_forecaster(forecaster),
     )
 
@@ -248,7 +248,19 @@ def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
     if asked.start == now or asked.cut:
         return ()
     limit = FOREVER if asked.start is None else asked.start
-    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.stopped)
+    return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel.is_set)
+
+
+def _tried(bench: _Bench, choices: Choices | None, explore: bool) -> _Bench:
+    """With all that was asked for, or as much as there is time for."""
+    if choices is not None:
+        bench.try_all(choices)
+    if explore and not bench.forecast.stopped():
+        try:
+            bench.explore()
+        except OutOfTime:
+            bench.forecast.refrained = True
+    return bench
 
 
 def _of_forecaster(forecaster: Forecaster | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..budget import Budget
 from ..fairshare.priority_order import priority_order
 from ..forecast.history import History
 from ..loop.run_on import placed_by_loop
-from ..planning import plan
+from ..planning import nothing_planned, plan
 from .likely import TIMES as LIKELY
 from .likely import USUAL, Drawing, Forecaster, Likely, times_of
 
@@ -253,7 +253,7 @@ def compare(
     methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
     real, stopped = _run_on(instance, methods, whole)
     likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
-    optimal = plan(
+    optimal = (nothing_planned if whole.late() else plan)(
         instance,
         "optimal",
         objective=objective,
@@ -289,6 +289,8 @@ def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Pl
     """The plans by greedy and time-based reservation, each in its share."""
 
     def planned(method: Method, share: float) -> Plan:
+        if whole.late():  # the clusters on which even a lesser answer takes long
+            return nothing_planned(instance, method)
         limit = whole.part(share)
         return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
 

@@ -155,7 +155,7 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
     suggestions, tried = suggest(forecast, view, demand, found.outlook)
-    return replace(found, suggestions=suggestions, tried=tried, cut=forecast.stopped())
+    return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
 
 
 def _pending(instance: Instance, job: str) -> Job:

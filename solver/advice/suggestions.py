@@ -119,7 +119,7 @@ class Trials:
             return known[value]
 
         found = list(smallest_changes(asked, values, outlook_of, self.limit))
-        return [] if self.forecast.stopped() else found
+        return [] if self.forecast.refrained else found
 
     def limits(self) -> list[tuple[int, Outlook]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
@@ -145,7 +145,7 @@ def suggest(
     """
     limit = FOREVER if now_planned.start is None else now_planned.start
     trials = Trials(forecast, view, demand, limit)
-    return best_of(_ideas(trials), now_planned, forecast.stopped), trials.tried
+    return best_of(_ideas(trials), now_planned, forecast.cancel.is_set), trials.tried
 
 
 def best_of(
@@ -289,12 +289,18 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
     """Running jobs that end now, pending jobs that are not there; the jobs before it move too."""
     forecast, view, limit = trials.forecast, trials.view, trials.limit
     instance, job = forecast.instance, trials.demand.job
+    if forecast.stopped():
+        return
     for gone in _in_the_way(instance, view, trials.demand, limit):
+        if forecast.stopped():
+            return
         trials.tried += 1
         running = tuple(item for item in instance.running if item.job.id != gone)
         outlook = forecast.beside(replace(instance, running=running)).outlook(job)
         yield Idea("running", f"if {job_text(gone)} ended now", outlook)
     for gone in _before_it(forecast.ahead(job), view, limit):
+        if forecast.stopped():
+            return
         trials.tried += 1
         pending = tuple(item for item in instance.pending if item.id != gone)
         outlook = forecast.beside(replace(instance, pending=pending)).outlook(job)

@@ -182,6 +182,7 @@ class Asker:
         self.cancel = Deadline(time_limit, cancel)
         self._limited = time_limit is not None
         self._took = 0.0
+        self.refrained = False
         self.on_progress = on_progress
         self._asked = 0
         self._begun = monotonic()
@@ -189,7 +190,7 @@ class Asker:
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
-        return Asker(
+        other = Asker(
             instance,
             self.method,
             time_limit=self.cancel.left() if self._limited else None,
@@ -198,6 +199,8 @@ class Asker:
             cancel=self.cancel,
             on_progress=None if self.on_progress is None else lambda _: self._count(),
         )
+        other._asked, other._took = 1, self._took
+        return other
 
     def _count(self) -> None:
         """One more question, here or beside another instance."""
@@ -206,8 +209,14 @@ class Asker:
             self.on_progress(Progress(self._asked, None, None, None, monotonic() - self._begun))
 
     def stopped(self) -> bool:
-        """Whether nothing is asked any more: too little is left of the limit, or it is to stop."""
-        return self.cancel.is_set() or (self._limited and self.cancel.left() < self._took)
+        """Whether nothing more is asked: too little is left of the limit, or it is to stop.
+
+        Once it is so, `refrained` says that something was left undone.
+        """
+        too_late = self._limited and self.cancel.left() < self._took
+        if too_late or self.cancel.is_set():
+            self.refrained = True
+        return self.refrained
 
     def _left(self) -> float | None:
         """Wall seconds of the next exact plan."""
@@ -229,6 +238,8 @@ class Asker:
         Of a time-based one, without what was not considered: :meth:`outlook_with_omissions`.
         """
         self._count()
+        if self._asked > 1 and self.stopped():
+            return Outlook.not_looked_at(job)
         if self.method == "time-based":
             try:
                 return self._of_cycle(job, first=first)[0]

@@ -97,7 +97,7 @@ def omissions_of_job(
     """
     names, nowhere = _apart(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
-    if not names or budget.late():
+    if not names or budget.stopped():
         return (*map(Omission, names), *touching)
     loops = _Loops.of(instance, method, None, names, budget)
     moved = _moving({job: start}, names, loops)

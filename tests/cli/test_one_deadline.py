@@ -95,7 +95,9 @@ def test_what_the_command_has_used_is_taken_off_its_limit(monkeypatch: pytest.Mo
     with timed_from_now():
         begun = time.monotonic()
         monkeypatch.setattr(time, "monotonic", lambda: begun + 3.0)
-        assert left_of(5.0) == pytest.approx(2.0, abs=0.1)
+        assert left_of(5.0, kept=0.0) == pytest.approx(2.0, abs=0.1)
+        assert left_of(50.0, kept=0.5) == pytest.approx(45.5, abs=0.1)
+        assert left_of(5.0, kept=0.5) == pytest.approx(1.0, abs=0.1)
         assert 0 < (left_of(1.0) or 0) < 0.01
         assert left_of(None) is None
 
