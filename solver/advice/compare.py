@@ -16,7 +16,7 @@ from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
-from ..budget import Budget
+from ..budget import GRACE, Budget
 from ..fairshare.priority_order import priority_order
 from ..forecast.history import History
 from ..loop.run_on import placed_by_loop
@@ -249,11 +249,11 @@ def compare(
     """
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     whole = Budget(time_limit, cancel=cancel or threading.Event())
-    greedy, time_based = _estimates(instance, margin, whole)
+    greedy, time_based, took = _estimates(instance, margin, whole)
     methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
     real, stopped = _run_on(instance, methods, whole)
     likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
-    optimal = (nothing_planned if whole.late() else plan)(
+    optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
         objective=objective,
@@ -285,16 +285,26 @@ def compare(
     )
 
 
-def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Plan]:
-    """The plans by greedy and time-based reservation, each in its share."""
+def _no_time(whole: Budget, took: float) -> bool:
+    """Whether a plan like one that took so many seconds is no longer worth beginning.
 
-    def planned(method: Method, share: float) -> Plan:
-        if whole.late():  # the clusters on which even a lesser answer takes long
+    Of the clusters on which even a lesser answer takes longer than a grace.
+    """
+    return whole.late() or (took > GRACE and whole.left() < took)
+
+
+def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Plan, float]:
+    """The plans by greedy and time-based reservation, each in its share; seconds of the first."""
+
+    def planned(method: Method, share: float, took: float = 0.0) -> Plan:
+        if _no_time(whole, took):
             return nothing_planned(instance, method)
         limit = whole.part(share)
         return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
 
-    return planned("greedy", GREEDY_SHARE), planned("time-based", TIME_BASED_SHARE)
+    greedy = planned("greedy", GREEDY_SHARE)
+    took = whole.elapsed()
+    return greedy, planned("time-based", TIME_BASED_SHARE, took), took
 
 
 def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
