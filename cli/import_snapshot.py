@@ -213,7 +213,7 @@ def _file_text(path: Path) -> str:
 
     text = file_bytes(path).decode("utf-8", errors="replace")
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
-    if kind_of_text(text) or not named:
+    if (kind_of_text(text) or "lsid") != "lsid" or not named:
         raise InputError([Problem("is not the output of lsid", str(path))])
     return text
 

@@ -35,36 +35,39 @@ def expected_duration(instance: Instance, job: Job) -> int | None:
     queue or application as a last resort.
     """
     queue = instance.queue(job.queue)
-    application = instance.application(job.application)
+    application = instance.application(job.application) if job.application else None
     limit = granted_run_limit(instance, job)
-    estimate = _first(
+    chain = (
         job.estimated_run_time,
         application.estimated_run_time if application else None,
         queue.estimated_run_time,
         instance.params.estimated_run_time,
     )
-    if estimate is not None:
-        return estimate if limit is None else min(estimate, limit)
-    return _first(
-        limit,
+    for estimate in chain:
+        if estimate is not None:
+            return estimate if limit is None else min(estimate, limit)
+    if limit is not None:
+        return limit
+    last = (
         application.run_time if application else None,
         job.cpu_limit,
         queue.cpu_limit,
         application.cpu_limit if application else None,
     )
+    return next((seconds for seconds in last if seconds is not None), None)
 
 
 def granted_run_limit(instance: Instance, job: Job) -> int | None:
     """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
+    if job.run_limit is not None:
+        return job.run_limit
     queue = instance.queue(job.queue)
-    application = instance.application(job.application)
-    default = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
-    return _first(job.run_limit, default, application.run_limit if application else None)
-
-
-def _first(*limits: int | None) -> int | None:
-    """The first that is given."""
-    return next((limit for limit in limits if limit is not None), None)
+    if queue.run_limit is not None:
+        return queue.run_limit
+    if queue.run_limit_max is not None:
+        return queue.run_limit_max
+    application = instance.application(job.application) if job.application else None
+    return application.run_limit if application else None
 
 
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:

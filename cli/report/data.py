@@ -11,13 +11,13 @@ from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
 from ...solver.advice.compare import Comparison
 from ...solver.advice.explain import Explanation
-from ...solver.advice.free_over_time import FreeOverTime, free_over_time
+from ...solver.advice.free_over_time import FreeOverTime, free_over_time_of_each
 from ...solver.fairshare.series import SharePoint
 from ...solver.loop.metrics import measure
 from ...solver.loop.records import Simulation
 from .bars import Bar, Stretch, bars
 from .curves import AccountCurve, UseOverTime, account_curves, plain, use_over_time
-from .loads import Load, loads
+from .loads import Changes, Load, load_changes, loads
 from .rows import RowGroup, host_groups, opened_within
 
 #: Rows that a chart opens with.
@@ -106,27 +106,42 @@ def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[St
     )
 
 
-def view_of_plan(instance: Instance, plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
-    """A plan; of greedy, which plans no future place, what it really gives (the loop run on).
+def views_of_plans(
+    instance: Instance, plans: Sequence[Plan], starts: Mapping[str, PlannedJob]
+) -> tuple[View, ...]:
+    """Plans; of greedy, which plans no future place, what it really gives (the loop run on).
 
-    starts: of the loop by this method, as far as known.
+    starts: of the loop by greedy, as far as known.
     """
+    held = [_placed(plan, starts) if plan.method == "greedy" else tuple(plan) for plan in plans]
+    free = free_over_time_of_each(instance, held)
+    return tuple(
+        replace(_view_of_plan(plan, starts), free=found)
+        for plan, found in zip(plans, free, strict=True)
+    )
+
+
+def _placed(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[PlannedJob, ...]:
+    return tuple(starts.values()) or tuple(item for item in plan if item.start is not None)
+
+
+def _view_of_plan(plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
     if plan.method != "greedy":
         meaning = {
             "time-based": "Time-based reservation: job by job in priority order, first fit.",
             "optimal": "Starts and places of all jobs found together, as early as can be.",
         }.get(plan.method, "Starts found by mixed-integer programming.")
-        return View(
-            plan.method, meaning, planned_stretches(plan), free=free_over_time(instance, plan)
-        )
-    placed = tuple(starts.values()) or tuple(item for item in plan if item.start is not None)
+        return View(plan.method, meaning, planned_stretches(plan))
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = (
         "Greedy reservation: what it holds now (hatched), and the starts that it really gives when "
         "the scheduler loop runs on."
     )
-    stretches = (*planned_stretches(placed), *reserved_stretches(plan, starts))
-    return View("greedy", meaning, stretches, estimates, free_over_time(instance, placed))
+    stretches = (
+        *planned_stretches(_placed(plan, starts)),
+        *reserved_stretches(plan, starts),
+    )
+    return View("greedy", meaning, stretches, estimates)
 
 
 # --- reports --------------------------------------------------------------------------------------
@@ -140,11 +155,8 @@ def report_of_comparison(
     notes: Sequence[str] = (),
 ) -> Report:
     """All three methods beside each other."""
-    views = (
-        view_of_plan(instance, comparison.greedy, comparison.loop.get("greedy", {})),
-        view_of_plan(instance, comparison.time_based, {}),
-        view_of_plan(instance, comparison.optimal, {}),
-    )
+    plans = (comparison.greedy, comparison.time_based, comparison.optimal)
+    views = views_of_plans(instance, plans, comparison.loop.get("greedy", {}))
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:
         likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
@@ -176,7 +188,7 @@ def report_of_plan(
         name,
         instance,
         running_stretches(instance),
-        (view_of_plan(instance, plan, {}),),
+        views_of_plans(instance, (plan,), {}),
         plan=plan,
         advice=advice,
         notes=(*plan.notes, *notes),
@@ -254,19 +266,30 @@ class Chart:
     end: int
 
 
-def chart(report: Report, view: View, most_rows: int = MOST_ROWS) -> Chart:
-    """The bars and loads of one view with the running jobs."""
+def chart(
+    report: Report,
+    view: View,
+    most_rows: int = MOST_ROWS,
+    *,
+    bare: bool = False,
+    before: Changes | None = None,
+) -> Chart:
+    """The bars and loads of one view with the running jobs.
+
+    bare: without bars. before: changes of the load by the running jobs, where they are known.
+    """
     cluster = report.instance.cluster
     index = cluster.host_index()
     slots = [host.slots for host in cluster.hosts]
     groups = host_groups(cluster)
-    stretches = [*report.running, *view.stretches]
+    if before is None:
+        before = load_changes(report.running, groups, index, len(slots))
     begin, end = time_range(report)
     return Chart(
         groups,
         opened_within(groups, len(slots), most_rows),
-        tuple(bars(stretches, index, slots)),
-        tuple(loads(stretches, groups, index, slots)),
+        () if bare else tuple(bars([*report.running, *view.stretches], index, slots)),
+        tuple(loads(view.stretches, groups, index, slots, before)),
         begin,
         end,
     )
@@ -293,11 +316,16 @@ def time_range(report: Report) -> tuple[int, int]:
 def as_records(report: Report) -> dict[str, Any]:
     """The report as plain data, fit for JSON; see `assets/model.js` for how it is read."""
     instance = report.instance
-    charts = [chart(report, view) for view in report.views]
+    most = max(sum(len(stretch.allocation) for stretch in view.stretches) for view in report.views)
+    bare = most + sum(len(stretch.allocation) for stretch in report.running) > MOST_BARS
+    cluster = instance.cluster
+    hosts = len(cluster.hosts)
+    before = load_changes(report.running, host_groups(cluster), cluster.host_index(), hosts)
+    charts = [chart(report, view, bare=bare, before=before) for view in report.views]
     first = charts[0]
     jobs = _jobs(report)
     number = {job["id"]: place for place, job in enumerate(jobs)}
-    drawn = max(len(item.bars) for item in charts) <= MOST_BARS
+    drawn = not bare and max(len(item.bars) for item in charts) <= MOST_BARS
 
     def rectangles(found: Sequence[Bar], running: bool) -> list[list[Any]]:
         kept = [bar for bar in found if (bar.kind == "running") == running] if drawn else []
@@ -326,7 +354,7 @@ def as_records(report: Report) -> dict[str, Any]:
                 "name": view.name,
                 "meaning": view.meaning,
                 "bars": rectangles(found.bars, running=False),
-                "loads": [asdict(load) for load in found.loads],
+                "loads": [load.to_dict() for load in found.loads],
                 "estimates": dict(view.estimates),
                 "free": None if view.free is None else asdict(view.free),
             }

@@ -27,31 +27,57 @@ class Load:
     planned: tuple[float, ...] = ()
     reserved: tuple[float, ...] = ()
 
+    def to_dict(self) -> dict[str, tuple[float, ...]]:
+        """Plain data; the same columns, not copies."""
+        return {name: getattr(self, name) for name in ("times", *KINDS)}
+
+
+#: Of every group, and at the end of all hosts: by time, how much more of each kind is in use.
+Changes = list[dict[int, list[int]]]
+
 
 def loads(
     stretches: Iterable[Stretch],
     groups: Sequence[RowGroup],
     hosts: Mapping[str, int],
     slots: Sequence[int],
+    before: Changes | None = None,
 ) -> list[Load]:
-    """The load of every group, and at the end that of all hosts."""
-    around = _groups_of(groups, len(slots))
-    changes: list[dict[int, list[int]]] = [{} for _ in range(len(groups) + 1)]
+    """The load of every group, and at the end that of all hosts.
+
+    before: what else is in use, of :func:`load_changes`.
+    """
+    changes = load_changes(stretches, groups, hosts, len(slots), before)
+    sizes = [sum(slots[host] for host in group.hosts) for group in groups]
+    return [_load(at, size) for at, size in zip(changes, [*sizes, sum(slots)], strict=True)]
+
+
+def load_changes(
+    stretches: Iterable[Stretch],
+    groups: Sequence[RowGroup],
+    hosts: Mapping[str, int],
+    count: int,
+    before: Changes | None = None,
+) -> Changes:
+    """Where the load changes by these stretches, of `count` hosts; `before` is added."""
+    around = _groups_of(groups, count)
+    if before is None:
+        before = [{} for _ in range(len(groups) + 1)]
+    changes = [{time: list(more) for time, more in at.items()} for at in before]
     for stretch in stretches:
         if stretch.finish is not None and stretch.finish <= stretch.start:
             continue
         kind = KINDS.index(stretch.kind)
         share: dict[int, int] = {}
-        for name, count in stretch.allocation.items():
+        for name, slots in stretch.allocation.items():
             for group in around[hosts[name]]:
-                share[group] = share.get(group, 0) + count
-        for group, count in share.items():
+                share[group] = share.get(group, 0) + slots
+        for group, more in share.items():
             at = changes[group]
-            at.setdefault(stretch.start, [0, 0, 0])[kind] += count
+            at.setdefault(stretch.start, [0, 0, 0])[kind] += more
             if stretch.finish is not None:
-                at.setdefault(stretch.finish, [0, 0, 0])[kind] -= count
-    sizes = [sum(slots[host] for host in group.hosts) for group in groups]
-    return [_load(at, size) for at, size in zip(changes, [*sizes, sum(slots)], strict=True)]
+                at.setdefault(stretch.finish, [0, 0, 0])[kind] -= more
+    return changes
 
 
 def _groups_of(groups: Sequence[RowGroup], hosts: int) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,21 @@ def free_over_time(instance: Instance, planned: Iterable[PlannedJob]) -> FreeOve
 
     A planned job that can never start holds nothing.
     """
-    problem = PlanningProblem.of(instance, as_lsf=False)
+    return free_over_time_of_each(instance, (planned,))[0]
+
+
+def free_over_time_of_each(
+    instance: Instance, plans: Iterable[Iterable[PlannedJob]]
+) -> tuple[FreeOverTime, ...]:
+    """The same of several plans; what runs is entered once."""
+    drawn = [[item for item in plan if item.start is not None] for plan in plans]
+    names = {item.job for plan in drawn for item in plan}  # of no others is the demand needed
+    pending = tuple(job for job in instance.pending if job.id in names)
+    problem = PlanningProblem.of(replace(instance, pending=pending), as_lsf=False)
+    return tuple(_free(problem, plan) for plan in drawn)
+
+
+def _free(problem: PlanningProblem, planned: Iterable[PlannedJob]) -> FreeOverTime:
     demands = {demand.job.id: demand for demand in problem.demands}
     profile = problem.base.copy()
     for item in planned:
@@ -47,7 +61,7 @@ def free_over_time(instance: Instance, planned: Iterable[PlannedJob]) -> FreeOve
     times = profile.changes()
     step = -(-len(times) // MOST_TIMES)
     times = sorted({*times[::step], times[-1]})
-    hosts = instance.cluster.hosts
+    hosts = problem.instance.cluster.hosts
     up = np.array([host.takes_jobs for host in hosts], dtype=bool)
 
     def total(index: int) -> tuple[int, ...]:

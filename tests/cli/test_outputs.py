@@ -301,7 +301,7 @@ COMMANDS = {
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],
     "import pool": ["import", "pool", str(POOL)],
-    "import swf": ["import", "swf", "LOG", "--policy", "easy", "--at", "500"],
+    "import swf": ["import", "swf", "LOG", "--policy", "easy", "--at", "7000"],
     "import acct": ["import", "acct", ACCT, "--keep-going", "--at", "2022-02-14T08:29:08Z"],
     "import events": ["import", "events", f"{LSF}/lsb.events", "--keep-going"],
     "import lsf": ["import", "lsf", "CONF"],

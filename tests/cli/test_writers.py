@@ -70,7 +70,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
 #: Options that name a file or folder to read, and the folder of `sweep`, which is made of files.
 OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
-    | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into"}
+    | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

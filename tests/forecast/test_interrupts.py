@@ -124,12 +124,12 @@ import os, signal, sys
 from slotwise.cli import backtest_input
 from slotwise.cli.main import main
 
-for name in ("past_of_pool", "past_over_hosts"):
-    def begun(*given, run=getattr(backtest_input, name)):
+for home, name in ((backtest_input.PastOfPool, "run"), (backtest_input, "past_over_hosts")):
+    def begun(*given, run=getattr(home, name)):
         os.kill(os.getpid(), signal.SIGINT)
         return run(*given)
 
-    setattr(backtest_input, name, begun)
+    setattr(home, name, begun)
 sys.argv[:] = ["slotwise", *sys.argv[1:]]
 main()
 """

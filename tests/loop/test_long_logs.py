@@ -389,7 +389,7 @@ def test_a_job_that_is_there_twice_is_refused() -> None:
 
 def test_jobs_of_a_log_are_like_a_tuple() -> None:
     log = Workload.of([0, 5, 1 << 40], [1, 2, 3], [4, 5, 6], [1, 1, 2], job=[7, 70, 700])
-    jobs = SwfJobs(log, "q")
+    jobs = SwfJobs(log, {}, "q")
     assert [job.id for job in jobs] == ["7", "70", "700"]
     assert jobs[-1] == Job("700", 2, queue="q", run_limit=6, run_time=3, submit=1 << 40)
     assert jobs == tuple(jobs)

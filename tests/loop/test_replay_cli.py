@@ -86,13 +86,14 @@ def test_malformed_records_are_refused_or_skipped(small, tmp_path):
     assert message.splitlines() == [
         f"{small}:6: 1 columns; a record has 18",
         f"{small}:7: 3 columns; a record has 18",
+        "--keep-going leaves such records out, counts them and takes the others",
     ]
     assert not out.exists()
     result = run(small, "--jobs", out, "--keep-going")
     assert result.exit_code == 0
     assert out.read_text() == SMALL_EASY
     assert result.stderr.splitlines()[:3] == [
-        *(f"slotwise: warning: {line}" for line in message.splitlines()),
+        *(f"slotwise: warning: {line}" for line in message.splitlines()[:2]),
         "slotwise: left out 2 jobs: malformed record",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, repeat
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -260,7 +261,7 @@ def test_finishes_stay_sorted_as_jobs_start_and_end() -> None:
 
 
 def test_looking_at_an_instance_counts_for_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter((100.0, 107.5))
+    seconds = chain((100.0,), repeat(107.5))
     monkeypatch.setattr(library, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     given: dict[str, object] = {}
     probe = library.checked(lambda instance, **named: given.update(named))

@@ -7,6 +7,7 @@ injected clock jumps.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -102,6 +103,12 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "GRACE", 0.0)
 
 
+def names_no_less(found: Plan, full: Plan) -> bool:
+    """Whether it is the whole plan; a rule may stay named where the run that tries it was cut."""
+    same = replace(found, notes=full.notes, omissions=full.omissions)
+    return same == full and set(full.omissions) <= set(found.omissions)
+
+
 @pytest.mark.parametrize(
     ("method", "grace"), pairwise(["greedy", "time-based", "optimal", "milp"], [True, False])
 )
@@ -124,7 +131,7 @@ def test_a_plan_wherever_it_is_cancelled(
             cuts += 1
             assert any("limit" in note for note in found.notes)
         elif method in ESTIMATES and NOT_JUDGED not in found.notes:
-            assert found == full
+            assert names_no_less(found, full)
     assert cuts > 1 or grace
 
 
@@ -137,7 +144,7 @@ def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
     for n in in_order(count.asked):
         found = plan(small, "time-based", cancel=Nth(n))
         is_whole(small, found, as_lsf=True)
-        if found == full or NOT_JUDGED in found.notes:
+        if NOT_JUDGED in found.notes or names_no_less(found, full):
             continue
         assert found.cut
         for item in found:
