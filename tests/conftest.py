@@ -18,8 +18,8 @@ os.environ.update(COLUMNS="160", LINES="50")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# New processes find test modules from the folder in which multiprocessing was loaded: load it before
-# a test that goes elsewhere does.
+# New processes find test modules from the folder in which multiprocessing was loaded: here, before
+# a test that goes elsewhere loads it.
 assert multiprocessing.current_process()
 
 register_profiles()
