@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
 from collections import defaultdict
@@ -17,10 +16,6 @@ os.environ.update(COLUMNS="160", LINES="50")
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# New processes find test modules from the folder in which multiprocessing was loaded: here, before
-# a test that goes elsewhere loads it.
-assert multiprocessing.current_process()
 
 register_profiles()
 
