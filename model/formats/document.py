@@ -91,7 +91,7 @@ class HostEntry(Section):
     windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
     thresholds: f.ThresholdMap | None = None
     status: f.Status = "ok"
-    node_of: f.Name = ""
+    node_of: f.MachineName = ""
 
 
 class UnitEntry(Section):

@@ -48,6 +48,11 @@ def _new_name(value: object) -> str:
     return names.check_name(str(value))
 
 
+def _machine_name(value: object) -> str:
+    """The name of a group of hosts, or "" for none."""
+    return "" if value == "" else _new_name(value)
+
+
 def _job_id(value: object) -> str:
     """A name, or an element of a job array: ``123[4]``."""
     if type(value) is str and value.isalnum():
@@ -195,6 +200,7 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
+MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)

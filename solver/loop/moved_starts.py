@@ -25,6 +25,8 @@ from ..rules.left_out import FEW_LOOK_AHEAD, LOADS, RESERVED_LOADS, WITHOUT, not
 from ..rules.situation import StandingCluster
 from .run_on import run_on_within
 
+#: Said where the limit came while the loop tried whether rules that are left out change a start.
+NOT_TRIED = "the limit came before it was tried which of the rules named change a start"
 #: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
 TURNS = 600
 _Starts = Mapping[str, int]
@@ -73,7 +75,8 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
     loops = _Loops.of(instance, found.method, jobs, names, budget)
     moved = _moved(found, names, loops)
     if moved is None:
-        return found
+        late = budget.with_grace().stopped()
+        return replace(found, notes=(*found.notes, NOT_TRIED)) if late else found
     unseen = _unseen(instance, found, names)
     told = [*(item.text(instance) for item in moved), *unseen, *(item.name for item in nowhere)]
     old = note_of([item.name for item in found.omissions])

@@ -111,6 +111,7 @@ def test_a_job_submitted_on_a_machine_is_local_to_its_nodes() -> None:
         ("node_of: beta", "node_of: solo", "solo is a host already"),
         ("node_of: beta", "node_of: both", "both is a host group already"),
         ("HOSTS: alpha", "HOSTS: alfa", "did you mean 'alpha'"),
+        ("node_of: beta", "node_of: 90m ~ cu", "'90m ~ cu' is no name"),
     ],
 )
 def test_names_of_machines_are_their_own(old: str, new: str, says: str) -> None:
