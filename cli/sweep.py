@@ -110,7 +110,7 @@ def sweep(
 
 
 def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]:
-    """The rows that are there already; a damaged one is told, and its cell runs again."""
+    """The rows that are there already; a damaged one is reported, and its cell runs again."""
     from ..model.errors import InputError
 
     rows: dict[Cell, dict[str, Any]] = {}

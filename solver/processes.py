@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class WorkerPool:
-    """Processes that do calls, until they are told that it is over. Use as a context manager.
+    """Processes that do calls, until it is over. Use as a context manager.
 
     enter: called in each process at first, with `ending` (set once what is left may be dropped) and
     with `given`. Ctrl-C is the business of the process that has the pool.

@@ -34,7 +34,7 @@ parameters:
   queues.*.FAIRSHARE: ['[default,1]']
 seeds: [1, 2, 3, 4]
 """
-#: How the processes of each kind are told in a list of all: a word of their command lines.
+#: How the processes of each kind are recognised in a list of all: a word of their command lines.
 KINDS = {
     "sweep": (b"spawn_main", "sweep study.yaml --workers 2"),
     "whatif": (

@@ -32,7 +32,7 @@ _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
 
 
 def _text(path: Path) -> str:
-    """The whole file, comments too; "" where nobody can read it, which is told elsewhere."""
+    """The whole file, comments too; "" where nobody can read it, which is reported elsewhere."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
