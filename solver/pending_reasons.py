@@ -17,7 +17,7 @@ from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
-from .shortage import find_shortage
+from .shortage import Moment, find_shortage
 
 #: Of a job that may not start before its -b.
 BEGIN_TIME = "its begin time (-b)"
@@ -57,10 +57,14 @@ def _shortage_until(
 ) -> str:
     """What is missing up to `instant`: in the numbers of now where now the same is missing."""
     last = find_shortage(problem, demand, profile, instant)
-    if instant == demand.earliest:
-        return str(last)
-    first = find_shortage(problem, demand, profile, demand.earliest)
-    return str(first) if first.kind == last.kind else f"{last} just before"
+    first = (
+        last
+        if instant == demand.earliest
+        else find_shortage(problem, demand, profile, demand.earliest)
+    )
+    if first.kind == last.kind:
+        return first.at("now") if demand.earliest == problem.instance.now else str(first)
+    return last.at("just before") if last.counts else f"{last} just before"
 
 
 def _opening_hosts(
@@ -76,13 +80,13 @@ def _opening_hosts(
     after_a_job = [
         closed for closed in [profile.just_accepted(demand, start.time - 1)] if closed is not None
     ]
-    for what, masks, last in (
-        ("the dispatch window", by_window, late),
-        ("JOB_ACCEPT_INTERVAL", after_a_job, after_a_job),
+    for what, opens, masks, last in (
+        ("the dispatch window of", "opens", by_window, late),
+        ("JOB_ACCEPT_INTERVAL of", "is over", after_a_job, after_a_job),
     ):
         if any(mask[host] for host in start.allocation for mask in last):
             closed = {host: 1 for host in start.allocation if any(mask[host] for mask in masks)}
-            return f"; waits for {what} of {_some(list(problem.named(closed)))}"
+            return f"; free when {what} {_some(list(problem.named(closed)))} {opens}"
     return ""
 
 
@@ -118,9 +122,11 @@ def _enders(
             if item.end == start.time and names & set(item.slots)
         ]
     if enders:
-        return f"; waits for the end of {_some(enders)}"
+        return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
     givers = _givers(problem, start, names, planned)
-    return f"; waits for {_some(givers)} to hold less" if givers else ""
+    if not givers:
+        return ""
+    return f"; free when {_some(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
 
 
 def _givers(
@@ -149,14 +155,23 @@ def _uses(alternative: Alternative) -> tuple[Use, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 2 more``."""
+    if len(names) == 1:
+        return names[0]
+    shown = names[:-1] if len(names) <= 3 else names[:3]
+    last = names[-1] if len(names) <= 3 else f"{len(names) - 3} more"
+    return f"{', '.join(shown)} and {last}"
 
 
 def shortage(
-    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+    problem: PlanningProblem,
+    demand: Demand,
+    availability: Availability,
+    instant: int,
+    moment: Moment = "has",
 ) -> str:
-    """The first constraint that fails at `instant`, as numbers (LOP-01)."""
-    return str(find_shortage(problem, demand, availability, instant))
+    """The first constraint that fails at `instant`, as numbers (LOP-01); moment: what it is called."""
+    return find_shortage(problem, demand, availability, instant).at(moment)
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:

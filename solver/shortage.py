@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,20 @@ from .placement.supply import busy_units
 from .problem import PlanningProblem
 
 
+#: The moment that a number of a sentence is of; see :data:`HAS`.
+Moment: TypeAlias = Literal["now", "just before", "has"]
+
+
+class Has(str):
+    """Where a sentence says of which moment its number is."""
+
+    __slots__ = ()
+
+
+#: ``needs 4 free slots (now 0)``: in a sentence about no moment in particular ``(has 0 to 3)``.
+HAS = Has("has")
+
+
 class Reason:
     """A sentence in parts: texts, and between them the numbers that change with the instant.
 
@@ -27,6 +42,14 @@ class Reason:
 
     def __init__(self, *parts: str | float) -> None:
         self.parts = parts
+
+    @classmethod
+    def counting(cls, needs: str, number: float, *more: str | float, best: bool = False) -> Reason:
+        """What is needed, and in brackets how much of it there is; more: what follows in them.
+
+        best: it is the most that one host has.
+        """
+        return cls(f"{needs} (", HAS, " ", number, " at best" * best, *more, ")")
 
     @classmethod
     def joined(cls, reasons: Iterable[Reason]) -> Reason:
@@ -47,6 +70,15 @@ class Reason:
 
     def __str__(self) -> str:
         return over([self])
+
+    def at(self, moment: Moment) -> str:
+        """The sentence with its number as one of that moment; without such a number as it is."""
+        return over([Reason(*(moment if part is HAS else part for part in self.parts))])
+
+    @property
+    def counts(self) -> bool:
+        """Whether the sentence says of which moment its number is."""
+        return HAS in self.parts
 
 
 def over(reasons: Sequence[Reason]) -> str:
@@ -124,7 +156,7 @@ def _term_shortage(
             held, free = short
             pool = problem.resolver.table.pools[use.index]
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            return Reason(f"{pool.reason}: needs {held * slots:.10g}, has ", free)
+            return Reason.counting(f"{pool.reason}: needs {held * slots:.10g}", free)
     return _host_shortage(problem, term, availability, room, points, number)
 
 
@@ -163,7 +195,7 @@ def _host_shortage(
         best = int(room.caps.max(initial=0))
         if best >= term.slots and term.unit is not None:
             return _unit_shortage(term, room)
-        return Reason(f"needs one host with {wanted}, the best has ", best)
+        return Reason.counting(f"needs one host with {wanted}", best, best=True)
     if term.ptile is not None and term.candidates.size:
         found = _tile_shortage(term, room, also)
         if found is not None:
@@ -173,8 +205,8 @@ def _host_shortage(
     total = int(np.minimum(room.caps, UNBOUND).sum())
     if total < term.slots:
         open_slots = int(free[term.candidates].sum()) if lacking else total
-        extra = (" (free slots: ", open_slots, ")") if open_slots > total else ()
-        return Reason(f"needs {wanted}, has ", total, *extra)
+        extra = ("; free slots: ", open_slots) if open_slots > total else ()
+        return Reason.counting(f"needs {wanted}", total, *extra)
     if term.unit is not None:
         return _unit_shortage(term, room)
     if term.same:
@@ -189,11 +221,12 @@ def _tile_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
     blocks, rest = divmod(term.slots, tile)
     caps = room.caps[term.candidates]
     have = int((caps >= tile).sum())
-    text = f"needs {counted(blocks, 'host')} with {counted(tile, 'free slot', also)}"
+    each = " each" if blocks > 1 else ""
+    text = f"needs {counted(blocks, 'host')} with {counted(tile, 'free slot', also)}{each}"
     if rest:
         text += f" and one with {rest}"
     if have < blocks:
-        return Reason(f"{text}, has ", have)
+        return Reason.counting(text, have)
     lone = rest and int((caps >= rest).sum()) == blocks
     return Reason(f"{text}, has no other for the {rest}") if lone else None
 
@@ -207,7 +240,7 @@ def _block_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
     if rest:
         text += f" and one of {rest}"
     if have < blocks:
-        return Reason(f"{text}, has ", have)
+        return Reason.counting(text, have)
     lone = rest and have == blocks and not (caps % term.block >= rest).any()
     return Reason(f"{text}, has no place for the {rest}") if lone else None
 

@@ -234,15 +234,19 @@ def counted(
         "lic available": ("shared", "lic"),
     }
     for what, row in rows.items():
-        if re.match(f"{what}: needs .*, has |needs .* under {what}, which leaves ", reason):
+        if re.match(rf"{what}: needs .* \(has \d|needs .* under {what}, which leaves ", reason):
             return max(0.0, least_left(it, [row], name, time, placed)[row])
-    if found := re.match(rf"needs \d+ {_SLOTS}, has ", reason):
+    if found := re.match(rf"needs \d+ {_SLOTS} \(has \d", reason):
         return sum(_slots(it, name, found[1], time, placed))
-    if found := re.match(rf"needs one host with \d+ {_SLOTS}, the best has ", reason):
+    if found := re.match(
+        rf"needs one host with \d+ {_SLOTS} \(has \d+(?: to \d+)? at best", reason
+    ):
         return max(_slots(it, name, found[1], time, placed), default=0)
-    if found := re.match(rf"needs \d+ hosts? with (\d+) {_SLOTS}{_REST}, has \d", reason):
+    if found := re.match(
+        rf"needs \d+ hosts? with (\d+) {_SLOTS}(?: each)?{_REST} \(has \d", reason
+    ):
         return sum(n >= int(found[1]) for n in _slots(it, name, found[2], time, placed))
-    if found := re.match(rf"needs \d+ blocks? of (\d+) {_SLOTS}{_REST}, has \d", reason):
+    if found := re.match(rf"needs \d+ blocks? of (\d+) {_SLOTS}{_REST} \(has \d", reason):
         slots = _slots(it, name, found[2], time, placed)
         return sum(min(n, job.slots) // int(found[1]) for n in slots)
     return None

@@ -37,7 +37,7 @@ def test_the_headline_job() -> None:
     found = sw.explain(example("headline"), "job5")
     assert found.outlook.start == 3 * HOUR
     assert [(o.first, o.until, o.reason) for o in found.obstacles] == [
-        (0, 3 * HOUR, "needs 3 hosts with 2 free slots, has 0 to 2")
+        (0, 3 * HOUR, "needs 3 hosts with 2 free slots each (has 0 to 2)")
     ]
     expected = {
         "with -n 1": 0,
@@ -246,7 +246,7 @@ def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
     rows = [(o.first, o.until, o.reason) for o in found.obstacles]
     assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
     assert "no host has more than 200" in rows[0][2]
-    assert rows[1][2] == "needs 1 free slot, has 0 (reserved for p1)"
+    assert rows[1][2] == "needs 1 free slot (has 0) (reserved for p1)"
 
 
 def test_a_job_that_fits_where_the_method_does_not_look() -> None:

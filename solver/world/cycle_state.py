@@ -24,6 +24,7 @@ from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage
+from ..shortage import Moment
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.holding import whole_place
 from ..placement.ranges import place_most
@@ -487,7 +488,10 @@ class CycleState:
         if closed is not None and not any(term.candidates.size for term in demand.terms):
             parts.append("all its hosts are closed to it now")
         else:
-            parts.append(shortage(self.problem, demand, self.beside(None, state), self.world.now))
+            # A log is read later: its numbers are of no "now".
+            moment: Moment = "now" if self.settings.planning else "has"
+            beside = self.beside(None, state)
+            parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
         return "; ".join(part for part in parts if part)
 
     # --- the end of the cycle -------------------------------------------------------------------

@@ -221,7 +221,7 @@ def test_the_number_it_has_is_the_number_now() -> None:
     )
     plan = sw.plan(loads(text), "time-based")
     assert plan["p1"].start == 10800
-    assert plan["p1"].waits_for == "needs 4 free slots, has 0; waits for the end of r3"
+    assert plan["p1"].waits_for == "needs 4 free slots (now 0); free when r3 ends"
 
 
 def test_colours_mean_what_becomes_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:

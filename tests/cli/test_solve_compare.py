@@ -176,7 +176,7 @@ def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_pa
     assert done.returncode == 0
     assert "huge" in done.stdout
     assert "never" in done.stdout
-    assert "needs 9 free slots, has 4" in " ".join(done.stdout.split())
+    assert "needs 9 free slots (has 4)" in " ".join(done.stdout.split())
     strict = slotwise("solve", str(file), "--strict", "--format", "json")
     assert strict.returncode == 1
     assert [item["job"] for item in json.loads(strict.stdout)["unplaced"]] == ["huge"]

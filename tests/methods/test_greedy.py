@@ -40,8 +40,8 @@ def test_headline_greedy_says_the_end_of_job4_and_time_based_the_end_of_job1() -
         planned = plan(instance, method, effort=10)["job5"]
         assert planned.start == 3 * HOUR
         assert planned.allocation == {"hostA": 2, "hostC": 2, "hostD": 2}
-        assert planned.waits_for == "needs 3 hosts with 2 free slots, has 0; " + (
-            "waits for the end of job1"
+        assert planned.waits_for == "needs 3 hosts with 2 free slots each (now 0); " + (
+            "free when job1 ends"
         )
     assert plan(instance, effort=10)["job5"].proved
 
@@ -198,7 +198,7 @@ def test_a_job_that_no_method_can_place_is_listed_with_the_reason() -> None:
     assert [(item.job, item.reason) for item in found.unplaced] == [
         (
             "j",
-            "does not fit on this cluster even when nothing runs: needs 13 free slots, has 12",
+            "does not fit on this cluster even when nothing runs: needs 13 free slots (has 12)",
         )
     ]
 
@@ -241,7 +241,7 @@ def test_time_based_reservation_is_off_unless_asked_for() -> None:
     ("requirement", "says"),
     [
         ("cu[maxcus=1]", "needs 3 slots under cu[maxcus=1]; the fullest choice, e1, has 2"),
-        ("rusage[mem=5000]", "mem available, has 0"),
+        ("rusage[mem=5000]", "mem available (has 0; free slots: 3)"),
     ],
 )
 def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requirement, says):

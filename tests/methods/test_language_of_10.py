@@ -456,7 +456,7 @@ def test_explain_counts_blocks() -> None:
     )
     told = sw.explain(problem, "p").to_dict()
     assert told["start"] == HOUR
-    assert "needs 1 block of 4 free slots and one of 1, has 0" in str(told)
+    assert "needs 1 block of 4 free slots and one of 1 (has 0" in str(told)
 
 
 def test_ask_takes_the_language_of_10() -> None:

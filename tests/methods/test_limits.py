@@ -59,7 +59,7 @@ LIMITS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, str]] = {
         BOB,
         "limit L (jobs): needs 1",
     ),
-    "MXJ": ({"hosts": (host("A", 4, ncpus=12),)}, None, "needs 4 free slots, has 2"),
+    "MXJ": ({"hosts": (host("A", 4, ncpus=12),)}, None, "needs 4 free slots (now 2)"),
     "JL/U": (
         {"hosts": (host("A", 12, ncpus=4, user_slots=4),)},
         BOB,
@@ -106,7 +106,7 @@ def test_limit_binds_now_and_in_the_future(kind: str, method: str) -> None:
     found = plan(instance, method, effort=10)
     assert (found["a"].start, found["b"].start) == (100, 200)
     assert reason in found["a"].waits_for
-    assert found["b"].waits_for.endswith("waits for the end of a")
+    assert found["b"].waits_for.endswith("free when a ends")
     assert sw.validate(instance, found) == []
 
 

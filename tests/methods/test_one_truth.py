@@ -428,7 +428,7 @@ def test_job_accept_interval_closes_hosts_that_have_just_taken_a_job() -> None:
     )
     found = plan(problem, "optimal", effort=5)["p"]
     assert found.start == 90
-    assert found.waits_for.endswith("waits for JOB_ACCEPT_INTERVAL of A")
+    assert found.waits_for.endswith("free when JOB_ACCEPT_INTERVAL of A is over")
     assert in_loop(problem, "greedy")["p"] == 90
     assert plan(problem, "time-based")["p"].start == in_loop(problem, "time-based")["p"] == 90
 
@@ -441,7 +441,7 @@ def test_a_host_that_opens_before_the_start_is_not_what_a_job_waits_for() -> Non
         params=Params(job_accept_interval=2),
     )
     found = plan(problem, "optimal", effort=5)["p"]
-    assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "waits for the end of r")
+    assert (found.start, found.waits_for.split("; ")[1]) == (HOUR - 30, "free when r ends")
 
 
 @pytest.mark.parametrize("suspended", [False, True])

@@ -37,7 +37,7 @@ def test_qat_starts_at_the_end_of_qat25_on_all_three_hosts() -> None:
         planned = plan(instance, method, effort=10)["11898"]
         assert (planned.start, planned.finish) == (12 * HOUR, 26 * HOUR)
         assert planned.allocation == {"qat24": 2, "qat25": 2, "qat26": 2}
-        assert planned.waits_for.endswith("waits for the end of 11896")
+        assert planned.waits_for.endswith("free when 11896 ends")
     assert plan(instance, effort=10)["11898"].proved
 
 
@@ -73,7 +73,7 @@ def test_ends_of_memory_phases_are_instants_for_the_optimum_only() -> None:
     literal = plan(instance, "time-based")
     assert (literal["job2"].start, literal["job3"].start) == (2 * HOUR, 2 * HOUR)
     assert literal["job2"].waits_for == (
-        "needs 1 free slot and mem available, has 0 (free slots: 3); waits for the end of job1"
+        "needs 1 free slot and mem available (now 0; free slots: 3); free when job1 ends"
     )
     # So does the plan that the exact methods begin with, in which job3 fits before job2.
     first = plan_first_fit(PlanningProblem.of(instance))

@@ -621,7 +621,7 @@ def test_a_reservation_elsewhere_is_not_waited_for(method: str, objective: str) 
     wanted = job("j", 2, hosts=(HostRequest("A"),))
     found = answer(problem(wanted, advance_reservations=kept), method, objective)["j"]
     assert found.start == 300
-    assert found.waits_for.endswith("waits for the end of advance reservation here")
+    assert found.waits_for.endswith("free when advance reservation here ends")
 
 
 def test_a_closed_host_is_not_to_blame_where_no_end_is_known() -> None:

@@ -13,10 +13,10 @@ BUSY = (running("r", {"A": 3, "B": 3, "C": 1}),)
 @pytest.mark.parametrize(
     ("slots", "asked", "sentence"),
     [
-        (6, "", "needs 6 free slots, has 5"),
-        (4, "span[hosts=1]", "needs one host with 4 free slots, the best has 3"),
-        (4, "span[ptile=2]", "needs 2 hosts with 2 free slots, has 1"),
-        (5, "span[ptile=4]", "needs 1 host with 4 free slots and one with 1, has 0"),
+        (6, "", "needs 6 free slots (now 5)"),
+        (4, "span[hosts=1]", "needs one host with 4 free slots (now 3 at best)"),
+        (4, "span[ptile=2]", "needs 2 hosts with 2 free slots each (now 1)"),
+        (5, "span[ptile=4]", "needs 1 host with 4 free slots and one with 1 (now 0)"),
         (
             5,
             "span[ptile=3]",
@@ -28,7 +28,7 @@ def test_slots_and_span(slots: int, asked: str, sentence: str) -> None:
     instance = problem(job("j", slots, asked), running=BUSY)
     planned = sw.plan(instance, "time-based")["j"]
     assert planned.start == 100
-    assert planned.waits_for == f"{sentence}; waits for the end of r"
+    assert planned.waits_for == f"{sentence}; free when r ends"
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,15 @@ def test_the_empty_units_of_an_exclusive_job_are_counted() -> None:
     planned = sw.plan(sw.load(sw.example("cu-exclusive")), effort=10)["job3"]
     assert planned.waits_for == (
         "needs 64 slots under cu[maxcus=8:usablecuslots=10:excl]; 3 of 5 units are without other "
-        "jobs, with 48 slots; waits for the end of job1"
+        "jobs, with 48 slots; free when job1 ends"
     )
 
 
 @pytest.mark.behaviour("RSV-09")
 def test_a_job_may_wait_for_another_to_hold_less() -> None:
     found = sw.plan(sw.load(sw.example("memory-phases")), effort=10)
-    assert found["job2"].waits_for.endswith("; waits for job1 to hold less")
-    assert found["job3"].waits_for.endswith("; waits for job2 to hold less")
+    assert found["job2"].waits_for.endswith("; free when job1 holds less")
+    assert found["job3"].waits_for.endswith("; free when job2 holds less")
 
 
 def test_an_exclusive_job_waits_for_jobs_on_all_hosts_of_its_unit() -> None:
@@ -76,4 +76,4 @@ def test_an_exclusive_job_waits_for_jobs_on_all_hosts_of_its_unit() -> None:
     )
     planned = sw.plan(instance, "time-based")["j"]
     assert (planned.start, planned.allocation) == (100, {"r1a": 2})
-    assert planned.waits_for.endswith("0 of 1 units are without other jobs; waits for the end of r")
+    assert planned.waits_for.endswith("0 of 1 units are without other jobs; free when r ends")

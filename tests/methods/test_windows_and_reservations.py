@@ -103,7 +103,10 @@ def test_host_windows_close_a_host_for_starts_only() -> None:
     assert starts(instance) == {"j": 4, "k": 28}
     assert starts(two_hours("j", "k", slots=4, hosts=hosts)) == {"j": 3, "k": 4}
     planned = plan(instance, effort=10)["j"]
-    assert planned.waits_for == "needs 6 free slots, has 0; waits for the dispatch window of A, B"
+    assert (
+        planned.waits_for
+        == "needs 6 free slots (now 0); free when the dispatch window of A and B opens"
+    )
 
 
 @pytest.mark.behaviour("TBR-19")
@@ -118,7 +121,7 @@ def test_an_advance_reservation_keeps_its_slots_and_jobs_that_end_before_it_run(
     assert starts(small) == {"j": 0, "k": 2, "l": 4}
     assert plan(small, effort=10)["l"].allocation == {"C": 2}
     large = plan(replace(instance, advance_reservations=(earlier,)), effort=10)["j"]
-    assert large.waits_for.endswith("waits for the end of advance reservation maintenance")
+    assert large.waits_for.endswith("free when advance reservation maintenance ends")
     past = AdvanceReservation("past", 0, 1 * HOUR, {"A": 4, "B": 4, "C": 2})
     both = replace(instance, advance_reservations=(past, earlier))
     assert plan(both, effort=10)["j"].waits_for == large.waits_for
@@ -200,8 +203,7 @@ def test_exclusive_job_waits_for_empty_hosts_and_keeps_them_to_itself() -> None:
         found = plan(instance, method, effort=10)
         assert (found["alone"].start, found["alone"].allocation) == (50, {"A": 1})
         assert found["alone"].waits_for == (
-            "needs 1 free slot and no other job there, has 0 (free slots: 6); "
-            "waits for the end of r1"
+            "needs 1 free slot and no other job there (now 0; free slots: 6); free when r1 ends"
         )
         assert found["beside"].start == 150
 

@@ -39,11 +39,11 @@ def _needs(res_req: str, slots: int) -> str:
 
 
 def test_blocks_that_are_there_and_a_rest_that_is_not_are_told_apart() -> None:
-    assert _needs("span[ptile=4]", 12) == "needs 3 hosts with 4 free slots, has 2"
+    assert _needs("span[ptile=4]", 12) == "needs 3 hosts with 4 free slots each (has 2)"
     assert _needs("span[ptile=4]", 10) == (
-        "needs 2 hosts with 4 free slots and one with 2, has no other for the 2"
+        "needs 2 hosts with 4 free slots each and one with 2, has no other for the 2"
     )
-    assert _needs("span[block=4]", 12) == "needs 3 blocks of 4 free slots, has 2"
+    assert _needs("span[block=4]", 12) == "needs 3 blocks of 4 free slots (has 2)"
     assert _needs("span[block=4]", 10) == (
         "needs 2 blocks of 4 free slots and one of 2, has no place for the 2"
     )
@@ -66,5 +66,5 @@ def test_explain_puts_instants_of_one_reason_together() -> None:
         pending=(job("j", 4, minutes=5),),
     )
     (obstacle,) = sw.explain(problem, "j").obstacles
-    assert obstacle.reason == "needs 4 free slots, has 0 to 3"
+    assert obstacle.reason == "needs 4 free slots (has 0 to 3)"
     assert (obstacle.first, obstacle.until, obstacle.instants) == (0, 2400, 4)
