@@ -69,7 +69,8 @@ if TYPE_CHECKING:
     from .model.queue import Queue
     from .model.user import HostPartition, User, UserGroup
     from .solver.advice.ask import Answer, Choice, Choices
-    from .solver.advice.compare import ComparedJob, Comparison
+    from .solver.advice.compare import Comparison
+    from .solver.advice.compared_job import ComparedJob
     from .solver.advice.explain import Explanation
     from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
@@ -97,7 +98,7 @@ _HOMES = {
     "Choice": "solver.advice.ask",
     "Choices": "solver.advice.ask",
     "Cluster": "model.cluster",
-    "ComparedJob": "solver.advice.compare",
+    "ComparedJob": "solver.advice.compared_job",
     "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",

@@ -26,6 +26,7 @@ from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.time_text import WrittenTimes
     from ..solver.advice.ask import Answer, Choice, Choices
     from ..solver.advice.likely import Likely
 
@@ -163,12 +164,12 @@ def answer_output(
 
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.omissions import sentences
-    from ..model.time_text import clock_text, duration_text
+    from ..model.time_text import duration_text
     from .explain import placed_text
     from .tables import paragraph
 
-    outlook = answer.line.outlook
-    text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
+    outlook, clock = answer.line.outlook, _clock(instance, answer)
+    text = paragraph(placed_text(clock, "the line", outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
@@ -176,11 +177,11 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if outlook.exact_fit:
         text += paragraph(f"the line {outlook.exact_fit}")
     for item in answer.suggestions:
-        text += paragraph(f"{item.change}: {clock_text(instance, item.start)}")
+        text += paragraph(f"{item.change}: {clock.text(item.start)}")
     if answer.forecast:
-        text += paragraph(_forecast_text(instance, answer.line.likely, answer.run_by))
+        text += paragraph(_forecast_text(clock, answer.line.likely, answer.run_by))
     if answer.alternatives:
-        text += "\n" + _listing(instance, answer, top, wide)
+        text += "\n" + _listing(clock, answer, top, wide)
     elif answer.explored and not answer.refrained:
         text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
     if answer.explored and answer.alternatives:
@@ -188,22 +189,35 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
         sooner = ""
         if best is not None and outlook.start is not None:
             sooner = f", the best {duration_text(outlook.start - best)} sooner"
-        at = clock_text(instance, best)
+        at = clock.text(best)
         shown = len(answer.alternatives)
         text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
     if answer.refrained:
         text += paragraph("cut short by the limit: not every alternative was tried")
+    if clock.day is not None:
+        text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
 
 
-def _forecast_text(instance: Instance, likely: Likely | None, run_by: str) -> str:
-    middle, late, early = likely_cells(instance, likely)
+def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
+    from ..model.time_text import WrittenTimes
+    from ..solver.advice.likely import times_of
+
+    choices = (answer.line, *answer.alternatives)
+    times = [time for i in choices for time in (i.outlook.start, i.outlook.finish)]
+    times += [item.start for item in answer.suggestions]
+    times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
+    return WrittenTimes.of(instance, (*times, answer.line.outlook.at_the_earliest))
+
+
+def _forecast_text(clock: WrittenTimes, likely: Likely | None, run_by: str) -> str:
+    middle, late, early = likely_cells(clock, likely)
     return (
         f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} (by the history, run by {run_by})"
     )
 
 
-def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
+def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.time_text import smallest_difference
     from .tables import listing_text, page_of, paragraph
 
@@ -213,12 +227,12 @@ def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) ->
     beside = smallest_difference(item.outlook.start for item in rows)
     listed = [
         _row(
-            instance,
+            clock,
             item,
             beside,
             asked=item is answer.line,
             wide=wide,
-            likely=likely_cells(instance, item.likely) if answer.forecast else (),
+            likely=likely_cells(clock, item.likely) if answer.forecast else (),
         )
         for item in rows
     ]
@@ -230,7 +244,7 @@ def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) ->
 
 
 def _row(
-    instance: Instance,
+    clock: WrittenTimes,
     item: Choice,
     beside: int,
     *,
@@ -238,18 +252,18 @@ def _row(
     wide: bool,
     likely: tuple[str, ...],
 ) -> ListingRow:
-    from ..model.time_text import clock_text, duration_text
+    from ..model.time_text import duration_text
     from .tables import hosts_text
 
-    outlook = item.outlook
+    outlook, now = item.outlook, clock.instance.now
     options = [item.shown[name] for name in COLUMNS]
     if outlook.start is None:
         return ListingRow(
             (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"
         )
-    wait = duration_text(outlook.start - instance.now, beside)
+    wait = duration_text(outlook.start - now, beside)
     where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
-    start = clock_text(instance, outlook.start, beside)
-    finish = clock_text(instance, outlook.finish, beside)
-    state: State = "now" if outlook.start == instance.now else "later"
+    start = clock.text(outlook.start, beside)
+    finish = clock.text(outlook.finish, beside)
+    state: State = "now" if outlook.start == now else "later"
     return ListingRow((start, wait, finish, *likely, *options, where), state)

@@ -36,12 +36,15 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.compare import Comparison
 
-Really = Annotated[
-    bool,
+SimulatedOption = Annotated[
+    bool | None,
     typer.Option(
-        "--really", help="Also run the loop on by each method: what its plan really becomes."
+        "--simulated/--no-simulated",
+        help="Simulate time-based and optimal too; as a default where at most 100 jobs wait.",
+        show_default=False,
     ),
 ]
+OldSimulated = Annotated[bool, typer.Option("--really", hidden=True)]
 
 
 def compare(
@@ -53,7 +56,8 @@ def compare(
     workers: Workers = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
-    really: Really = False,
+    simulated: SimulatedOption = None,
+    really: OldSimulated = False,
     history: MaybeHistory = None,
     samples: MaybeSamples = None,
     seed: MaybeSeed = None,
@@ -69,8 +73,9 @@ def compare(
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
 
-    GREEDY is LSF's default estimate ("no sooner than"), REALLY the start that greedy reservation
-    would give in the end; with --history LIKELY is when each job starts as often before as after.
+    ESTIMATE is the start that a method says now (greedy, LSF's default: "no sooner than"),
+    SIMULATED the start that the scheduler reaches when its cycles run on by that method; with
+    --history LIKELY is when each job starts as often before as after.
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
@@ -93,7 +98,7 @@ def compare(
             workers=workers,
             as_lsf=as_lsf,
             margin=margin,
-            really=really,
+            simulated=True if really else simulated,
             cancel=cancel,
             on_progress=report,
             history=history,

@@ -16,6 +16,7 @@ from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.time_text import WrittenTimes
     from ..solver.advice.explain import Explanation
     from ..solver.advice.obstacles import Obstacle
     from ..solver.advice.suggestions import Suggestion
@@ -135,61 +136,72 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from ..solver.shortage import counted
     from .tables import listing_text, paragraph
 
-    told = [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
+    clock = _clock(instance, found)
+    told = [placed_text(clock, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
     told += [f"requirement: {text}" for text in found.requirement]
     told += sentences(found.outlook.omissions)
-    told += _said(instance, found)
+    told += _said(clock, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
-        text += listing_text(_OBSTACLES, [_obstacle(instance, item) for item in found.obstacles])
+        text += listing_text(_OBSTACLES, [_obstacle(clock, item) for item in found.obstacles])
     if found.suggestions:
-        rows = [_suggestion(instance, item, wide) for item in found.suggestions]
+        rows = [_suggestion(clock, item, wide) for item in found.suggestions]
         text += listing_text(_SUGGESTIONS, rows)
     if found.cut:
         text += paragraph("cut short by the limit: more may stand in the way, and more may help")
     elif not found.suggestions and found.outlook.start != instance.now:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
+    if clock.day is not None:
+        text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
 
 
-def _obstacle(instance: Instance, item: Obstacle) -> ListingRow:
-    from ..model.time_text import clock_text, smallest_difference
+def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
+    from ..model.time_text import WrittenTimes
+
+    outlook = found.outlook
+    times = [outlook.start, outlook.finish, outlook.at_the_earliest]
+    times += [time for item in found.obstacles for time in (item.first, item.until)]
+    times += [item.start for item in found.suggestions]
+    times += [item.ahead_from for item in found.contests]
+    return WrittenTimes.of(instance, times)
+
+
+def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
+    from ..model.time_text import smallest_difference
 
     beside = smallest_difference((item.first, item.until))
-    until = "" if item.until is None else clock_text(instance, item.until, beside)
-    return ListingRow((clock_text(instance, item.first, beside), until, item.reason))
+    until = "" if item.until is None else clock.text(item.until, beside)
+    return ListingRow((clock.text(item.first, beside), until, item.reason))
 
 
-def _suggestion(instance: Instance, item: Suggestion, wide: bool) -> ListingRow:
-    from ..model.time_text import clock_text, duration_text
+def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
+    from ..model.time_text import duration_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)
-    start = clock_text(instance, item.start, item.gain or 0)
+    start = clock.text(item.start, item.gain or 0)
     where = hosts_text(item.allocation, wide)
     return ListingRow(
-        (start, gain, item.change, where), "now" if item.start == instance.now else "later"
+        (start, gain, item.change, where), "now" if item.start == clock.instance.now else "later"
     )
 
 
-def _said(instance: Instance, found: Explanation) -> Iterator[str]:
-    """What bjobs says of the job, and which accounts come before its own."""
-    from ..model.time_text import clock_text
+def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
+    """What bjobs would say of the job, and which accounts come before its own."""
     from ..solver.advice.contests import ASSUMED
 
     if found.reasons:
         said = (reason.text(counted=len(reason.hosts) > MOST_HOSTS) for reason in found.reasons)
-        yield f"bjobs says: {'; '.join(said)}"
+        yield f"bjobs would say: {'; '.join(said)}"
     for item in found.contests:
         time = item.ahead_from
-        ahead = (
-            "not ahead within 30d" if time is None else f"ahead from {clock_text(instance, time)}"
-        )
+        ahead = "not ahead within 30d" if time is None else f"ahead from {clock.text(time)}"
         yield (
             f"{item.path}: {item.account} {item.priority:.3f} behind {item.rival} "
             f"{item.rival_priority:.3f}; {ahead}"
@@ -199,20 +211,19 @@ def _said(instance: Instance, found: Explanation) -> Iterator[str]:
 
 
 def placed_text(
-    instance: Instance, who: str, outlook: Outlook, method: str, wide: bool = False
+    clock: WrittenTimes, who: str, outlook: Outlook, method: str, wide: bool = False
 ) -> str:
     """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
-    from ..model.time_text import clock_text
     from .tables import hosts_text
 
     if outlook.start is None:
         early = ""
         if outlook.at_the_earliest is not None:
-            early = f": {clock_text(instance, outlook.at_the_earliest)} at the earliest, {_BESIDE}"
+            early = f": {clock.text(outlook.at_the_earliest)} at the earliest, {_BESIDE}"
         return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
-    end = "never ends" if outlook.finish is None else f"ends {clock_text(instance, outlook.finish)}"
+    end = "never ends" if outlook.finish is None else f"ends {clock.text(outlook.finish)}"
     starts = "may start" if outlook.omissions else "starts"
     proved = ", proved the earliest" if outlook.proved else ""
-    start = clock_text(instance, outlook.start)
+    start = clock.text(outlook.start)
     where = hosts_text(outlook.allocation, wide)
     return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

@@ -18,6 +18,7 @@ from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.time_text import WrittenTimes
     from ..solver.advice.likely import Drawing, Likely
     from ..solver.forecast.calibration import Calibration
     from ..solver.forecast.forecast import Forecasts
@@ -216,17 +217,16 @@ def likely_columns() -> tuple[Column, ...]:
 
 
 def likely_cells(
-    instance: Instance, likely: Likely | None, *, short: bool = False
+    clock: WrittenTimes, likely: Likely | None, *, short: bool = False
 ) -> tuple[str, str, str]:
     """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job; "?" where there was no time for them."""
-    from ..model.time_text import clock_text, short_clock_text
     from ..solver.advice.likely import UNKNOWN
 
     item = likely or UNKNOWN
     missing = "?" if item == UNKNOWN else "never"
     times = (item.likely, item.nine_in_ten_by, item.one_in_ten_by)
-    clock = short_clock_text if short else clock_text
-    one, two, three = (missing if time is None else clock(instance, time) for time in times)
+    written = clock.short if short else clock.text
+    one, two, three = (missing if time is None else written(time) for time in times)
     return one, two, three
 
 

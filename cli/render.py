@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..model.time_text import (
-    clock_text,
-    duration_text,
-    short_clock_text,
-    smallest_difference,
-    with_stamps,
-)
+from ..model.time_text import WrittenTimes, duration_text, smallest_difference, with_stamps
 from .csv_tables import csv_text
 from .forecast import likely_cells, likely_columns
 from .selection import Selection, Shown
@@ -21,7 +16,8 @@ from .tables import Column, ListingRow, State, hosts_text, paragraph
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan, PlannedJob
-    from ..solver.advice.compare import ComparedJob, Comparison
+    from ..solver.advice.compare import Comparison
+    from ..solver.advice.compared_job import ComparedJob
 
 
 #: What the word "feasible" means to someone who waits for an answer.
@@ -71,15 +67,21 @@ def _plan_text(instance: Instance, plan: Plan, selection: Selection) -> str:
         Column("WHERE / RESERVED NOW" if estimates else "WHERE", line=1, label="on"),
         Column("WAITS FOR", line=1, label=""),
     )
-    return selection.text(instance, columns, _planned(instance, plan, selection)) + _summary(plan)
+    times = (time for item in plan for time in (item.start, item.estimate, item.bound))
+    clock = WrittenTimes.of(instance, times)
+    rows = _planned(instance, plan, selection, clock)
+    return selection.text(instance, columns, rows) + _summary(plan, clock)
 
 
-def _planned(instance: Instance, plan: Plan, selection: Selection) -> list[Shown]:
+def _planned(
+    instance: Instance, plan: Plan, selection: Selection, clock: WrittenTimes | None = None
+) -> list[Shown]:
     """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR."""
+    clock = clock or WrittenTimes(instance)
     slots = {job.id: job.slots for job in instance.pending}
     found = []
     for item in plan:
-        cells = (item.job, *_planned_cells(instance, item, selection.wide))
+        cells = (item.job, *_planned_cells(clock, item, selection.wide))
         held = item.allocation or item.reserved
         row = ListingRow(cells, _state(instance, plan, item))
         found.append(Shown(item.job, row, slots.get(item.job, 0), item.start, 0, held))
@@ -91,19 +93,19 @@ def _planned(instance: Instance, plan: Plan, selection: Selection) -> list[Shown
     return found
 
 
-def _planned_cells(instance: Instance, item: PlannedJob, wide: bool) -> tuple[str, ...]:
+def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[str, ...]:
     beside = smallest_difference((item.start, item.bound))
     if item.start is None:
-        clock = clock_text(instance, item.estimate)
-        start = "no estimate" if item.estimate is None else f"no sooner than {clock}"
+        early = clock.text(item.estimate)
+        start = "no estimate" if item.estimate is None else f"no sooner than {early}"
         where = hosts_text(item.reserved, wide)
     else:
-        start = clock_text(instance, item.start, beside)
+        start = clock.text(item.start, beside)
         where = hosts_text(item.allocation, wide)
     status = item.fallback or (
         "proved"
         if item.proved
-        else f"not before {clock_text(instance, item.bound, beside)}"
+        else f"not before {clock.text(item.bound, beside)}"
         if item.bound is not None
         else item.method
     )
@@ -119,14 +121,12 @@ def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
     return "unproved" if claims and not item.proved else "later"
 
 
-def _summary(plan: Plan) -> str:
-    text = f"{plan.method}, {plan.objective}: {plan.status}"
-    if plan.value is not None:
-        text += f", value {plan.value:.15g}"
-    if plan.bound is not None:
-        text += f", bound {plan.bound:.15g}"
+def _summary(plan: Plan, clock: WrittenTimes) -> str:
+    from ..solver.advice.summary import plan_sentences
+
     ended = [_ENDED_EARLY] if _may_improve(plan) else []
-    return _paragraphs([text, *ended, *plan.notes])
+    first = " ".join(filter(None, (*plan_sentences(plan), clock.note)))
+    return _paragraphs([first, *ended, *plan.notes])
 
 
 def _paragraphs(texts: Iterable[str]) -> str:
@@ -152,113 +152,143 @@ def comparison_output(
 
 
 def _comparison_text(instance: Instance, comparison: Comparison, selection: Selection) -> str:
-    real = [Column("REALLY")] if comparison.really else []
+    cautions = comparison.cautions()
+    clock = _clock(instance, comparison)
+    layout = _Layout(clock, comparison.simulated, cautions.marks, selection.wide)
     likely = likely_columns() if comparison.forecast is not None else ()
     columns = (
-        *(Column("JOB", marked=True), Column("SLOTS"), Column("GREEDY"), Column("REALLY")),
-        *(Column("TIME-BASED"), *real, Column("OPTIMAL", marked=True), *real, *likely),
+        *(Column("JOB", marked=True), Column("SLOTS")),
+        *(Column(f"{method.upper()}\n{kind}") for method, kind, _ in layout.starts),
+        *likely,
         *(Column("PROVED", marked=True), Column("GAIN", line=1)),
         *(Column("WAITS FOR", line=1, label=""), Column("WHERE", line=1, label="on")),
     )
     ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
-    below = [*_footer(instance, comparison), *ended, *comparison.notes()]
-    return selection.text(
-        instance, columns, _compared(instance, comparison, selection)
-    ) + _paragraphs(below)
+    below = [*comparison.summary(), *cautions.lines, *ended, *cautions.rest]
+    rows = _compared(instance, comparison, selection, layout)
+    return selection.text(instance, columns, rows) + _paragraphs(
+        [*below, *_legend(instance, comparison, clock)]
+    )
 
 
-def _compared(instance: Instance, comparison: Comparison, selection: Selection) -> list[Shown]:
+def _clock(instance: Instance, comparison: Comparison) -> WrittenTimes:
+    times = [getattr(row, name) for row in comparison for _, _, name in _STARTS]
+    from ..solver.advice.likely import times_of
+
+    forecast = comparison.forecast or {}
+    times += [time for likely in forecast.values() for time in times_of(likely).values()]
+    return WrittenTimes.of(instance, times)
+
+
+#: The starts of a row: the method, what the start is, its name.
+_STARTS = (
+    ("greedy", "ESTIMATE", "greedy_estimate"),
+    ("greedy", "SIMULATED", "greedy_simulated"),
+    ("time-based", "ESTIMATE", "time_based_estimate"),
+    ("time-based", "SIMULATED", "time_based_simulated"),
+    ("optimal", "ESTIMATE", "optimal_estimate"),
+    ("optimal", "SIMULATED", "optimal_simulated"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How rows are shown. simulated: methods. marks: of cautions, by method and job."""
+
+    clock: WrittenTimes
+    simulated: tuple[str, ...]
+    marks: Mapping[tuple[str, str], str]
+    wide: bool
+
+    @property
+    def starts(self) -> list[tuple[str, str, str]]:
+        """Those of the starts that have a column."""
+        return [item for item in _STARTS if item[1] == "ESTIMATE" or item[0] in self.simulated]
+
+
+def _compared(
+    instance: Instance, comparison: Comparison, selection: Selection, layout: _Layout | None = None
+) -> list[Shown]:
+    if layout is None:
+        layout = _Layout(WrittenTimes(instance), comparison.simulated, {}, selection.wide)
     found = []
     words = comparison.missing_starts()
     for row in comparison:
         missing = {name: of_jobs.get(row.job, "?") for name, of_jobs in words.items()}
         likely: tuple[str, ...] = ()
         if comparison.forecast is not None:
-            likely = likely_cells(instance, comparison.forecast.get(row.job), short=True)
-        cells = _compared_cells(
-            instance, row, missing, likely, really=comparison.really, wide=selection.wide
-        )
+            likely = likely_cells(layout.clock, comparison.forecast.get(row.job), short=True)
+        cells = _compared_cells(row, missing, likely, layout)
         state: State = "later" if row.proved else "unproved"
-        if row.optimal is None:
+        if row.optimal_estimate is None:
             state = "unplaced"
-        elif row.optimal == instance.now:
+        elif row.optimal_estimate == instance.now:
             state = "now"
-        gain = row.gain or 0
-        shown = ListingRow(cells, state)
-        found.append(Shown(row.job, shown, row.slots, row.optimal, gain, row.allocation))
+        listed = ListingRow(cells, state)
+        start, gain = row.optimal_estimate, row.gain or 0
+        found.append(Shown(row.job, listed, row.slots, start, gain, row.allocation))
     return found
 
 
 def _compared_cells(
-    instance: Instance,
-    row: ComparedJob,
-    missing: Mapping[str, str],
-    likely: tuple[str, ...],
-    *,
-    really: bool,
-    wide: bool,
+    row: ComparedJob, missing: Mapping[str, str], likely: tuple[str, ...], layout: _Layout
 ) -> tuple[str, ...]:
-    times = (row.greedy_estimate, row.greedy_start, row.time_based, row.optimal)
-    late = (row.time_based_start, row.optimal_start) if really else ()
-    beside = smallest_difference((*times, *late))
+    times: list[int | None] = [getattr(row, name) for _, _, name in layout.starts]
+    beside = smallest_difference(times)
 
-    def clock(name: str) -> str:
-        time: int | None = getattr(row, name)
-        if time is None:
-            return missing[name]
-        needs = " (BACKFILL)" if name == "optimal" and row.needs_backfill else ""
-        return short_clock_text(instance, time, beside) + needs
+    def clock(method: str, name: str, time: int | None) -> str:
+        mark = layout.marks.get((method, row.job), "") if name.endswith("_estimate") else ""
+        text = missing[name] if time is None else layout.clock.short(time, beside)
+        needs = "(BACKFILL)" if name == "optimal_estimate" and row.needs_backfill else ""
+        return " ".join(filter(None, (text, needs, mark)))
 
-    names = ["greedy_estimate", "greedy_start", "time_based", "optimal"]
-    if really:
-        names[3:] = ["time_based_start", "optimal", "optimal_start"]
-    cells = map(clock, names)
-    proved = "yes" if row.proved else "no" if row.optimal is not None else ""
+    cells = [
+        clock(method, name, time)
+        for (method, _, name), time in zip(layout.starts, times, strict=True)
+    ]
+    proved = "yes" if row.proved else "no" if row.optimal_estimate is not None else ""
     gain = "" if row.gain is None else duration_text(row.gain)
     note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
     if row.needs_backfill:
         note += f" (needs BACKFILL in queue {row.needs_backfill})"
     if row.exact_fit:
         note += f" ({row.exact_fit})"
-    where = hosts_text(row.allocation, wide)
+    where = hosts_text(row.allocation, layout.wide)
     return (row.job, str(row.slots), *cells, *likely, proved, gain, note.strip(), where)
 
 
-def _uncounted(comparison: Comparison) -> str:
-    """How many optimal starts a queue without BACKFILL would not give: they are no gain."""
-    from ..solver.shortage import counted
-
-    needy = [row.needs_backfill for row in comparison if row.needs_backfill]
-    if not needy:
-        return ""
-    queues = ", ".join(dict.fromkeys(needy))
-    needs = "need" if len(needy) > 1 else "needs"
-    return f" {counted(len(needy), 'start')} {needs} BACKFILL in queue {queues}: not counted."
-
-
-def _footer(instance: Instance, comparison: Comparison) -> list[str]:
-    from ..solver.shortage import counted
-
-    gains = [row.gain for row in comparison if row.gain is not None]
-    proved = counted(sum(row.proved for row in comparison), "start")
-    lending = sum(queue.backfill for queue in instance.queues)
-    all_reserve = all(queue.reserve_cycles is None for queue in instance.queues)
-    where = ", reserving in every queue" if all_reserve else ""
-    queues = counted(len(instance.queues), "queue")
-    return [
-        f"{len(comparison.jobs)} pending; {proved} proved the earliest; against greedy as this "
-        f"cluster is configured (BACKFILL in {lending} of {queues}{where}): "
-        f"{duration_text(sum(gains))} of waiting saved in all.{_uncounted(comparison)}",
-        f"{'Times count from now. ' if instance.origin is None else ''}"
-        "GREEDY is LSF's estimate (no sooner than), REALLY the start that a method gives when the "
-        "loop runs on."
-        + (
-            ""
-            if comparison.forecast is None
-            else " LIKELY is when a job really starts as often before as after, by the history, "
-            f"run by {comparison.run_by}."
-        ),
+def _legend(instance: Instance, comparison: Comparison, clock: WrittenTimes) -> list[str]:
+    """What the columns mean, and which are not there."""
+    texts = [
+        clock.note,
+        "ESTIMATE is the start that a method says now (greedy: no sooner than), SIMULATED the one "
+        "that the scheduler loop reaches when it runs on by this method. GAIN is from greedy "
+        "SIMULATED to optimal ESTIMATE.",
     ]
+    if comparison.forecast is not None:
+        texts.append(
+            "LIKELY is when a job starts as often before as after, by the history, "
+            f"run by {comparison.run_by}."
+        )
+    legend = " ".join(filter(None, texts))
+    return [legend, *_not_simulated(instance, comparison)]
+
+
+def _not_simulated(instance: Instance, comparison: Comparison) -> list[str]:
+    from ..solver.advice.compare import MOST_SIMULATED
+
+    names = [plan.method for plan in (comparison.time_based, comparison.optimal)]
+    lacking = [name for name in names if name not in comparison.simulated]
+    if not lacking:
+        return []
+    if len(instance.pending) > MOST_SIMULATED and len(lacking) == len(names):
+        return [
+            f"More than {MOST_SIMULATED} jobs wait: by {' and '.join(lacking)} they are simulated "
+            "with --simulated only."
+        ]
+    if lacking == ["optimal"]:
+        return ["The scheduler loop plans in priority order: optimal is not simulated."]
+    return []
 
 
 def _may_improve(plan: Plan) -> bool:

@@ -45,7 +45,7 @@ _BETWEEN, _EDGES = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title; in a card the line where it stands, and its label.
+    """A column: its title, of one line or more; in a card the line where it stands, and its label.
 
     label: None for the title, in small letters unless it is an option.
 
@@ -135,8 +135,9 @@ def _needed_widths(
     least, natural = [], []
     for place, column in enumerate(columns):
         lines = {line for row in rows for line in printable(row.cells[place]).split("\n")}
-        most = max(map(cell_len, (column.title, *lines)))
-        words = {word for line in (column.title, *lines) for word in line.split()}
+        lines.update(column.title.split("\n"))
+        most = max(map(cell_len, lines))
+        words = {word for line in lines for word in line.split()}
         least.append(most if column.whole else max(map(cell_len, words), default=0))
         natural.append(most)
     return least, natural
@@ -230,7 +231,8 @@ def _cards(
 def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     lines: dict[int, list[str]] = {}
     for column, cell in zip(columns, row.cells, strict=True):
-        own = column.title if column.title.startswith("-") else column.title.lower()
+        title = column.title.replace("\n", " ")
+        own = title if title.startswith("-") else title.lower()
         label = own if column.label is None else column.label
         if cell:
             held = printable(cell).replace("\n", " ")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,56 @@ def with_stamps(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenTimes:
+    """How the times of one answer are written.
+
+    instance: whose now and origin count. day: the date that all times but now fall on, said once
+    (:attr:`note`) so that each is hours and minutes alone; None where they fall on several days or
+    count from now.
+    """
+
+    instance: Instance
+    day: date | None = None
+
+    @classmethod
+    def of(cls, instance: Instance, times: Iterable[int | None]) -> WrittenTimes:
+        """For an answer with these times (seconds from the origin)."""
+        if instance.origin is None:
+            return cls(instance)
+        known = {time for time in times if time is not None and time != instance.now}
+        moments = [wall_clock(instance.origin, time) for time in known]
+        days = {None if moment is None else moment.date() for moment in moments}
+        return cls(instance, days.pop() if len(days) == 1 else None)
+
+    def text(self, time: int | None, beside: int = 0) -> str:
+        """A time as :func:`clock_text` has it, to the second."""
+        moment = self._moment(time)
+        if self.day is None or moment is None:
+            return clock_text(self.instance, time, beside)
+        return moment.strftime("%H:%M:%S" if moment.second else "%H:%M")
+
+    def short(self, time: int, beside: int = 0) -> str:
+        """A time for narrow columns, as :func:`short_clock_text` has it."""
+        moment = self._moment(time)
+        if self.day is None or moment is None:
+            return short_clock_text(self.instance, time, beside)
+        return moment.strftime("%H:%M:%S" if moment.second and _to_the_second(beside) else "%H:%M")
+
+    @property
+    def note(self) -> str:
+        """What is to be known of the times as they are written, a sentence or nothing."""
+        if self.day is not None:
+            return f"Times are of {self.day.isoformat()}."
+        return "Times count from now." if self.instance.origin is None else ""
+
+    def _moment(self, time: int | None) -> datetime | None:
+        """None for now too, and for what no calendar has."""
+        if time is None or time == self.instance.now or self.instance.origin is None:
+            return None
+        return wall_clock(self.instance.origin, time)
+
+
 def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
     """A time as ``now``, ``+3h``, ``-2h`` or, where the instance has an origin, its wall clock.
 
@@ -98,5 +149,10 @@ def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     moment = None if instance.origin is None else wall_clock(instance.origin, time)
     if time == instance.now or moment is None:
         return clock_text(instance, time, beside).removeprefix("+")
-    seconds = beside and _UNITS[_finest(beside)][1] == "s"
+    seconds = moment.second and _to_the_second(beside)
     return moment.strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
+
+
+def _to_the_second(beside: int) -> bool:
+    """Whether rounding to minutes would hide a difference of so many seconds."""
+    return bool(beside) and _UNITS[_finest(beside)][1] == "s"

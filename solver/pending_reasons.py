@@ -170,7 +170,7 @@ def shortage(
     instant: int,
     moment: Moment = "has",
 ) -> str:
-    """The first constraint that fails at `instant`, as numbers (LOP-01); moment: what it is called."""
+    """The first constraint that fails at `instant`, as numbers (LOP-01), which is called so."""
     return find_shortage(problem, demand, availability, instant).at(moment)
 
 

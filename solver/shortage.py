@@ -17,7 +17,6 @@ from .placement import fits
 from .placement.supply import busy_units
 from .problem import PlanningProblem
 
-
 #: The moment that a number of a sentence is of; see :data:`HAS`.
 Moment: TypeAlias = Literal["now", "just before", "has"]
 

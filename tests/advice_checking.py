@@ -216,7 +216,7 @@ def hosts_open(it: Case, name: str, time: int) -> list[str]:
 
 
 _SLOTS = r"free slots?((?: and no other job there| under [A-Z/_]+(?: slots)? of \w+ \w+)*)"
-_REST = r"(?: and one (?:with|of) \d+)?"
+_REST = r"(?: each)?(?: and one (?:with|of) \d+)?"
 
 
 def counted(

@@ -256,7 +256,7 @@ def _planned(
         )
         for remark in comparison.remarks:
             tell(remark)
-        waiting = [row.job for row in comparison if row.time_based != instance.now]
+        waiting = [row.job for row in comparison if row.time_based_estimate != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan

@@ -97,7 +97,7 @@ def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
 
 
 def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[Stretch, ...]:
-    """What a plan holds now for later starts; starts: when the loop really starts these jobs."""
+    """What a plan holds now for later starts; starts: when the loop starts these jobs."""
     return tuple(
         Stretch(item.job, "reserved", plan.now, until.start if until else None, item.reserved)
         for item in plan
@@ -109,7 +109,7 @@ def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[St
 def views_of_plans(
     instance: Instance, plans: Sequence[Plan], starts: Mapping[str, PlannedJob]
 ) -> tuple[View, ...]:
-    """Plans; of greedy, which plans no future place, what it really gives (the loop run on).
+    """Plans; of greedy, which plans no future place, the starts of the loop that runs on.
 
     starts: of the loop by greedy, as far as known.
     """
@@ -134,8 +134,8 @@ def _view_of_plan(plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
         return View(plan.method, meaning, planned_stretches(plan))
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
     meaning = (
-        "Greedy reservation: what it holds now (hatched), and the starts that it really gives when "
-        "the scheduler loop runs on."
+        "Greedy reservation: what it holds now (hatched), and the simulated starts, those that the "
+        "scheduler loop reaches when it runs on."
     )
     stretches = (
         *planned_stretches(_placed(plan, starts)),
@@ -160,7 +160,8 @@ def report_of_comparison(
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:
         likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
-    said = (*comparison.notes(), *likely, *comparison.remarks, *notes)
+    cautions = comparison.cautions()
+    said = (*cautions.lines, *cautions.rest, *likely, *comparison.remarks, *notes)
     return Report(
         "comparison",
         name,

@@ -127,12 +127,15 @@ def _figures(report: Report) -> str:
     if report.comparison is not None:
         rows = report.comparison.jobs
         gains = sum(row.gain for row in rows if row.gain is not None)
+        slot_hours = sum(row.gain_slot_hours or 0.0 for row in rows)
+        now = sum(row.optimal_estimate == report.instance.now for row in rows)
         found += [
             (str(len(rows)), "pending jobs", False),
-            (str(sum(row.optimal == report.instance.now for row in rows)), "start now", False),
-            (duration_text(gains), "of waiting saved against greedy", gains > 0),
+            (str(now), "start now", False),
+            (f"{slot_hours:.1f}", "slot-hours of waiting saved against greedy", slot_hours > 0),
+            (duration_text(gains), "of waiting saved, jobs of any size", gains > 0),
             (str(sum(row.proved for row in rows)), "starts proved the earliest", False),
-            *_without_a_start(report.missing["optimal"]),
+            *_without_a_start(report.missing["optimal_estimate"]),
         ]
     elif report.plan is not None:
         words = dict(report.missing["start"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 from ...model.allocation import allocation_text
 from ...model.instance import Instance
 from ...model.time_text import duration_text, short_clock_text
-from ...solver.advice.compare import ComparedJob
+from ...solver.advice.compare import Comparison
+from ...solver.advice.compared_job import ComparedJob
 from ...solver.advice.likely import times_of
 from ...solver.budget import NOT_LOOKED_AT
 from ..cells import printable
@@ -70,10 +71,13 @@ def _switch(name: str, title: str, choices: Iterable[tuple[str, str]], chosen: s
 def _starts(report: Report) -> str:
     if report.comparison is None or not report.comparison.jobs:
         return ""
+    verdict = " ".join(report.comparison.summary())
     body = (
-        '<p class="meaning">A line for each job that waits somewhere. What greedy reservation says '
-        "(◇, “no sooner than”) and what it really gives (◆), time-based reservation (■), the "
-        "optimum (●). Green between them is waiting saved.</p>"
+        f'<p class="meaning">{_text(verdict)}</p>'
+        '<p class="meaning">A line for each job that waits somewhere. Hollow is the estimate that '
+        "a method says now, filled the start that the simulated scheduler reaches with it: greedy "
+        "(◆), time-based (■), optimal (●). Green from greedy simulated to optimal estimate is "
+        "waiting saved.</p>"
         + _picture("starts", "Starts of each waiting job by method; the table below has them.")
     )
     return _section("starts", "When each job starts, by method", body)
@@ -164,7 +168,7 @@ def _metrics(metrics: Any) -> str:
 
 def _table(report: Report) -> str:
     if report.comparison is not None:
-        body = _compared(report, report.comparison.jobs)
+        body = _compared(report, report.comparison)
         return _section("jobs", "Comparison", body)
     if report.plan is not None:
         return _section("jobs", "The plan", _planned(report))
@@ -186,11 +190,13 @@ def _name(job: str) -> str:
     )
 
 
-def _time(instance: Instance, time: int | None, missing: str = "?") -> str:
+def _time(instance: Instance, time: int | None, missing: str = "?", mark: str = "") -> str:
     """A cell that sorts by seconds; what never happens or is not known sorts last."""
+    behind = f" {mark}" if mark else ""
     if time is None:
-        return f'<td class="time soft" data-order="9e18">{missing}</td>'
-    return f'<td class="time" data-order="{time}">{_text(short_clock_text(instance, time))}</td>'
+        return f'<td class="time soft" data-order="9e18">{missing}{behind}</td>'
+    shown = f"{_text(short_clock_text(instance, time))}{behind}"
+    return f'<td class="time" data-order="{time}">{shown}</td>'
 
 
 def _number(value: float | None, text: str | None = None, kind: str = "") -> str:
@@ -208,38 +214,66 @@ def _where(allocation: Any) -> str:
     return f'<td class="where" title="{full}">{_text(hosts_text(allocation))}</td>'
 
 
-def _start(report: Report, job: str, name: str, time: int | None) -> str:
-    """A cell for one of the starts of a job, with the word for it where it is missing."""
-    return _time(report.instance, time, report.missing.get(name, {}).get(job, "?"))
+def _start(report: Report, job: str, name: str, time: int | None, mark: str = "") -> str:
+    """A cell for one of the starts of a job, with the word for it where it is missing.
+
+    mark: of a caution, behind the time.
+    """
+    return _time(report.instance, time, report.missing.get(name, {}).get(job, "?"), mark)
 
 
-def _compared(report: Report, jobs: Iterable[ComparedJob]) -> str:
-    titles = ("Job", "Slots", "Greedy says", "Greedy gives", "Time-based", "Optimal")
-    forecast = report.comparison.forecast if report.comparison is not None else None
-    likely = () if forecast is None else ("Likely", "9 in 10 by", "1 in 10 by")
+_TITLES = {
+    "greedy_estimate": "Greedy estimate",
+    "greedy_simulated": "Greedy simulated",
+    "time_based_estimate": "Time-based estimate",
+    "time_based_simulated": "Time-based simulated",
+    "optimal_estimate": "Optimal estimate",
+    "optimal_simulated": "Optimal simulated",
+}
+
+
+def _compared(report: Report, comparison: Comparison) -> str:
+    shown = [name for name in _TITLES if _has_column(comparison, name)]
+    marks = comparison.cautions().marks
+    likely = () if comparison.forecast is None else ("Likely", "9 in 10 by", "1 in 10 by")
     rows = [
         (
             row.job,
             _name(row.job)
             + _number(row.slots)
-            + _start(report, row.job, "greedy_estimate", row.greedy_estimate)
-            + _start(report, row.job, "greedy_start", row.greedy_start)
-            + _start(report, row.job, "time_based", row.time_based)
-            + _start(report, row.job, "optimal", row.optimal)
+            + "".join(_compared_start(report, row, name, marks) for name in shown)
             + _likely(report, row.job)
             + _gain(row.gain)
-            + f"<td>{'yes' if row.proved else 'no' if row.optimal is not None else ''}</td>"
+            + f"<td>{_proved(row)}</td>"
             + _where(row.allocation)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
         )
-        for row in sorted(jobs, key=lambda row: _starts_now(row, report.instance.now))
+        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, report.instance.now))
     ]
-    return _rows("comparison", (*titles, *likely, "Gain", "Proved", "Where", "Waits for"), rows)
+    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely)
+    return _rows("comparison", (*titles, "Gain", "Proved", "Where", "Waits for"), rows)
+
+
+def _proved(row: ComparedJob) -> str:
+    return "yes" if row.proved else "no" if row.optimal_estimate is not None else ""
+
+
+def _has_column(comparison: Comparison, name: str) -> bool:
+    method = name.removesuffix("_simulated").replace("_", "-")
+    return name.endswith("_estimate") or method in comparison.simulated
+
+
+def _compared_start(
+    report: Report, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
+) -> str:
+    method = name.removesuffix("_estimate").replace("_", "-")
+    return _start(report, row.job, name, getattr(row, name), marks.get((method, row.job), ""))
 
 
 def _starts_now(row: ComparedJob, now: int) -> bool:
     """Whether a job starts now by every method: of no interest before those that wait."""
-    return {row.greedy_estimate, row.greedy_start, row.time_based, row.optimal} == {now}
+    starts = (row.greedy_estimate, row.greedy_simulated, row.time_based_estimate)
+    return {*starts, row.optimal_estimate} == {now}
 
 
 def _likely(report: Report, job: str) -> str:

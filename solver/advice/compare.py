@@ -12,6 +12,7 @@ from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName
+from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
@@ -19,69 +20,37 @@ from ...model.time_text import duration_text, with_stamps
 from ..budget import GRACE, Budget
 from ..fairshare.priority_order import priority_order
 from ..forecast.history import History
+from ..loop.moved_starts import rules_that_move
 from ..loop.run_on import placed_by_loop
 from ..planning import nothing_planned, plan
+from .cautions import Cautions, cautions_of
+from .compared_job import OLD_NAMES, STARTS, TIMES, ComparedJob
 from .likely import TIMES as LIKELY
 from .likely import USUAL, Drawing, Forecaster, Likely, times_of
+from .summary import baseline_of, sentences
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: The times of a compared job.
-TIMES = (
-    "greedy_estimate",
-    "greedy_start",
-    "time_based",
-    "time_based_start",
-    "optimal",
-    "optimal_start",
-    "bound",
-)
-STARTS = TIMES[:-1]
-#: Share of the seconds left that each step of a comparison may take, in their order; the optimal
-#: plan comes last and has all that they leave.
-GREEDY_SHARE, TIME_BASED_SHARE, LOOP_SHARE, FORECAST_SHARE = 0.2, 0.3, 0.3, 0.3
+#: More pending jobs than this are simulated by greedy reservation only, unless somebody asks.
+MOST_SIMULATED = 100
+#: Share of the seconds left that each step of a comparison may take, in their order; the loop by
+#: the last method has all that they leave.
+GREEDY_SHARE, TIME_BASED_SHARE, LOOP_SHARE, FORECAST_SHARE, OPTIMAL_SHARE = 0.2, 0.3, 0.3, 0.3, 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedJob:
-    """One job under every method; times in seconds from the instance's origin.
-
-    greedy_estimate: "no sooner than" (GRD-04), None where greedy has no estimate. greedy_start: the
-    start it really gets when the loop runs on with greedy reservations, None for never. time_based,
-    optimal: what these plans say. time_based_start, optimal_start: what the loop really gives by
-    these methods, None where nobody asked. gain: greedy_start - optimal, None too where the latter
-    needs BACKFILL. needs_backfill: the queue without BACKFILL in which the loop would not give it
-    the optimal start, "" for none. exact_fit: what the optimal start hangs on to the second, "" for
-    nothing.
-    """
-
-    job: str
-    slots: int
-    greedy_estimate: int | None
-    greedy_start: int | None
-    time_based: int | None
-    optimal: int | None
-    bound: int | None
-    proved: bool
-    gain: int | None
-    allocation: Mapping[str, int]
-    waits_for: str
-    fallback: str = ""
-    time_based_start: int | None = None
-    optimal_start: int | None = None
-    needs_backfill: str = ""
-    exact_fit: str = ""
+_STAMPED = (*TIMES, *OLD_NAMES, *LIKELY)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Every pending job in priority order, and the three plans behind the rows.
 
-    really: whether the starts that the loop gives by each method were asked for. now: seconds from
-    the origin, the ISO date of second 0 (None: it has none). cut: a limit or Ctrl-C came before
-    all was looked at, so that a start that is missing is not known. loop: what the loop gives by
-    each method that was run on, start and place, by job. forecast: when each job will likely start
+    now: seconds from the origin, the ISO date of second 0 (None: it has none). cut: a limit or
+    Ctrl-C came before all was looked at, so that a start that is missing is not known. loop: what
+    the loop gives by each method that was simulated, start and place, by job. baseline: how
+    this cluster reserves greedily, in words. moving: rules by which the loop starts jobs otherwise
+    than the optimal plan. forecast: when each job will likely start,
     None where no history was given; remarks: what was odd about it; run_by: what ran the cluster
     forward for it, in words.
     """
@@ -90,11 +59,12 @@ class Comparison:
     greedy: Plan
     time_based: Plan
     optimal: Plan
-    really: bool = False
     now: int = 0
     origin: str | None = None
     cut: bool = False
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
+    baseline: str = ""
+    moving: tuple[Omission, ...] = ()
     forecast: Mapping[str, Likely] | None = None
     remarks: tuple[str, ...] = ()
     run_by: str = ""
@@ -127,20 +97,24 @@ class Comparison:
         records = []
         for row in self.jobs:
             record = {name: getattr(row, name) for name in ComparedJob.__slots__}
-            if not self.really:
-                del record["time_based_start"], record["optimal_start"]
             record["allocation"] = dict(row.allocation)
+            record["gain_slot_hours"] = row.gain_slot_hours
+            record |= {old: record[name] for old, name in OLD_NAMES.items()}
             if self.forecast is not None:
                 record |= times_of(self.forecast.get(row.job))
-            records.append(with_stamps(record, self.origin, (*TIMES, *LIKELY)))
+            records.append(with_stamps(record, self.origin, _STAMPED))
         return records
 
     def columns(self) -> list[str]:
         """The keys of a record, in order."""
-        late = () if self.really else ("time_based_start", "optimal_start")
-        plain = {name: None for name in ComparedJob.__slots__ if name not in late}
+        names = (*ComparedJob.__slots__, "gain_slot_hours", *OLD_NAMES)
         likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
-        return list(with_stamps({**plain, **likely}, self.origin, (*TIMES, *LIKELY)))
+        return list(with_stamps({**dict.fromkeys(names), **likely}, self.origin, _STAMPED))
+
+    @property
+    def simulated(self) -> tuple[str, ...]:
+        """The methods by which the loop was run on."""
+        return tuple(self.loop)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, fit for JSON."""
@@ -148,17 +122,29 @@ class Comparison:
             "now": self.now,
             "origin": self.origin,
             "status": self.optimal.status,
+            "simulated": list(self.simulated),
+            "summary": list(self.summary()),
             "jobs": self.to_records(),
             "notes": list(self.notes()),
+            "cautions": list(self.cautions().lines),
             **({"cut": True} if self.cut else {}),
         }
+
+    def summary(self) -> tuple[str, ...]:
+        """What the comparison comes to, in sentences."""
+        return sentences(self.jobs, self.optimal, self.baseline)
+
+    def cautions(self) -> Cautions:
+        """What the plans leave out, by the numbers that it touches."""
+        return cautions_of((self.greedy, self.time_based, self.optimal), self.moving)
 
     def missing_starts(self) -> dict[str, dict[str, str]]:
         """By the times of a row: the jobs without that time, each with the word for it."""
         planned = {
-            "time_based": self.time_based.missing_starts(),
-            "optimal": self.optimal.missing_starts(),
+            "time_based_estimate": self.time_based.missing_starts(),
+            "optimal_estimate": self.optimal.missing_starts(),
         }
+        simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
         found: dict[str, dict[str, str]] = {name: {} for name in STARTS}
         for row in self.jobs:
             for name in STARTS:
@@ -168,6 +154,8 @@ class Comparison:
                     found[name][row.job] = planned[name].get(row.job, "?")
                 elif name == "greedy_estimate":
                     found[name][row.job] = "no estimate"
+                elif name not in simulated:
+                    found[name][row.job] = "not run"
                 else:
                     found[name][row.job] = "?" if self.cut else "never"
         return found
@@ -190,29 +178,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The comparison as a notebook shows it; times from now on."""
-        head = (
-            "job",
-            "slots",
-            "greedy",
-            "really",
-            "time-based",
-            "optimal",
-            "gain",
-            "proved",
-            "where",
-        )
+        of_methods = [name.replace("_", " ").replace("time based", "time-based") for name in STARTS]
+        head = ("job", "slots", *of_methods, "gain", "proved", "where")
         rows = (
             (
                 row.job,
                 row.slots,
                 *(
                     None if time is None else duration_text(time - self.now)
-                    for time in (
-                        row.greedy_estimate,
-                        row.greedy_start,
-                        row.time_based,
-                        row.optimal,
-                    )
+                    for time in (getattr(row, name) for name in STARTS)
                 ),
                 None if row.gain is None else duration_text(row.gain),
                 "yes" if row.proved else "no",
@@ -232,7 +206,7 @@ def compare(
     workers: int | None = None,
     as_lsf: bool = False,
     margin: int = 0,
-    really: bool = False,
+    simulated: bool | None = None,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
     history: History | str | Path | None = None,
@@ -242,7 +216,9 @@ def compare(
 
     time_limit: wall seconds of all plans, runs of the loop and forecasts together; without it the
     optimal plan alone has its usual one. margin: of each plan; the loop has none.
-    really: run the loop on by time-based and optimal reservation too, for what they really give.
+    simulated: run the loop on by time-based and optimal reservation too, for the starts that they
+    reach; None: where at most :data:`MOST_SIMULATED` jobs wait. It plans in priority order: by
+    optimal it is run for the lexicographic objective only.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
     jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
     Raises InputError for a history that cannot be read.
@@ -250,14 +226,14 @@ def compare(
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     whole = Budget(time_limit, cancel=cancel or threading.Event())
     greedy, time_based, took = _estimates(instance, margin, whole)
-    methods: tuple[str, ...] = ("greedy", "time-based", "optimal") if really else ("greedy",)
-    real, stopped = _run_on(instance, methods, whole)
+    later = _simulated_later(instance, objective, simulated)
+    loop, stopped = _run_on(instance, ("greedy",), whole, LOOP_SHARE)
     likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
     optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
         objective=objective,
-        time_limit=whole.part(1.0),
+        time_limit=whole.part(OPTIMAL_SHARE if later else 1.0),
         effort=effort,
         workers=workers,
         as_lsf=as_lsf,
@@ -265,20 +241,23 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    cut = stopped or any(found.cut for found in (greedy, time_based, optimal))
+    others, stopped_later = _run_on(instance, later, whole, 1.0)
+    loop |= others
+    cut = stopped or stopped_later or any(found.cut for found in (greedy, time_based, optimal))
     cut = cut or _is_short(likely, instance)
     jobs = priority_order(instance)
     reasons = {item.job: item.reason for item in optimal.unplaced}
     return Comparison(
-        tuple(_row(job.id, job.slots, greedy, time_based, optimal, real, reasons) for job in jobs),
+        tuple(_row(job.id, job.slots, greedy, time_based, optimal, loop, reasons) for job in jobs),
         greedy,
         time_based,
         optimal,
-        really,
         now=instance.now,
         origin=instance.origin,
         cut=cut,
-        loop=real,
+        loop=loop,
+        baseline=baseline_of(instance),
+        moving=_moving(instance, optimal, loop, whole),
         forecast=likely,
         remarks=() if forecaster is None else forecaster.remarks,
         run_by="" if forecaster is None else forecaster.run_by,
@@ -314,17 +293,47 @@ def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
     return len(likely) < len(instance.pending) or any(item.cut for item in likely.values())
 
 
+def _moving(
+    instance: Instance,
+    optimal: Plan,
+    loop: Mapping[str, Mapping[str, PlannedJob]],
+    whole: Budget,
+) -> tuple[Omission, ...]:
+    """Why the loop starts jobs otherwise than the optimal plan, as far as rules say it."""
+    if "optimal" not in loop or whole.stopped() or optimal.cut:
+        return ()
+    planned = {item.job: item.start for item in optimal}
+    simulated = loop["optimal"]
+    if all(_start(simulated.get(job)) == start for job, start in planned.items()):
+        return ()
+    budget = Budget(whole.part(1.0), cancel=whole.cancel)
+    return rules_that_move(instance, planned, "optimal", budget)
+
+
+def _simulated_later(
+    instance: Instance, objective: ObjectiveName, simulated: bool | None
+) -> tuple[str, ...]:
+    """The methods beside greedy by which the loop is run on."""
+    if not (len(instance.pending) <= MOST_SIMULATED if simulated is None else simulated):
+        return ()
+    # What a cycle plans is in priority order, whatever else a plan minimises.
+    return ("time-based", "optimal") if objective == "lexicographic" else ("time-based",)
+
+
 def _run_on(
-    instance: Instance, methods: Sequence[str], whole: Budget
+    instance: Instance, methods: Sequence[str], whole: Budget, share: float
 ) -> tuple[dict[str, dict[str, PlannedJob]], bool]:
-    """What the loop really gives by each method, by job, and whether some run was stopped."""
-    real: dict[str, dict[str, PlannedJob]] = {}
+    """What the loop gives by each method, by job, and whether some run was stopped.
+
+    share: of the seconds left, for all of them.
+    """
+    loop: dict[str, dict[str, PlannedJob]] = {}
     cut = False
-    for method in methods:
-        budget = Budget(whole.part(LOOP_SHARE), cancel=whole.cancel)
-        real[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
+    for done, method in enumerate(methods):
+        budget = Budget(whole.part(share / (len(methods) - done)), cancel=whole.cancel)
+        loop[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
         cut = cut or budget.stopped()
-    return real, cut
+    return loop, cut
 
 
 def _row(
@@ -333,14 +342,14 @@ def _row(
     greedy: Plan,
     time_based: Plan,
     optimal: Plan,
-    real: Mapping[str, Mapping[str, PlannedJob]],
+    loop: Mapping[str, Mapping[str, PlannedJob]],
     reasons: Mapping[str, str],
 ) -> ComparedJob:
     estimated = greedy.get(job)
     estimate = None
     if estimated is not None:
         estimate = estimated.start if estimated.estimate is None else estimated.estimate
-    started = _start(real["greedy"].get(job))
+    started = _start(loop["greedy"].get(job))
     timed = time_based.get(job)
     best = optimal.get(job)
     known = best is not None and best.start is not None and started is not None
@@ -350,17 +359,17 @@ def _row(
         job=job,
         slots=slots,
         greedy_estimate=estimate,
-        greedy_start=started,
-        time_based=timed.start if timed else None,
-        optimal=best.start if best else None,
+        greedy_simulated=started,
+        time_based_estimate=timed.start if timed else None,
+        time_based_simulated=_start(loop.get("time-based", {}).get(job)),
+        optimal_estimate=best.start if best else None,
+        optimal_simulated=_start(loop.get("optimal", {}).get(job)),
         bound=best.bound if best else None,
         proved=best.proved if best else False,
         gain=started - best.start if known else None,  # type: ignore[union-attr,operator]
         allocation=best.allocation if best else {},
         waits_for=best.waits_for if best else reasons.get(job, ""),
         fallback=best.fallback if best else "",
-        time_based_start=_start(real.get("time-based", {}).get(job)),
-        optimal_start=_start(real.get("optimal", {}).get(job)),
         needs_backfill=best.needs_backfill if best else "",
         exact_fit=best.exact_fit if best else "",
     )

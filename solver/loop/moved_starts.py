@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...model.instance import Instance
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
-from ...model.time_text import clock_text
+from ...model.time_text import WrittenTimes
 from ..budget import Budget
 from ..methods.greedy import Greedy
 from ..methods.registry import looking_ahead
@@ -21,7 +21,16 @@ from ..methods.time_based import TimeBased
 from ..pending_reasons import BEYOND_REPORTED
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility
-from ..rules.left_out import FEW_LOOK_AHEAD, LOADS, RESERVED_LOADS, WITHOUT, note_of
+from ..rules.left_out import (
+    FEW_LOOK_AHEAD,
+    LOADS,
+    OF_THE_INSTANCE,
+    RESERVED_LOADS,
+    RUN_OUT,
+    WITHOUT,
+    note_of,
+)
+from ..rules.settings_at_work import setting_of
 from ..rules.situation import StandingCluster
 from .run_on import run_on_within
 
@@ -46,22 +55,27 @@ class MovedStart:
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
-        """The rules, and in brackets what becomes of the job."""
-        return f"{'; '.join(self.rules)} ({self.effect(instance)})"
+        """The rules, and in brackets what becomes of the job and by which settings."""
+        return f"{'; '.join(self.rules)} ({self._effect(instance, self.rules)})"
 
     def omissions(self, instance: Instance) -> tuple[Omission, ...]:
         """The same as records."""
-        effect = self.effect(instance)
-        return tuple(Omission(rule, jobs=self.jobs, effect=effect) for rule in self.rules)
+        return tuple(
+            Omission(rule, jobs=self.jobs, effect=self._effect(instance, (rule,)))
+            for rule in self.rules
+        )
 
-    def effect(self, instance: Instance) -> str:
-        """What becomes of the job."""
+    def _effect(self, instance: Instance, rules: Sequence[str]) -> str:
+        """What becomes of the job, and the settings of these rules that make it so."""
+        clock = WrittenTimes.of(instance, (self.start, self.planned))
         if self.start is None:
             what = f"job {self.job} does not start"
         else:
-            what = f"job {self.job} starts {clock_text(instance, self.start)}"
-        planned = "never" if self.planned is None else clock_text(instance, self.planned)
-        return f"{what}, not {planned}"
+            what = f"job {self.job} starts {clock.text(self.start)}"
+        planned = "never" if self.planned is None else clock.text(self.planned)
+        settings = [setting_of(rule, instance, (self.job,)) for rule in rules]
+        because = ", ".join(filter(None, settings))
+        return f"{what}, not {planned}" + (f": {because}" if because else "")
 
 
 def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budget: Budget) -> Plan:
@@ -107,6 +121,22 @@ def omissions_of_job(
     if moved is None:
         return (*map(Omission, names), *touching)
     return (*(o for item in moved for o in item.omissions(instance)), *touching)
+
+
+def rules_that_move(
+    instance: Instance, planned: Mapping[str, int | None], method: str, budget: Budget
+) -> tuple[Omission, ...]:
+    """Rules without which the loop by a method starts jobs as planned, or nearer to it.
+
+    planned: the start of each pending job, None for never. () where the loop takes long.
+    """
+    names = [rule.name for rule in OF_THE_INSTANCE if rule.name in WITHOUT and rule.holds(instance)]
+    if any(queue.reserve_cycles is not None for queue in instance.queues):
+        names.append(RUN_OUT)
+    if not names or budget.stopped():
+        return ()
+    moved = _moving(planned, names, _Loops(instance, method, None, None, budget), blame=False)
+    return tuple(o for item in moved or () for o in item.omissions(instance))
 
 
 def _apart(
@@ -194,9 +224,12 @@ def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart]
 
 
 def _moving(
-    planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops
+    planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops, *, blame: bool = True
 ) -> list[MovedStart] | None:
-    """As :func:`_moved`, for jobs with their planned starts."""
+    """As :func:`_moved`, for jobs with their planned starts.
+
+    blame: of what no single rule explains all those are said to be the cause that may be.
+    """
     starts = loops.with_all()
     if starts is None:
         return None
@@ -216,7 +249,7 @@ def _moving(
     rest = [job for job in others if job not in explained]
     heeded = tuple(name for name in names if name != LOADS)
     rules = tuple(n for n in heeded if n not in WITHOUT and n != FEW_LOOK_AHEAD) or heeded
-    if rest and rules:
+    if blame and rest and rules:
         moved.append(_start_moved(rules, rest, starts, planned))
     return moved
 

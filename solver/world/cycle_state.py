@@ -24,13 +24,13 @@ from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage
-from ..shortage import Moment
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.holding import whole_place
 from ..placement.ranges import place_most
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
+from ..shortage import Moment
 from .cycle_record import CycleRecord
 from .guard import Guard
 from .held import Held, Loans

@@ -129,7 +129,8 @@ def test_table_of_a_plan_says_when_where_and_why() -> None:
     done = slotwise("solve", "--example", "headline")
     text = " ".join(done.stdout.split())
     assert "job5 +3h proved 2*hostA 2*hostC 2*hostD needs 3 hosts with 2 free slots" in text
-    assert "optimal, lexicographic: optimal, value 10800, bound 10800" in text
+    assert "The one start is proved the earliest in priority order." in text
+    assert "Method optimal, objective lexicographic: value 10800, bound 10800 (sum of" in text
     assert "\x1b" not in done.stdout
 
 
@@ -138,14 +139,19 @@ def test_comparison_in_every_format() -> None:
     record = json.loads(done.stdout)
     (job,) = record["jobs"]
     assert record["status"] == "optimal"
-    assert (job["greedy_estimate"], job["greedy_start"]) == (36000, 43200)
-    assert (job["time_based"], job["optimal"], job["proved"]) == (43200, 43200, True)
+    assert (job["greedy_estimate"], job["greedy_simulated"]) == (36000, 43200)
+    assert (job["time_based_estimate"], job["time_based_simulated"]) == (43200, 43200)
+    assert (job["optimal_estimate"], job["optimal_simulated"], job["proved"]) == (
+        *(43200, 43200),
+        True,
+    )
     assert job["allocation"] == {"qat24": 2, "qat25": 2, "qat26": 2}
     rows = slotwise("compare", "--example", "qat-time-based", "--format", "csv").stdout
     (row,) = csv.DictReader(io.StringIO(rows))
-    assert (row["greedy_estimate"], row["optimal"]) == ("36000", "43200")
+    assert (row["greedy_estimate"], row["optimal_estimate"]) == ("36000", "43200")
     text = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
-    assert "11898 6 01-06 01:39 01-06 03:39 01-06 03:39 01-06 03:39 yes 0s needs 3 hosts" in text
+    assert "11898 6 01:39 03:39 03:39 03:39 03:39 03:39 yes 0s needs 3 hosts with 2" in text
+    assert "Times are of 1970-01-06." in text
 
 
 def test_the_json_is_the_librarys_plan() -> None:
@@ -210,7 +216,7 @@ def test_a_search_that_was_ended_early_says_so() -> None:
 def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
     text = "format: slotwise/1\nhosts: [{name: hostA, slots: 4}]\n"
     done = slotwise("compare", "-", "--format", "csv", text=text)
-    assert done.stdout.startswith("job,slots,greedy_estimate,greedy_start,time_based,optimal,")
+    assert done.stdout.startswith("job,slots,greedy_estimate,greedy_simulated,time_based_")
     assert done.stdout.count("\n") == 1
 
 
@@ -365,7 +371,7 @@ def test_a_start_that_needs_backfill_is_marked_and_is_no_gain(tmp_path: Path) ->
     (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
     assert "now (BACKFILL)" in row
     said = " ".join(shown.split())
-    assert "0s of waiting saved in all. 1 start needs BACKFILL in queue default" in said
+    assert "): no job starts sooner or later. 1 start needs BACKFILL in queue default: not" in said
     records = json.loads(slotwise("compare", str(file), "--format", "json", "--effort", "1").stdout)
     gains = {item["job"]: item["gain"] for item in records["jobs"]}
     assert gains == {"a": 0, "b": None}

@@ -132,7 +132,11 @@ def test_nothing_pending_is_a_plan_all_the_same(method: sw.Method) -> None:
     assert plan
     assert len(plan) == 0
     assert {"job", "start", "finish", "allocation"} <= set(plan.to_frame().columns)
-    assert set(sw.compare(idle, effort=1).to_frame().columns) >= {"job", "greedy_start"}
+    assert set(sw.compare(idle, effort=1).to_frame().columns) >= {
+        "job",
+        "greedy_simulated",
+        "greedy_start",
+    }
 
 
 class _Reader(HTMLParser):

@@ -248,8 +248,8 @@ def test_questions_keep_it_too() -> None:
     for method in ("time-based", "optimal"):
         assert sw.explain(instance, "small", method=method, margin=60).outlook.start == 2460
     rows = sw.compare(instance, effort=1, margin=60)
-    assert (rows["small"].time_based, rows["small"].optimal) == (2460, 2460)
-    assert rows["small"].greedy_start == 0  # the loop knows no margin
+    assert (rows["small"].time_based_estimate, rows["small"].optimal_estimate) == (2460, 2460)
+    assert rows["small"].greedy_simulated == 0  # the loop knows no margin
     assert "before wide" in sw.compare(instance, effort=1)["small"].exact_fit
 
 

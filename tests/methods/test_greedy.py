@@ -149,8 +149,8 @@ def test_the_estimate_is_too_early_where_topology_binds(
     instance = sw.load(sw.example(example))
     (row,) = compare(instance, effort=10)
     assert row.job == name
-    assert (row.greedy_estimate, row.greedy_start) == (estimate, real)
-    assert (row.time_based, row.optimal, row.proved) == (real, real, True)
+    assert (row.greedy_estimate, row.greedy_simulated) == (estimate, real)
+    assert (row.time_based_estimate, row.optimal_estimate, row.proved) == (real, real, True)
 
 
 @pytest.mark.behaviour("GRD-04", "TBR-09")

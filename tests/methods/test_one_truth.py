@@ -38,11 +38,11 @@ def in_loop(problem: Instance, method: str, **more: Any) -> dict[str, int]:
     return simulate(problem, reservation=method, **{"top": top, "cycle": 0, **more}).starts
 
 
-# --- REALLY is the loop ---------------------------------------------------------------------------
+# --- SIMULATED is the loop ------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("TBR-18", "GRD-04")
-def test_really_knows_backfill() -> None:
+def test_simulated_starts_know_backfill() -> None:
     problem = small(
         host("A", 4),
         queues=(replace(RESERVE, backfill=True),),
@@ -50,8 +50,8 @@ def test_really_knows_backfill() -> None:
         pending=(job("big", 4, minutes=240), job("small", 2, minutes=60)),
     )
     found = {row.job: row for row in compare(problem, effort=5)}
-    assert (found["small"].greedy_start, found["small"].gain) == (0, 0)
-    assert found["big"].greedy_start == 4 * HOUR
+    assert (found["small"].greedy_simulated, found["small"].gain) == (0, 0)
+    assert found["big"].greedy_simulated == 4 * HOUR
 
 
 @pytest.mark.behaviour("GRD-04")
@@ -65,24 +65,59 @@ def test_really_knows_backfill() -> None:
         ("backfill", {"job3": 0}),
     ],
 )
-def test_really_of_the_examples(example: str, starts: dict[str, int]) -> None:
+def test_simulated_starts_of_the_examples(example: str, starts: dict[str, int]) -> None:
     problem = sw.load(sw.example(example))
     found = run_on(problem, "greedy")
     assert {name: found[name] - problem.now for name in starts} == starts
 
 
-def test_really_of_a_recorded_queue() -> None:
+def test_simulated_starts_of_a_recorded_queue() -> None:
     problem = sw.load(sw.example("kth-sp2-queue-10"))
     assert sum(run_on(problem, "greedy").values()) == 284_690
 
 
-def test_a_comparison_names_its_baseline_and_can_show_what_each_method_gives() -> None:
+def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> None:
     problem = sw.load(sw.example("backfill"))
-    found = compare(problem, effort=5, really=True)
-    for row in found:
-        assert row.time_based_start == run_on(problem, "time-based")[row.job]
-        assert row.optimal_start == run_on(problem, "optimal")[row.job]
-    assert "time_based_start" not in compare(problem, effort=5).to_records()[0]
+    found = compare(problem, effort=5)
+    assert found.simulated == ("greedy", "time-based", "optimal")
+    for row, record in zip(found, found.to_records(), strict=True):
+        for method in found.simulated:
+            name = method.replace("-", "_")
+            start = run_on(problem, method)[row.job]
+            assert getattr(row, f"{name}_simulated") == record[f"{name}_simulated"] == start
+            # The older name of it.
+            assert record[f"{name}_start"] == start
+        assert record["time_based"] == record["time_based_estimate"]
+        assert record["optimal"] == record["optimal_estimate"]
+
+
+@pytest.mark.parametrize(
+    ("options", "simulated"),
+    [
+        ({"simulated": False}, ("greedy",)),
+        ({"simulated": True}, ("greedy", "time-based", "optimal")),
+        # Cycles plan in priority order, whatever else a plan minimises.
+        ({"objective": "total-start"}, ("greedy", "time-based")),
+    ],
+)
+def test_what_is_simulated_is_said(options: Any, simulated: tuple[str, ...]) -> None:
+    found = compare(sw.load(sw.example("backfill")), effort=5, **options)
+    assert found.simulated == simulated == tuple(found.to_dict()["simulated"])
+    lacking = {"time_based", "optimal"} - {name.replace("-", "_") for name in simulated}
+    for name in lacking:
+        assert all(getattr(row, f"{name}_simulated") is None for row in found)
+        words = found.missing_starts()[f"{name}_simulated"]
+        assert words == {row.job: "not run" for row in found}
+
+
+def test_of_many_jobs_greedy_alone_is_simulated_unless_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("slotwise.solver.advice.compare.MOST_SIMULATED", 2)
+    problem = sw.load(sw.example("backfill"))
+    assert len(problem.pending) == 3
+    assert compare(problem, effort=5).simulated == ("greedy",)
+    assert len(compare(problem, effort=5, simulated=True).simulated) == 3
 
 
 # --- greedy ---------------------------------------------------------------------------------------
@@ -144,7 +179,7 @@ def test_on_a_full_cluster_there_is_no_slot_to_hold_and_no_estimate_anywhere() -
         pending=(job("p", 2, minutes=60),),
     )
     (row,) = compare(problem, effort=5)
-    assert (row.greedy_estimate, row.greedy_start) == (None, 2 * HOUR)
+    assert (row.greedy_estimate, row.greedy_simulated) == (None, 2 * HOUR)
     seen = snapshot_of(problem, after_cycle=True).waiting["p"]
     assert (dict(seen.slots), seen.estimate) == ({}, None)
 
@@ -362,7 +397,7 @@ def test_preemptable_alone_lets_the_named_queue_preempt() -> None:
     )
     assert simulate(problem)["p"].start == 0
     (row,) = compare(problem, effort=5)
-    assert (row.greedy_start, row.optimal, row.proved) == (0, HOUR, False)
+    assert (row.greedy_simulated, row.optimal_estimate, row.proved) == (0, HOUR, False)
     assert any("preemption" in note for note in plan(problem, "optimal", effort=5).notes)
     assert any("preemption" in note for note in plan(problem, "time-based").notes)
 

@@ -1,4 +1,4 @@
-"""The time-based plan is what the loop does, and REALLY is the loop, on random instances."""
+"""The time-based plan is what the loop does, and SIMULATED is the loop, on random instances."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_plan_is_what_the_loop_does(rich: bool) -> None:
 
 
 @pytest.mark.behaviour("GRD-04", "GRD-06")
-def test_really_is_the_loop() -> None:
+def test_a_simulated_start_is_the_loops() -> None:
     for seed in range(SEEDS):
         problem = workload(seed, rich=bool(seed % 2))
         assert run_on(problem, "greedy") == pending_starts(problem, "greedy"), seed

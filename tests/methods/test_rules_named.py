@@ -29,7 +29,10 @@ pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
 NAMED = re.compile(
     r"(?:^|; )(?P<rules>[^()]*(?:\(-b\)|\(held, borrowed\))?[^()]*) \((?P<what>[^()]*)\)"
 )
-TOLD = re.compile(r"job (?P<job>\S+) (?:starts (?P<start>.+)|does not start), not (?P<planned>.+)")
+TOLD = re.compile(
+    r"job (?P<job>\S+) (?:starts (?P<start>.+)|does not start), not (?P<planned>[^:]+)"
+    r"(?:: (?P<setting>.+ in queue [ab]|LSB_TIME_RESERVE_NUMJOBS .+))?"
+)
 
 
 def workload(draw: random.Random, *, rich: bool) -> Instance:

@@ -356,7 +356,7 @@ def run_on(instance: Instance) -> dict[str, int]:
 @examples(60)
 @given(instances())
 def test_a_time_based_plan_comes_true_when_the_cycle_runs_on(instance: Instance) -> None:
-    """No column REALLY is needed for it: with the same limits the next cycle says the same."""
+    """No column SIMULATED is needed for it: with the same limits the next cycle says the same."""
     found = plan(instance, "time-based")
     assert run_on(instance) == {item.job: item.start for item in found if item.start is not None}
 

@@ -281,8 +281,10 @@ def test_comparing_stops(example: str) -> None:
     assert compare(instance, effort=0.5, cancel=Nth(1)).cut
 
 
-@pytest.mark.parametrize("really", [False, True])
-def test_comparing_keeps_one_limit_for_all(monkeypatch: pytest.MonkeyPatch, really: bool) -> None:
+@pytest.mark.parametrize("simulated", [False, True])
+def test_comparing_keeps_one_limit_for_all(
+    monkeypatch: pytest.MonkeyPatch, simulated: bool
+) -> None:
     """By a clock that each look at it moves: all plans and runs together, and their graces."""
     small, clock, made = busy(), Ticks(), Budget.__init__
 
@@ -291,7 +293,7 @@ def test_comparing_keeps_one_limit_for_all(monkeypatch: pytest.MonkeyPatch, real
 
     def taken(limit: float) -> float:
         begun = clock.now
-        found = compare(small, time_limit=limit, effort=0.5, really=really)
+        found = compare(small, time_limit=limit, effort=0.5, simulated=simulated)
         assert [row.job for row in found] == names
         assert found.cut or clock.now - begun <= limit
         return clock.now - begun
@@ -307,7 +309,7 @@ def test_comparing_keeps_one_limit_for_all(monkeypatch: pytest.MonkeyPatch, real
 
 
 def test_a_run_of_the_loop_without_time_enters_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it really gives is then not known; a plan enters what runs all the same."""
+    """The simulated starts are then not known; a plan enters what runs all the same."""
     small, entered = busy(), []
     monkeypatch.setattr(World, "add_running", lambda *given: entered.append(given))
     assert run_on(small, "greedy", budget=Budget(0.0)) == {}

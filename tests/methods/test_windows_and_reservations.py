@@ -158,7 +158,10 @@ def test_what_moved_is_said() -> None:
     assert found.to_dict()["notes"] == list(found.notes)
     shown = compare(instance, effort=10)
     assert found.notes[1] in comparison_output(instance, shown, "text")
-    assert [(row.time_based, row.optimal) for row in shown] == [(0, 2 * HOUR), (0, 2 * HOUR)]
+    assert [(row.time_based_estimate, row.optimal_estimate) for row in shown] == [
+        (0, 2 * HOUR),
+        (0, 2 * HOUR),
+    ]
     assert plan(instance, effort=10, as_lsf=True).notes == ()
     assert plan(two_hours("j"), effort=10).notes == ()
 
@@ -170,7 +173,7 @@ def test_a_begin_time_is_kept_by_every_method_and_named() -> None:
         planned = plan(instance, method, effort=10)["j"]
         assert (planned.start, planned.waits_for) == (50, "its begin time (-b)")
     row = compare(instance, effort=10).jobs[0]
-    assert (row.greedy_estimate, row.greedy_start) == (50, 50)
+    assert (row.greedy_estimate, row.greedy_simulated) == (50, 50)
 
 
 @pytest.mark.behaviour("TBR-19")

@@ -142,7 +142,7 @@ def test_everything_is_there_and_drawn(opened: Any, small: tuple[Path, Any]) -> 
         assert drawn(opened, name), name
     rows = opened.find_elements("css selector", "#comparison tbody tr")
     jobs = small[1]["comparison"]["jobs"]
-    starts = ("greedy_estimate", "greedy_start", "time_based", "optimal")
+    starts = ("greedy_estimate", "greedy_simulated", "time_based_estimate", "optimal_estimate")
     now = [row["job"] for row in jobs if {row[name] for name in starts} == {small[1]["now"]}]
     assert 0 < len(now) < len(jobs)
     assert [row.get_attribute("data-job") for row in rows] == [
@@ -164,8 +164,9 @@ def test_methods_switch_and_their_difference_is_counted(
     assert not find(opened, "#against").is_displayed()
     find(opened, "label[for=view-difference]").click()
     jobs = small[1]["comparison"]["jobs"]
-    earlier = sum(row["optimal"] < row["greedy_start"] for row in jobs if row["gain"] is not None)
-    later = sum(row["optimal"] > row["greedy_start"] for row in jobs if row["gain"] is not None)
+    known = [row for row in jobs if row["gain"] is not None]
+    earlier = sum(row["optimal_estimate"] < row["greedy_simulated"] for row in known)
+    later = sum(row["optimal_estimate"] > row["greedy_simulated"] for row in known)
     assert find(opened, "#meaning").text.startswith(
         f"optimal against greedy: {earlier} earlier, {later} later,"
     )

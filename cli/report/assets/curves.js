@@ -28,13 +28,14 @@
   // --- starts by method: a line a job, a mark a method ----------------------------------------------
 
   const waiting = data.comparison ? data.comparison.jobs.filter((row) =>
-    [row.greedy_estimate, row.greedy_start, row.time_based, row.optimal].some((time) => time !== null && time !== data.now)) : [];
+    [row.greedy_estimate, row.greedy_simulated, row.time_based_estimate, row.optimal_estimate].some((time) => time !== null && time !== data.now)) : [];
   const startsAt = document.getElementById("starts");
   if (startsAt) startsAt.style.height = `${Math.min(720, 96 + 28 * Math.max(2, waiting.length))}px`;
   const marks = [
-    ["greedy says", "greedy_estimate", "greedy", "diamond", -5, true], ["greedy gives", "greedy_start", "greedy", "diamond", -5],
-    ["time-based", "time_based", "time-based", "rect", 0], ["optimal", "optimal", "optimal", "circle", 5],
-  ];
+    ["greedy estimate", "greedy_estimate", "greedy", "diamond", -5, true], ["greedy simulated", "greedy_simulated", "greedy", "diamond", -5],
+    ["time-based estimate", "time_based_estimate", "time-based", "rect", 0, true], ["time-based simulated", "time_based_simulated", "time-based", "rect", 0],
+    ["optimal estimate", "optimal_estimate", "optimal", "circle", 5, true], ["optimal simulated", "optimal_simulated", "optimal", "circle", 5],
+  ].filter(([, key]) => !data.comparison || key.endsWith("_estimate") || data.comparison.simulated.includes(key.replace("_simulated", "").replace("_", "-")));
   const starts = picture("starts", () => {
     const names = waiting.map((row) => row.job);
     const many = names.length > 22;
@@ -58,12 +59,12 @@
         { type: "custom", silent: true, z: 1, encode: { x: [0, 2], y: 1 }, renderItem: (params, api) => {
           const [from, to] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(2), api.value(1)])];
           return { type: "line", shape: { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, style: { stroke: api.value(3) > 0 ? S.css("--good") : api.value(3) < 0 ? S.css("--bad") : S.css("--line"), lineWidth: 4, opacity: 0.45 } };
-        }, data: waiting.flatMap((row, n) => row.optimal !== null && row.greedy_start !== null ? [[S.axisTime(row.optimal), n, S.axisTime(row.greedy_start), row.gain]] : []) },
+        }, data: waiting.flatMap((row, n) => row.optimal_estimate !== null && row.greedy_simulated !== null ? [[S.axisTime(row.optimal_estimate), n, S.axisTime(row.greedy_simulated), row.gain]] : []) },
         ...marks.map(([name, key, method, symbol, offset, hollow]) => ({
           name, type: "scatter", symbol, symbolSize: size[symbol], symbolOffset: [0, offset], z: 3, animation: false,
           itemStyle: hollow ? { color: S.css("--card"), borderColor: colours()[method], borderWidth: 2 } : { color: colours()[method] },
           data: waiting.flatMap((row, n) => row[key] === null ? [] : [[S.axisTime(row[key]), n]]),
-          markLine: key === "optimal" ? S.nowLine() : undefined,
+          markLine: key === "optimal_estimate" ? S.nowLine() : undefined,
         })),
       ],
     };

@@ -32,9 +32,10 @@
     const row = rows.get(job);
     if (row) {
       return [
-        ["greedy says", S.startOf(job, "greedy_estimate", row.greedy_estimate)], ["greedy gives", S.startOf(job, "greedy_start", row.greedy_start)],
-        ["time-based", S.startOf(job, "time_based", row.time_based)],
-        ["optimal", S.startOf(job, "optimal", row.optimal) + (row.proved ? ", proved the earliest" : "")],
+        ...["greedy", "time_based", "optimal"].flatMap((method) => [
+          [`${method.replace("_", "-")} estimate`, S.startOf(job, `${method}_estimate`, row[`${method}_estimate`]) + (method === "optimal" && row.proved ? ", proved the earliest" : "")],
+          [`${method.replace("_", "-")} simulated`, S.data.comparison.simulated.includes(method.replace("_", "-")) ? S.startOf(job, `${method}_simulated`, row[`${method}_simulated`]) : ""],
+        ]),
         ["sooner by", row.gain === null ? "" : S.duration(row.gain)], ["hosts", S.where(row.allocation)],
         ["waits for", row.waits_for], ["note", row.fallback],
         ["needs", row.needs_backfill ? `BACKFILL in queue ${row.needs_backfill}` : ""],
