@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         HeldHosts,
         Instance,
         PoolUsage,
+        SaidByLsf,
         ShareUsage,
     )
     from .model.job import Application, HostRequest, Job, RunningJob
@@ -138,6 +139,7 @@ _HOMES = {
     "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
     "HeldHosts": "model.instance",
+    "SaidByLsf": "model.instance",
     "BorrowedSlots": "model.instance",
     "Problem": "model.errors",
     "Progress": "model.progress",
@@ -248,6 +250,7 @@ __all__ = [
     "Resize",
     "ResourceDefinition",
     "RunningJob",
+    "SaidByLsf",
     "Scope",
     "ShareUsage",
     "SharedResource",

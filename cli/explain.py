@@ -117,6 +117,8 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
         for item in record["pending_reasons"]
     ]
+    if found := record.get("lsf_says"):
+        rows.append({"part": "LSF says", **found})
     if "exact_fit" in record:
         rows.append({"part": "exact fit", "reason": record["exact_fit"]})
     return rows + [
@@ -142,6 +144,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
+    told += _beside_lsf(clock, found)
     told += [f"requirement: {text}" for text in found.requirement]
     told += sentences(found.outlook.omissions)
     told += _said(clock, found)
@@ -161,6 +164,19 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     return text.rstrip("\n") + "\n"
 
 
+def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
+    """``LSF says …; we say …, because …``, where the instance knows what LSF says."""
+    if found.lsf is None:
+        return
+    says = [f'"{found.lsf.reason}"'] if found.lsf.reason else []
+    if found.lsf.start is not None:
+        says.append(f"that it starts {clock.text(found.lsf.start)}")
+    outlook = found.outlook
+    ours = "has no start" if outlook.start is None else f"starts {clock.text(outlook.start)}"
+    why = outlook.waits_for or "all that it asks for is free"
+    yield f"LSF says {' and '.join(says)}; we say that it {ours}, because: {why}"
+
+
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     from ..model.time_text import WrittenTimes
 
@@ -169,6 +185,7 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     times += [time for item in found.obstacles for time in (item.first, item.until)]
     times += [item.start for item in found.suggestions]
     times += [item.ahead_from for item in found.contests]
+    times += [None if found.lsf is None else found.lsf.start]
     return WrittenTimes.of(instance, times)
 
 

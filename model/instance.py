@@ -76,14 +76,27 @@ class BorrowedSlots:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidByLsf:
+    """What bjobs said of a pending job when the instance was made; no plan goes by it.
+
+    reason: why it waits, in LSF's words, "" for none. start: LSF's estimate of its start (seconds
+    from the origin), None for none.
+    """
+
+    job: str
+    reason: str = ""
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """A complete planning problem.
 
     now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
     None for abstract time. pending: in order of submission; the methods sort by priority. future:
     a tuple, or of a log its records (:class:`.on_demand.OnDemand`). held, borrowed: what the loop
-    remembers of the cycle before now, for one that goes on from there. omissions: what was left
-    out when it was read from what a cluster says.
+    remembers of the cycle before now, for one that goes on from there. lsf_says: what LSF itself
+    said of pending jobs. omissions: what was left out when it was read from what a cluster says.
     """
 
     cluster: Cluster
@@ -102,6 +115,7 @@ class Instance:
     pool_usage: tuple[PoolUsage, ...] = ()
     held: tuple[HeldHosts, ...] = ()
     borrowed: tuple[BorrowedSlots, ...] = ()
+    lsf_says: tuple[SaidByLsf, ...] = ()
     params: Params = Params()
     now: int = 0
     origin: str | None = None

@@ -12,6 +12,7 @@ from ..instance import (
     HeldHosts,
     Instance,
     PoolUsage,
+    SaidByLsf,
     ShareUsage,
 )
 from ..job import Application
@@ -85,6 +86,7 @@ def build(
         pool_usage=_pool_usage(document, clock, findings),
         held=_held(document, clock, findings),
         borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
+        lsf_says=_said(document, clock, findings),
         omissions=tuple(
             Omission(e.what, e.where, e.count, None if e.jobs is None else tuple(e.jobs), e.effect)
             for e in document.omissions
@@ -246,6 +248,17 @@ def _held(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[
             time(index, "rest_until", entry.rest_until),
         )
         for index, entry in enumerate(document.held)
+    )
+
+
+def _said(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[SaidByLsf, ...]:
+    def time(index: int, given: int | datetime | None) -> int | None:
+        place = ("lsf_says", index, "start")
+        return None if given is None else _stamp(place, given, clock, findings)
+
+    return tuple(
+        SaidByLsf(entry.job, entry.reason, time(index, entry.start))
+        for index, entry in enumerate(document.lsf_says)
     )
 
 

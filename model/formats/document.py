@@ -354,6 +354,14 @@ class RunningEntry(JobEntry):
     suspended: f.YesNo = False
 
 
+class SaidEntry(Section):
+    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
+
+    job: f.Name
+    reason: f.Line = ""
+    start: f.Instant | None = None
+
+
 class OmissionEntry(Section):
     """What was left out when the instance was made; without `jobs` it touches every start."""
 
@@ -405,6 +413,7 @@ class Document(Section):
     pool_usage: list[PoolUsageEntry] = []
     held: list[HeldEntry] = []
     borrowed: list[BorrowedEntry] = []
+    lsf_says: list[SaidEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []
     future: list[JobEntry] = []

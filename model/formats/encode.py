@@ -60,6 +60,10 @@ def to_document(instance: Instance) -> Plain:
         "borrowed": [
             {"job": item.job, "slots": allocation_text(item.slots)} for item in instance.borrowed
         ],
+        "lsf_says": [
+            _kept({"job": item.job, "reason": item.reason or None, "start": item.start})
+            for item in instance.lsf_says
+        ],
         "running": [_running(item, params) for item in instance.running],
         "pending": [plain_job(job, params) for job in instance.pending],
         "future": [plain_job(job, params) for job in instance.future],

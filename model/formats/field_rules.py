@@ -34,6 +34,7 @@ from ..instance import (
     HeldHosts,
     Instance,
     PoolUsage,
+    SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, HostRequest, Job, RunningJob
@@ -295,6 +296,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     PoolUsage: d.PoolUsageEntry,
     HeldHosts: d.HeldEntry,
     BorrowedSlots: d.BorrowedEntry,
+    SaidByLsf: d.SaidEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,
     Omission: d.OmissionEntry,

@@ -14,6 +14,7 @@ from ..instance import (
     HeldHosts,
     Instance,
     PoolUsage,
+    SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, Job, RunningJob
@@ -45,6 +46,7 @@ def instance(
     pool_usage: Iterable[PoolUsage] = (),
     held: Iterable[HeldHosts] = (),
     borrowed: Iterable[BorrowedSlots] = (),
+    lsf_says: Iterable[SaidByLsf] = (),
     params: Params | None = None,
     now: int = 0,
     origin: str | None = None,

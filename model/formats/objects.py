@@ -20,6 +20,7 @@ from ..instance import (
     HeldHosts,
     Instance,
     PoolUsage,
+    SaidByLsf,
     ShareUsage,
 )
 from ..job import Application, Job, RunningJob
@@ -62,6 +63,7 @@ _OF_INSTANCE: dict[str, type] = {
     "pool_usage": PoolUsage,
     "held": HeldHosts,
     "borrowed": BorrowedSlots,
+    "lsf_says": SaidByLsf,
     "omissions": Omission,
 }
 #: Sections that others refer to by name, and fields whose value decides over other objects.

@@ -27,7 +27,7 @@ _INSTANTS = (
     "rest_until",
 )
 _TIMED = (
-    *("advance_reservations", "share_usage", "pool_usage", "held"),
+    *("advance_reservations", "share_usage", "pool_usage", "held", "lsf_says"),
     *("running", "pending", "future"),
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
 from ..formats.domains import Domains
 from ..formats.names import host_requests
-from ..instance import Instance
+from ..instance import Instance, SaidByLsf
 from ..job import HostRequest, Job, RunningJob
 from ..params import counting_rusage
 from .acceptable import acceptable
@@ -27,6 +27,8 @@ from .queues import merged_queues
 from .remarks import Remarks
 from .share_tables import SeenPartition
 
+#: Characters of a reason that are kept: it may list every host.
+MOST_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
@@ -98,11 +100,25 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
-    instance = replace(base, running=running, pending=pending, future=future)
+    said = _said(seen.jobs, {job.id for job in pending}, shift)
+    instance = replace(base, running=running, pending=pending, future=future, lsf_says=said)
     instance = _enough_slots(instance, notes)
     instance = acceptable(instance, notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
+
+
+def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple[SaidByLsf, ...]:
+    """Reasons and estimated starts of the pending jobs; zero: seconds since 1970 of second 0."""
+    return tuple(
+        SaidByLsf(
+            job.id,
+            " ".join(job.reason.split()).strip("; ")[:MOST_OF_A_REASON],
+            None if job.estimate is None else job.estimate - zero,
+        )
+        for job in jobs
+        if job.id in pending and (job.reason.strip("; \n") or job.estimate is not None)
+    )
 
 
 def with_rusage(made: Assembled, family: str, asked: str) -> Assembled:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.errors import InputError, UnknownNameError, nearest
-from ...model.instance import Instance
+from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
 from ...model.pending import PendingReason
 from ...model.progress import OnProgress
@@ -28,7 +28,8 @@ class Explanation:
     tried: how many changes were tried for the suggestions, the best of which come first. now:
     seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
-    requirement: its conditions that hold on some hosts only.
+    requirement: its conditions that hold on some hosts only. lsf: what LSF itself said of it, None
+    where the instance does not know.
     cut: a limit or Ctrl-C came before everything had been looked at.
     """
 
@@ -43,6 +44,7 @@ class Explanation:
     reasons: tuple[PendingReason, ...] = ()
     contests: tuple[LostContest, ...] = ()
     requirement: tuple[str, ...] = ()
+    lsf: SaidByLsf | None = None
     cut: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,10 +75,15 @@ class Explanation:
             ],
             "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "tried": self.tried,
+            **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
             **self.outlook.unknown(),
             **({"cut": True} if self.cut else {}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
+
+    def _lsf_record(self, said: SaidByLsf) -> dict[str, Any]:
+        record = {"reason": said.reason, "start": said.start}
+        return with_stamps(record, self.origin, ("start",))
 
     def _repr_html_(self) -> str:
         """The explanation as a notebook shows it; times from now on."""
@@ -125,7 +132,10 @@ def explain(
         on_progress=on_progress,
     )
     outlook = forecast.outlook_with_omissions(asked)
-    found = Explanation(outlook, method, (), (), 0, now=instance.now, origin=instance.origin)
+    lsf = next((item for item in instance.lsf_says if item.job == job), None)
+    found = Explanation(
+        *(outlook, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf
+    )
     try:
         if outlook.start == instance.now:
             return found

@@ -1,0 +1,273 @@
+"""What a comparison and a plan come to in words: sentences, cautions, the date once, LSF's view."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.objective import objective_named
+from slotwise.model.omissions import Omission
+from slotwise.model.plan import Plan, PlannedJob, Unplaced
+from slotwise.model.time_text import WrittenTimes
+from slotwise.solver.advice.cautions import cautions_of
+from slotwise.solver.advice.compared_job import ComparedJob
+from slotwise.solver.advice.summary import (
+    baseline_of,
+    names_text,
+    plan_sentences,
+    proof_sentence,
+    sentences,
+)
+from slotwise.solver.loop.run_on import run_on
+from slotwise.solver.rules.left_out import RUN_OUT, WITHOUT
+from typer.testing import CliRunner
+
+HOUR = 3600
+TUTORIAL = Path(sw.__file__).parent / "instances" / "tutorial"
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def mill(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The cluster of the tutorial at nine o'clock."""
+    folder = tmp_path_factory.mktemp("mill")
+    shutil.copytree(TUTORIAL, folder, dirs_exist_ok=True)
+    site, now = str(folder / "site.yaml"), str(folder / "now.yaml")
+    run("import", "lsf", str(folder / "conf"), "-o", site)
+    printed = ("--bjobs", str(folder / "jobs.json"), "--bhosts", str(folder / "hosts.json"))
+    moment = ("--now", "2026-03-02T09:00:00+01:00")
+    run("import", "snapshot", "--site", site, *printed, *moment, "-o", now)
+    return now
+
+
+def row(name: str, gain: int | None, slots: int = 1, **more: Any) -> ComparedJob:
+    greedy = None if gain is None else 10 * HOUR + gain
+    starts = (None, greedy, 0, None, 10 * HOUR, None)
+    return ComparedJob(name, slots, *starts, None, True, gain, {}, "", **more)
+
+
+def plan(*items: PlannedJob, **more: Any) -> Plan:
+    given: dict[str, Any] = {"method": "optimal", "objective": "lexicographic", "status": "optimal"}
+    return Plan(**{**given, "now": 0, "reservations": items, **more})
+
+
+def proved(count: int, of: int) -> Plan:
+    items = (PlannedJob(str(n), n, proved=n < count) for n in range(of))
+    return plan(*items, status="optimal" if count == of else "feasible")
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        (proved(7, 7), "All 7 starts are proved the earliest in priority order."),
+        (proved(1, 1), "The one start is proved the earliest in priority order."),
+        (proved(5, 7), "5 of 7 starts are proved the earliest in priority order."),
+        (proved(1, 2), "1 of 2 starts is proved the earliest in priority order."),
+        (proved(0, 2), "No start is proved the earliest in priority order."),
+        (proved(0, 0), "No job has a start."),
+        (
+            replace(proved(2, 2), objective="makespan"),
+            f"Proved: no plan has a smaller {objective_named('makespan').meaning} "
+            "(objective makespan).",
+        ),
+        (
+            replace(proved(1, 2), objective="makespan"),
+            "1 of 2 starts is proved the earliest.",
+        ),
+    ],
+)
+def test_what_is_proved_is_a_sentence(found: Plan, sentence: str) -> None:
+    assert proof_sentence(found) == sentence
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["110"], "110"),
+        (["110", "112"], "110 and 112"),
+        (["113", "114"], "113 and 114"),
+        (["113", "114", "115", "116"], "113 to 116"),
+        (["3", "5", "6", "7", "a"], "3, 5 to 7 and a"),
+        (["116", "115", "114"], "116, 115 and 114"),
+        (["1", "3", "5", "7", "9"], "5 jobs"),
+    ],
+)
+def test_jobs_are_named_in_runs_as_far_as_they_are_few(names: list[str], text: str) -> None:
+    assert names_text(names) == text
+
+
+def test_a_comparison_says_who_gains_who_pays_and_what_it_sums_up_to() -> None:
+    rows = [row("110", 2 * HOUR, 12), row("111", 0), *(row(str(n), -HOUR, 2) for n in (113, 114))]
+    rows.append(row("115", -1800, 2))
+    _, changes, total = sentences(rows, proved(5, 5), "BACKFILL in queue normal")
+    assert changes == (
+        "Against greedy reservation, simulated as configured (BACKFILL in queue normal): job 110 "
+        "starts 2h sooner; jobs 113 to 115 wait 30m to 1h longer, because priority comes first "
+        "(`--objective total-start` minimises the sum)."
+    )
+    assert total == (
+        "Summed up that is 30m more waiting, and 19.0 slot-hours less (waiting times slots)."
+    )
+    # Nobody pays for a gain behind: no priority is the reason.
+    _, changes, _ = sentences([*rows[2:], rows[0]], proved(5, 5), "x")
+    assert "because" not in changes
+    _, changes, _ = sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
+    assert "because" not in changes
+    _, changes = sentences([row("a", 0), row("b", None)], proved(2, 2), "x")
+    assert changes.endswith(": no job starts sooner or later.")
+    assert sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
+
+
+def test_gains_that_need_backfill_are_counted_apart() -> None:
+    rows = [row("a", 60), row("b", None, needs_backfill="q"), row("c", None, needs_backfill="q")]
+    assert sentences(rows, proved(3, 3), "x")[-1] == (
+        "2 starts need BACKFILL in queue q: not counted."
+    )
+
+
+def test_a_plan_says_what_it_is_and_claims() -> None:
+    greedy = plan(
+        PlannedJob("a", 0),
+        PlannedJob("b", None, estimate=5),
+        PlannedJob("c", None),
+        method="greedy",
+        status="heuristic",
+        unplaced=(Unplaced("d", "too large"),),
+    )
+    first, places = plan_sentences(greedy)
+    assert first.startswith(
+        "Greedy reservation: 1 job starts now, 1 job waits with an estimate, 1 job waits without "
+        "an estimate."
+    )
+    assert places == "1 job has no place."
+    exact = plan(PlannedJob("a", 30, proved=True), value=30.0, bound=30.0)
+    assert plan_sentences(exact)[1] == (
+        "Method optimal, objective lexicographic: value 30, bound 30 "
+        "(sum of the seconds from now to each start)."
+    )
+
+
+def test_the_baseline_names_the_queues() -> None:
+    instance = sw.load(sw.example("headline"))
+    queue = sw.Queue("bare")
+
+    def of(*queues: sw.Queue) -> str:
+        return baseline_of(replace(instance, queues=queues))
+
+    reserving = replace(queue, slot_reserve=5)
+    assert of(queue) == "no queue has BACKFILL, reserving in every queue"
+    assert of(replace(reserving, name="q", backfill=True), queue) == "BACKFILL in queue q"
+    two = [replace(reserving, name=name, backfill=True) for name in "pq"]
+    assert of(*two) == "BACKFILL in every queue"
+    assert of(*two, reserving) == "BACKFILL in 2 of 3 queues"
+
+
+# --- cautions -------------------------------------------------------------------------------------
+
+
+def test_a_caution_is_numbered_at_each_number_that_it_touches() -> None:
+    def left(what: str, *jobs: str) -> Omission:
+        return Omission(what, jobs=jobs)
+
+    greedy = plan(method="greedy", omissions=(left("x", "a"), Omission("y")))
+    timed = plan(method="time-based", omissions=(left("x", "a"), left("z", "a", "b")))
+    timed = replace(timed, notes=("not considered: x; z", "stopped"))
+    found = cautions_of((greedy, timed, plan()))
+    assert found.lines == (
+        "[1] greedy and time-based: not considered: x (touches a)",
+        "[2] time-based: not considered: z (touches a, b)",
+    )
+    assert found.rest == ("greedy: not considered: y", "time-based: stopped")
+    assert found.marks == {
+        ("greedy", "a"): "[1]",
+        ("time-based", "a"): "[1][2]",
+        ("time-based", "b"): "[2]",
+    }
+
+
+def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> None:
+    """By hand: reservations last for five cycles; without that limit 110 starts at 11:30."""
+    instance = sw.load(mill)
+    text = " ".join(run("compare", mill).split())
+    setting = "SLOT_RESERVE = MAX_RESERVE_TIME[5] in queue normal"
+    assert f"(job 110 starts 13:30, not 11:30: {setting})" in text
+    assert f"[2] optimal: what keeps the cycles from it: {RUN_OUT} (job 110 starts 12:30" in text
+    for method, start in (("time-based", "13:30"), ("optimal", "12:30")):
+        clock = WrittenTimes.of(instance, [instance.now + HOUR])
+        assert clock.text(run_on(instance, method)["110"]) == start
+        assert clock.text(run_on(WITHOUT[RUN_OUT](instance), method)["110"]) == "11:30"
+    found = json.loads(run("compare", mill, "--format", "json"))
+    assert [line[:3] for line in found["cautions"]] == ["[1]", "[2]"]
+    assert found["summary"][0] == "All 7 starts are proved the earliest in priority order."
+    assert "jobs 113 to 116 wait 55m to 1h 59m longer" in found["summary"][1]
+    gains = sum(item["gain"] * item["slots"] for item in found["jobs"]) / HOUR
+    assert f"{gains:.1f} slot-hours less" in found["summary"][2]
+    assert sum(item["gain_slot_hours"] for item in found["jobs"]) == pytest.approx(gains)
+
+
+# --- the date once --------------------------------------------------------------------------------
+
+
+def test_the_date_is_said_once_where_all_times_fall_on_one_day(mill: str) -> None:
+    for command in (("compare",), ("solve",), ("explain",), ("ask",)):
+        more = {"explain": ("110",), "ask": ("-n 2 -W 30",)}.get(command[0], ())
+        shown = run(*command, mill, *more)
+        assert shown.count("2026-03-02") == 1, shown
+        assert "Times are of 2026-03-02." in shown
+
+
+def test_on_several_days_each_time_has_its_date() -> None:
+    instance = replace(sw.load(sw.example("headline")), origin="2026-03-02T20:00:00+00:00")
+    one = WrittenTimes.of(instance, [0, HOUR, None, HOUR + 61])
+    assert [one.text(0), one.text(HOUR), one.text(HOUR + 61)] == ["now", "21:00", "21:01:01"]
+    assert (one.short(HOUR + 61), one.short(HOUR + 61, 61)) == ("21:01", "21:01:01")
+    assert one.text(None) == "unknown"
+    several = WrittenTimes.of(instance, [HOUR, 5 * HOUR])
+    assert (several.text(HOUR), several.short(HOUR)) == ("2026-03-02 21:00:00", "03-02 21:00")
+    assert several.note == ""
+    # Now may be of another day: it has no date.
+    late = WrittenTimes.of(instance, [0, 5 * HOUR])
+    assert (late.text(5 * HOUR), late.note) == ("01:00", "Times are of 2026-03-03.")
+    bare = WrittenTimes.of(replace(instance, origin=None), [HOUR])
+    assert (bare.text(HOUR), bare.note) == ("+1h", "Times count from now.")
+
+
+# --- what LSF says --------------------------------------------------------------------------------
+
+
+def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -> None:
+    text = " ".join(run("explain", mill, "110").split())
+    assert (
+        'LSF says "Job slot limit reached: 6 hosts"; we say that it starts 11:30, because: needs 3 '
+        "hosts with 4 free slots each (now 0); free when 104 and 107 end"
+    ) in text
+    instance = sw.load(mill)
+    said = sw.SaidByLsf("110", start=instance.now + HOUR)
+    path = tmp_path / "said.yaml"
+    path.write_text(sw.dump(replace(instance, lsf_says=(said,))), encoding="utf-8")
+    assert sw.load(path).lsf_says == (said,)
+    assert "LSF says that it starts 10:00; we say" in run("explain", str(path), "110")
+    assert "LSF says" not in run("explain", str(path), "111")
+    record = json.loads(run("explain", str(path), "110", "--format", "json"))
+    assert record["lsf_says"]["start"] == instance.now + HOUR
+    assert record["lsf_says"]["start_time"] == "2026-03-02T10:00:00+01:00"
+
+
+def test_a_snapshot_keeps_what_lsf_says_of_the_jobs_that_wait(mill: str) -> None:
+    said = sw.load(mill).lsf_says
+    assert [item.job for item in said] == [str(n) for n in range(110, 117)]
+    assert {item.reason for item in said} == {"Job slot limit reached: 6 hosts"}
