@@ -70,7 +70,7 @@ def _plan_text(instance: Instance, plan: Plan, selection: Selection) -> str:
     times = (time for item in plan for time in (item.start, item.estimate, item.bound))
     clock = WrittenTimes.of(instance, times)
     rows = _planned(instance, plan, selection, clock)
-    return selection.text(instance, columns, rows) + _summary(plan, clock)
+    return selection.text(instance, columns, rows, clock) + _summary(plan, clock)
 
 
 def _planned(
@@ -166,7 +166,7 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
     ended = [_ENDED_EARLY] if _may_improve(comparison.optimal) else []
     below = [*comparison.summary(), *cautions.lines, *ended, *cautions.rest]
     rows = _compared(instance, comparison, selection, layout)
-    return selection.text(instance, columns, rows) + _paragraphs(
+    return selection.text(instance, columns, rows, clock) + _paragraphs(
         [*below, *_legend(instance, comparison, clock)]
     )
 

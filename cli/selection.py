@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from ..model.errors import InputError, Problem, nearest
-from ..model.time_text import clock_text
+from ..model.time_text import WrittenTimes
 from .completion import pending_jobs
 from .tables import Column, ListingRow, listing_text, page_of, paragraph
 
@@ -109,8 +109,17 @@ class Selection:
             chosen.sort(key=lambda item: -getattr(item, self.sort))
         return chosen[: self.top or None]
 
-    def text(self, instance: Instance, columns: Sequence[Column], jobs: Sequence[Shown]) -> str:
-        """The chosen jobs as a listing of one page; many that start now are one line."""
+    def text(
+        self,
+        instance: Instance,
+        columns: Sequence[Column],
+        jobs: Sequence[Shown],
+        clock: WrittenTimes | None = None,
+    ) -> str:
+        """The chosen jobs as a listing of one page; many that start now are one line.
+
+        clock: how the times in it are written.
+        """
         chosen = self.choose(jobs)
         now = [item for item in chosen if item.row.state == "now"]
         if len(now) > _MOST_NOW and self.only is None and not (self.names or self.wide):
@@ -122,7 +131,7 @@ class Selection:
         text = _now_line(now) + "\n" if now else ""
         if shown or not now:
             text += listing_text(columns, shown)
-        return text + _rest_line(instance, rows[len(shown) :])
+        return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])
 
 
 def _now_line(now: Sequence[Shown]) -> str:
@@ -135,13 +144,13 @@ def _now_line(now: Sequence[Shown]) -> str:
     return paragraph(text, "    ")
 
 
-def _rest_line(instance: Instance, rest: Sequence[Shown]) -> str:
+def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
     if not rest:
         return ""
     jobs = "1 more job is" if len(rest) == 1 else f"{len(rest)} more jobs are"
     starts = [item.start for item in rest if item.start is not None]
     span = ""
     if starts:
-        first, last = (clock_text(instance, time) for time in (min(starts), max(starts)))
+        first, last = (clock.text(time) for time in (min(starts), max(starts)))
         span = f", starting {first}" if first == last else f", starting {first} to {last}"
     return paragraph(f"{jobs} not shown{span} (--top 0 shows all, --job NAME one).")

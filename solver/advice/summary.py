@@ -84,7 +84,8 @@ def proof_sentence(plan: Plan) -> str:
     if not total:
         return "No job has a start."
     if proved == total:
-        return f"All {total} starts are {claim}." if total > 1 else f"The one start is {claim}."
+        every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
+        return f"{every} {claim}."
     if not proved:
         return f"No start is {claim}."
     return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}."

@@ -74,6 +74,7 @@ def proved(count: int, of: int) -> Plan:
     ("found", "sentence"),
     [
         (proved(7, 7), "All 7 starts are proved the earliest in priority order."),
+        (proved(2, 2), "Both starts are proved the earliest in priority order."),
         (proved(1, 1), "The one start is proved the earliest in priority order."),
         (proved(5, 7), "5 of 7 starts are proved the earliest in priority order."),
         (proved(1, 2), "1 of 2 starts is proved the earliest in priority order."),
