@@ -243,15 +243,12 @@ def compare(
     )
     others, stopped_later = _run_on(instance, later, whole, 1.0)
     loop |= others
-    cut = stopped or stopped_later or any(found.cut for found in (greedy, time_based, optimal))
+    plans = (greedy, time_based, optimal)
+    cut = stopped or stopped_later or any(found.cut for found in plans)
     cut = cut or _is_short(likely, instance)
-    jobs = priority_order(instance)
-    reasons = {item.job: item.reason for item in optimal.unplaced}
     return Comparison(
-        tuple(_row(job.id, job.slots, greedy, time_based, optimal, loop, reasons) for job in jobs),
-        greedy,
-        time_based,
-        optimal,
+        _rows(instance, *plans, loop),
+        *plans,
         now=instance.now,
         origin=instance.origin,
         cut=cut,
@@ -334,6 +331,21 @@ def _run_on(
         loop[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
         cut = cut or budget.stopped()
     return loop, cut
+
+
+def _rows(
+    instance: Instance,
+    greedy: Plan,
+    time_based: Plan,
+    optimal: Plan,
+    loop: Mapping[str, Mapping[str, PlannedJob]],
+) -> tuple[ComparedJob, ...]:
+    """The jobs in priority order."""
+    reasons = {item.job: item.reason for item in optimal.unplaced}
+    return tuple(
+        _row(job.id, job.slots, greedy, time_based, optimal, loop, reasons)
+        for job in priority_order(instance)
+    )
 
 
 def _row(
