@@ -217,8 +217,7 @@ def compare(
     time_limit: wall seconds of all plans, runs of the loop and forecasts together; without it the
     optimal plan alone has its usual one. margin: of each plan; the loop has none.
     simulated: run the loop on by time-based and optimal reservation too, for the starts that they
-    reach; None: where at most :data:`MOST_SIMULATED` jobs wait. It plans in priority order: by
-    optimal it is run for the lexicographic objective only.
+    reach; None: where at most :data:`MOST_SIMULATED` jobs wait. By optimal only lexicographically.
     cancel: set it to stop; starts that the loop has not reached by then are None. history: ended
     jobs, or a log of them, for when each job will likely start, drawn as `drawing` says.
     Raises InputError for a history that cannot be read.
@@ -245,13 +244,12 @@ def compare(
     loop |= others
     plans = (greedy, time_based, optimal)
     cut = stopped or stopped_later or any(found.cut for found in plans)
-    cut = cut or _is_short(likely, instance)
     return Comparison(
         _rows(instance, *plans, loop),
         *plans,
         now=instance.now,
         origin=instance.origin,
-        cut=cut,
+        cut=cut or _is_short(likely, instance),
         loop=loop,
         baseline=baseline_of(instance),
         moving=_moving(instance, optimal, loop, whole),
