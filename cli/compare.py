@@ -73,9 +73,8 @@ def compare(
 ) -> None:
     """Show for every pending job what each method says, the gain, and what the job waits for.
 
-    ESTIMATE is the start that a method says now (greedy, LSF's default: "no sooner than"),
-    SIMULATED the start that the scheduler reaches when its cycles run on by that method; with
-    --history LIKELY is when each job starts as often before as after.
+    ESTIMATE is the start that a method says now, SIMULATED the one that the scheduler reaches when
+    its cycles run on by it; with --history LIKELY is when a job starts as often before as after.
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
