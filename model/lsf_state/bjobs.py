@@ -62,6 +62,10 @@ STATES = frozenset(
 )
 
 
+#: Columns of the start that LSF's own estimator simulates (LSB_ENABLE_ESTIMATION).
+_SIMULATED_BY_LSF = ("ESTIMATED_SIM_START_TIME", "ESSTART_TIME")
+
+
 @dataclass(slots=True)
 class SeenJob:
     """One job; times in seconds since 1970, durations in seconds.
@@ -236,7 +240,7 @@ def _job_of_json(
         reason=pick(record, "PEND_REASON"),
         estimate=value(
             "ESTIMATED_START_TIME",
-            pick(record, "ESTIMATED_START_TIME", "ESTART_TIME"),
+            pick(record, "ESTIMATED_START_TIME", "ESTART_TIME", *_SIMULATED_BY_LSF),
             calendar.coming,
         ),
     )

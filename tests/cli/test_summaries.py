@@ -268,6 +268,25 @@ def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -
     assert record["lsf_says"]["start_time"] == "2026-03-02T10:00:00+01:00"
 
 
+@pytest.mark.parametrize(
+    "column", ["ESTIMATED_START_TIME", "ESTART_TIME", "ESTIMATED_SIM_START_TIME", "ESSTART_TIME"]
+)
+def test_an_estimate_of_lsf_is_read_under_each_of_its_names(mill: str, column: str) -> None:
+    folder = Path(mill).parent
+    listed = json.loads((folder / "jobs.json").read_text(encoding="utf-8"))
+    job = next(item for item in listed["RECORDS"] if item["JOBID"] == "110")
+    del job["ESTIMATED_START_TIME"]
+    job[column] = "Mar  2 12:00"
+    (folder / "other.json").write_text(json.dumps(listed), encoding="utf-8")
+    out = folder / "other.yaml"
+    printed = ("--bjobs", str(folder / "other.json"), "--site", str(folder / "site.yaml"))
+    run("import", "snapshot", *printed, "--now", "2026-03-02T09:00:00+01:00", "-o", str(out))
+    made = sw.load(out)
+    starts = {item.job: item.start for item in made.lsf_says}
+    assert starts["110"] == made.now + 3 * HOUR
+    assert starts["111"] is None
+
+
 def test_a_snapshot_keeps_what_lsf_says_of_the_jobs_that_wait(mill: str) -> None:
     said = sw.load(mill).lsf_says
     assert [item.job for item in said] == [str(n) for n in range(110, 117)]
