@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...model.allocation import allocation_text
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
-from ...model.objective import ObjectiveName
+from ...model.objective import ObjectiveName, objective_named
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
@@ -312,7 +312,8 @@ def _simulated_later(
     if not (len(instance.pending) <= MOST_SIMULATED if simulated is None else simulated):
         return ()
     # What a cycle plans is in priority order, whatever else a plan minimises.
-    return ("time-based", "optimal") if objective == "lexicographic" else ("time-based",)
+    in_order = objective_named(objective).in_order
+    return ("time-based", "optimal") if in_order else ("time-based",)
 
 
 def _run_on(

@@ -15,6 +15,8 @@ from .compared_job import ComparedJob
 MOST_NAMED = 4
 #: So many jobs with numbers in a row are named by the first and the last.
 _RUN = 3
+#: What the value of an objective is that minimises every start in turn.
+_VALUE_IN_ORDER = "sum of the seconds from now to each start"
 
 
 def sentences(rows: Sequence[ComparedJob], optimal: Plan, baseline: str) -> tuple[str, ...]:
@@ -42,7 +44,7 @@ def plan_sentences(plan: Plan) -> tuple[str, ...]:
     found = [proof_sentence(plan), *_unplaced(plan)]
     if plan.value is not None:
         bound = "" if plan.bound is None else f", bound {plan.bound:.15g}"
-        meaning = objective_named("total-start" if _in_order(plan) else plan.objective).meaning
+        meaning = _VALUE_IN_ORDER if _in_order(plan) else objective_named(plan.objective).meaning
         text = f"Method {plan.method}, objective {plan.objective}: value {plan.value:.15g}{bound}"
         found.append(f"{text} ({meaning}).")
     return tuple(found)
