@@ -26,6 +26,7 @@ from .exits import Exit
 from .explain import explain
 from .forecast import forecast
 from .generate import generate
+from .help_panels import LIMITS, PanelledCommand, PanelledGroup, show_limits
 from .importer import app as importers
 from .paths import file_option
 from .replay import replay
@@ -46,6 +47,7 @@ _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 app = typer.Typer(
     name="slotwise",
+    cls=PanelledGroup,
     help="When will each pending job start, where, is that provably the earliest, "
     "and what would start it sooner? Pages (docs/NAME.md) are in share/doc/slotwise of the "
     "installation.",
@@ -54,20 +56,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (solve, compare, explain, report, simulate, replay, show, check, generate, examples):
-    app.command()(command)
-app.command()(schema)
-app.command()(snapshot)
-app.command()(whatif)
-app.command()(sweep)
-app.command()(forecast)
-app.command()(backtest)
-app.command(context_settings=ASK_SETTINGS)(ask)
-app.command(context_settings=RESREQ_SETTINGS)(resreq)
+    app.command(cls=PanelledCommand)(command)
+app.command(cls=PanelledCommand)(schema)
+app.command(cls=PanelledCommand)(snapshot)
+app.command(cls=PanelledCommand)(whatif)
+app.command(cls=PanelledCommand)(sweep)
+app.command(cls=PanelledCommand)(forecast)
+app.command(cls=PanelledCommand)(backtest)
+app.command(cls=PanelledCommand, context_settings=ASK_SETTINGS)(ask)
+app.command(cls=PanelledCommand, context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")
-
-
-#: What the help calls these options.
-_LIMITS = "Limits on input"
 
 
 def _version(asked: bool) -> None:
@@ -77,7 +75,7 @@ def _version(asked: bool) -> None:
 
 
 def _most(what: str, most: int | None = None) -> Any:
-    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=_LIMITS)
+    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=LIMITS)
 
 
 @app.callback()
@@ -86,6 +84,15 @@ def _global(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+    _limits: Annotated[
+        bool,
+        typer.Option(
+            "--help-limits",
+            callback=show_limits,
+            is_eager=True,
+            help="Show the limits on input too.",
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")] = False,
     raw_cells: Annotated[
@@ -97,7 +104,7 @@ def _global(
             "--confine",
             metavar="DIR",
             help="Read and write no file outside this folder, links followed (docs/portals.md).",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=LIMITS,
         ),
     ] = None,
     strict: Annotated[
@@ -106,12 +113,17 @@ def _global(
             "--strict-limits",
             help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
             "still count.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=LIMITS,
         ),
     ] = False,
     memory_limit: Annotated[
         int | None,
-        typer.Option(min=100, metavar="MB", help="Most memory of each process; then it ends."),
+        typer.Option(
+            min=100,
+            metavar="MB",
+            help="Most memory of each process; then it ends.",
+            rich_help_panel=LIMITS,
+        ),
     ] = None,
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,

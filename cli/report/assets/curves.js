@@ -30,10 +30,10 @@
   const waiting = data.comparison ? data.comparison.jobs.filter((row) =>
     [row.greedy_estimate, row.greedy_start, row.time_based, row.optimal].some((time) => time !== null && time !== data.now)) : [];
   const startsAt = document.getElementById("starts");
-  if (startsAt) startsAt.style.height = `${Math.min(720, 96 + 28 * Math.max(2, waiting.length))}px`;
+  if (startsAt) startsAt.style.height = `${Math.min(880, 96 + 38 * Math.max(2, waiting.length))}px`;
   const marks = [
-    ["greedy says", "greedy_estimate", "greedy", "diamond", -5, true], ["greedy gives", "greedy_start", "greedy", "diamond", -5],
-    ["time-based", "time_based", "time-based", "rect", 0], ["optimal", "optimal", "optimal", "circle", 5],
+    ["greedy says", "greedy_estimate", "greedy", "diamond", -12, true], ["greedy gives", "greedy_start", "greedy", "diamond", -4],
+    ["time-based", "time_based", "time-based", "rect", 4], ["optimal", "optimal", "optimal", "circle", 12],
   ];
   const starts = picture("starts", () => {
     const names = waiting.map((row) => row.job);
