@@ -78,53 +78,58 @@ def _most(what: str, most: int | None = None) -> Any:
     return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=LIMITS)
 
 
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+HelpLimits = Annotated[
+    bool,
+    typer.Option(
+        "--help-limits", callback=show_limits, is_eager=True, help="Show the limits on input too."
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")]
+RawCsv = Annotated[
+    bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
+]
+Confine = Annotated[
+    Path | None,
+    file_option(
+        "--confine",
+        metavar="DIR",
+        help="Read and write no file outside this folder, links followed (docs/portals.md).",
+        rich_help_panel=LIMITS,
+    ),
+]
+StrictLimits = Annotated[
+    bool,
+    typer.Option(
+        "--strict-limits",
+        help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
+        "still count.",
+        rich_help_panel=LIMITS,
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        metavar="MB",
+        help="Most memory of each process; then it ends.",
+        rich_help_panel=LIMITS,
+    ),
+]
+
+
 @app.callback()
 def _global(
     context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-    _limits: Annotated[
-        bool,
-        typer.Option(
-            "--help-limits",
-            callback=show_limits,
-            is_eager=True,
-            help="Show the limits on input too.",
-        ),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")] = False,
-    raw_cells: Annotated[
-        bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
-    ] = False,
-    confine: Annotated[
-        Path | None,
-        file_option(
-            "--confine",
-            metavar="DIR",
-            help="Read and write no file outside this folder, links followed (docs/portals.md).",
-            rich_help_panel=LIMITS,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict-limits",
-            help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
-            "still count.",
-            rich_help_panel=LIMITS,
-        ),
-    ] = False,
-    memory_limit: Annotated[
-        int | None,
-        typer.Option(
-            min=100,
-            metavar="MB",
-            help="Most memory of each process; then it ends.",
-            rich_help_panel=LIMITS,
-        ),
-    ] = None,
+    version: Version = False,
+    _limits: HelpLimits = False,
+    debug: Debug = False,
+    raw_cells: RawCsv = False,
+    confine: Confine = None,
+    strict: StrictLimits = False,
+    memory_limit: MemoryLimit = None,
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
     max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
