@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
     from .solver.validate import Violation
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Where each public name lives; imported on first use, so that starting the command stays quick.
 _HOMES = {

@@ -9,7 +9,6 @@ import typer
 from .exits import Exit
 from .forecast import (
     CalibrationFile,
-    FutureWorkers,
     MaybeHistory,
     MaybeSamples,
     MaybeSeed,
@@ -61,7 +60,6 @@ def compare(
     history: MaybeHistory = None,
     samples: MaybeSamples = None,
     seed: MaybeSeed = None,
-    futures: FutureWorkers = None,
     calibration: CalibrationFile = None,
     job: JobNames = None,
     only: OnlyState = None,
@@ -83,7 +81,9 @@ def compare(
     from .stopping import cancel_on_signal, left_of
 
     check_format(gantt, format)
-    given = {"samples": samples, "seed": seed, "processes": futures, "calibration": calibration}
+    given = {"samples": samples, "seed": seed, "calibration": calibration}
+    if history is not None:
+        given["workers"] = workers
     drawing = drawing_of(history, **given)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)

@@ -53,11 +53,6 @@ Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are
 SampleWorkers = Annotated[
     int, typer.Option("--workers", min=1, help="Processes that draw futures: the same answer.")
 ]
-#: Beside --workers, which are solver threads there.
-FutureWorkers = Annotated[
-    int | None,
-    typer.Option("--processes", min=1, help="Processes that draw futures: the same answer."),
-]
 #: Beside --history, without which they mean nothing.
 MaybeSamples = Annotated[
     int | None,
@@ -202,8 +197,6 @@ def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
     if said and history is None:
         wrong = "needs --history: a log of ended jobs"
         raise InputError([Problem(f"--{name} {wrong}") for name in said])
-    if "processes" in said:
-        said["workers"] = said.pop("processes")
     if "calibration" in said:
         said["calibration"] = calibration_of_file(said["calibration"])
     return Drawing(**said)

@@ -26,6 +26,7 @@ from .exits import Exit
 from .explain import explain
 from .forecast import forecast
 from .generate import generate
+from .help_panels import LIMITS, PanelledCommand, PanelledGroup, show_limits
 from .importer import app as importers
 from .paths import file_option
 from .replay import replay
@@ -46,6 +47,7 @@ _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 app = typer.Typer(
     name="slotwise",
+    cls=PanelledGroup,
     help="When will each pending job start, where, is that provably the earliest, "
     "and what would start it sooner? Pages (docs/NAME.md) are in share/doc/slotwise of the "
     "installation.",
@@ -54,20 +56,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (solve, compare, explain, report, simulate, replay, show, check, generate, examples):
-    app.command()(command)
-app.command()(schema)
-app.command()(snapshot)
-app.command()(whatif)
-app.command()(sweep)
-app.command()(forecast)
-app.command()(backtest)
-app.command(context_settings=ASK_SETTINGS)(ask)
-app.command(context_settings=RESREQ_SETTINGS)(resreq)
+    app.command(cls=PanelledCommand)(command)
+app.command(cls=PanelledCommand)(schema)
+app.command(cls=PanelledCommand)(snapshot)
+app.command(cls=PanelledCommand)(whatif)
+app.command(cls=PanelledCommand)(sweep)
+app.command(cls=PanelledCommand)(forecast)
+app.command(cls=PanelledCommand)(backtest)
+app.command(cls=PanelledCommand, context_settings=ASK_SETTINGS)(ask)
+app.command(cls=PanelledCommand, context_settings=RESREQ_SETTINGS)(resreq)
 app.add_typer(importers, name="import")
-
-
-#: What the help calls these options.
-_LIMITS = "Limits on input"
 
 
 def _version(asked: bool) -> None:
@@ -77,42 +75,61 @@ def _version(asked: bool) -> None:
 
 
 def _most(what: str, most: int | None = None) -> Any:
-    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=_LIMITS)
+    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=LIMITS)
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+HelpLimits = Annotated[
+    bool,
+    typer.Option(
+        "--help-limits", callback=show_limits, is_eager=True, help="Show the limits on input too."
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")]
+RawCsv = Annotated[
+    bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
+]
+Confine = Annotated[
+    Path | None,
+    file_option(
+        "--confine",
+        metavar="DIR",
+        help="Read and write no file outside this folder, links followed (docs/portals.md).",
+        rich_help_panel=LIMITS,
+    ),
+]
+StrictLimits = Annotated[
+    bool,
+    typer.Option(
+        "--strict-limits",
+        help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
+        "still count.",
+        rich_help_panel=LIMITS,
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        metavar="MB",
+        help="Most memory of each process; then it ends.",
+        rich_help_panel=LIMITS,
+    ),
+]
 
 
 @app.callback()
 def _global(
     context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")] = False,
-    raw_cells: Annotated[
-        bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
-    ] = False,
-    confine: Annotated[
-        Path | None,
-        file_option(
-            "--confine",
-            metavar="DIR",
-            help="Read and write no file outside this folder, links followed (docs/portals.md).",
-            rich_help_panel=_LIMITS,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict-limits",
-            help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
-            "still count.",
-            rich_help_panel=_LIMITS,
-        ),
-    ] = False,
-    memory_limit: Annotated[
-        int | None,
-        typer.Option(min=100, metavar="MB", help="Most memory of each process; then it ends."),
-    ] = None,
+    version: Version = False,
+    _limits: HelpLimits = False,
+    debug: Debug = False,
+    raw_cells: RawCsv = False,
+    confine: Confine = None,
+    strict: StrictLimits = False,
+    memory_limit: MemoryLimit = None,
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
     max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,

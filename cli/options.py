@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.errors import InputError, Problem, report, unreadable
-from ..model.objective import ObjectiveName, objectives
+from ..model.objective import ObjectiveName
 from ..model.plan import MOST_MARGIN
 from .cells import printable
 from .completion import example_names
@@ -46,9 +46,9 @@ Rusage = Annotated[
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
-_MEANINGS = "; ".join(f"{name}: {each.meaning}" for name, each in objectives().items())
+
 ObjectiveOption = Annotated[
-    ObjectiveName, typer.Option(help=f"What the optimum minimises. {_MEANINGS}.")
+    ObjectiveName, typer.Option(help="What the optimum minimises (docs/how-it-works.md).")
 ]
 TimeLimit = Annotated[
     float | None,
@@ -86,7 +86,7 @@ Effort = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="Solver threads; default 1, and 2 processes on a pool of processors."),
+    typer.Option(min=1, help="Threads or processes at work at once; default: as the task is."),
 ]
 AsLsf = Annotated[
     bool,

@@ -96,7 +96,8 @@ Reservation = Annotated[
     typer.Option(metavar="METHOD", help="With --at: as in simulate.", show_default=False),
 ]
 Top = Annotated[
-    int | None, typer.Option(min=1, help="With --at: as in simulate.", show_default=False)
+    int | None,
+    typer.Option("--reservations", min=1, help="With --at: as in simulate.", show_default=False),
 ]
 Step = Annotated[
     int | None,
@@ -139,7 +140,7 @@ def show(
     switches = {"l": long, "r": recursive, "p": pending, "s": shared, "d": ended, "c": configured}
     given = {**switches, "a": everything, "u": user, "q": queue, "m": host}
     _check_view(view, [f"-{letter}" for letter, value in given.items() if value])
-    of_run = {"--reservation": reservation, "--top": top, "--step": step}
+    of_run = {"--reservation": reservation, "--reservations": top, "--step": step}
     _check_times(view, at, cycle, [name for name, value in of_run.items() if value is not None])
     words = list(words or ())
     file = Path(words.pop(0)) if example is None and words else None

@@ -41,6 +41,7 @@ Reservation = Annotated[
 Top = Annotated[
     int | None,
     typer.Option(
+        "--reservations",
         min=1,
         help="Jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
     ),

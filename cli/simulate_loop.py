@@ -206,15 +206,15 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
 
 
 def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
-    """InputError for --top where no job gets a future allocation."""
+    """InputError for --reservations where no job gets a future allocation."""
     from ..model.errors import InputError
     from ..solver.methods.registry import METHODS
 
     if options.top is not None and not METHODS[settings.reservation].looks_ahead:
         ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
         raise InputError(
-            f"--top: means nothing for {settings.reservation} reservation, which gives no future "
-            f"allocation: --reservation {ahead} does"
+            f"--reservations: means nothing for {settings.reservation} reservation, which gives no "
+            f"future allocation: --reservation {ahead} does"
         )
 
 
@@ -227,7 +227,7 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
     asked = options.reservation if options.reservation != "configured" else None
     pairs = {
         "reservation": (asked, settings.reservation),
-        "top": (options.top, settings.top),
+        "reservations": (options.top, settings.top),
         "cycle": (options.cycle, settings.cycle),
         "until": (horizon(session.source, options.until), session.until),
     }

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MostReservations = Annotated[
     int | None,
     typer.Option(
-        "--jobs",
+        "--reservations",
         min=0,
         help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
     ),

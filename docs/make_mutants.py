@@ -1,4 +1,4 @@
-"""Write docs/mutants.md: which small faults in the code the tests notice (`make mutants`).
+"""Write docs/dev/mutants.md: which small faults in the code the tests notice (`make mutants`).
 
 Cosmic Ray's operators make the mutants; its own runner does not fit, as here the repository root is
 the package, so copies under .cache are mutated and tested. First every test file of the default
@@ -40,7 +40,7 @@ from mutant_tests import Collected, outcome, recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "mutants"
-REPORT = ROOT / "docs" / "mutants.md"
+REPORT = ROOT / "docs" / "dev" / "mutants.md"
 COPIED = ("cli", "docs", "instances", "model", "solver", "tests", "benchmarks", "__init__.py",
           "__main__.py", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "py.typed",
           "CONTRIBUTING.md")  # fmt: skip
@@ -369,7 +369,7 @@ def _survived(result: dict[str, Any], mutant: Mutant) -> bool:
 
 
 def write_report(results: Sequence[dict[str, Any]], command: str, asked: int) -> None:
-    """docs/mutants.md: killed of each room, and every survivor with its line."""
+    """docs/dev/mutants.md: killed of each room, and every survivor with its line."""
     tried = "" if len(results) == asked else f" {len(results)} of {asked} were tried."
     lines = [
         "# Mutants",

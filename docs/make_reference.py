@@ -122,18 +122,49 @@ def _taken(value: dict[str, Any]) -> str:
     return text.replace("|", "\\|")
 
 
-def library_page() -> str:
-    """What `import slotwise` has, by name."""
+#: Pages of the library by topic: title, and the modules whose names they have.
+TOPICS = {
+    "planning": ("Plans and answers", ("library", "solver.advice", "model.plan", "solver.planner")),
+    "instances": ("Instances and files", ("instances", "model.formats", "model.instance")),
+    "cluster": ("Cluster, users and limits", ("model.cluster", "model.user", "model.limits")),
+    "jobs": ("Jobs, queues and parameters", ("model.job", "model.queue", "model.params")),
+    "changes": ("Changes over time", ("model.changes",)),
+    "simulation": ("Simulation and studies", ("solver.loop", "solver.studies")),
+    "forecasts": ("Forecasts", ("solver.forecast",)),
+    "errors": ("Errors, progress and the judge", ("",)),
+}
+
+
+def library_pages() -> dict[str, str]:
+    """What `import slotwise` has, by file: a page a topic, and the page that lists them."""
     import slotwise
 
-    lines = ["Library", "=======", ""]
+    lines: dict[str, list[str]] = {topic: [] for topic in TOPICS}
     for name in sorted(slotwise.__all__, key=str.lower):
         thing = getattr(slotwise, name)
         if isinstance(thing, type):
-            lines += [f".. autoclass:: slotwise.{name}", "   :members:", ""]
+            entry = [f".. autoclass:: slotwise.{name}", "   :members:", ""]
         elif callable(thing):
-            lines += [f".. autofunction:: slotwise.{name}", ""]
-    return "\n".join(lines)
+            entry = [f".. autofunction:: slotwise.{name}", ""]
+        else:
+            continue
+        lines[_topic(getattr(thing, "__module__", "").removeprefix("slotwise."))] += entry
+    contents = ["Library", "=======", "", ".. toctree::", "   :maxdepth: 1", ""]
+    contents += [f"   library-{topic}" for topic in TOPICS]
+    pages = {"library.rst": "\n".join([*contents, ""])}
+    for topic, (title, _) in TOPICS.items():
+        head = [title, "=" * len(title), ""]
+        pages[f"library-{topic}.rst"] = "\n".join([*head, *lines[topic]])
+    return pages
+
+
+def _topic(module: str) -> str:
+    """The first topic that has a module; the last one has every other."""
+    return next(
+        topic
+        for topic, (_, prefixes) in TOPICS.items()
+        if any(module.startswith(prefix) for prefix in prefixes)
+    )
 
 
 def write_installed() -> None:
@@ -167,7 +198,7 @@ def main() -> None:
     pages = {
         "commands.md": commands_page(),
         "instances.md": instances_page(),
-        "library.rst": library_page(),
+        **library_pages(),
     }
     for name, text in pages.items():
         path = REFERENCE / name

@@ -47,7 +47,8 @@ class Command:
 
 def pages() -> list[Path]:
     """README and every page of docs."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "dev").glob("*.md"))]
 
 
 def blocks(text: str, kind: str) -> list[str]:

@@ -9,9 +9,13 @@ import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from all_commands import all_commands
 from forked import slotwise
+from slotwise.cli.main import app
+from typer.main import get_command
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -113,3 +117,44 @@ def test_links_lead_somewhere() -> None:
             known = link.startswith("http") or (ROOT / name).parent.joinpath(link).exists()
             missing += [] if known else [(name, link)]
     assert missing == []
+
+
+#: Options of other programs that the pages show.
+FOREIGN = {
+    *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
+    *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
+    *("--write", "--inputs", "--pairs", "--count"),  # our benchmarks and tools
+    *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
+    "--start",  # squeue
+}
+
+
+def test_options_of_the_pages_exist() -> None:
+    """Every `--option` in code is one of ours, or of a program that is listed."""
+    root = get_command(app)
+    known = {name for option in root.params for name in (*option.opts, *option.secondary_opts)}
+    for words in all_commands():
+        command: Any = root
+        for word in words:
+            command = command.get_command(None, word)
+        for option in command.params:
+            known.update((*option.opts, *option.secondary_opts))
+    unknown = {
+        (name, option)
+        for name, text in PAGES.items()
+        for code in re.findall(r"`+[^`]+`+", text)
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!-?…)", code)
+        if option not in known | FOREIGN | {"--help"}
+    }
+    assert unknown == set()
+
+
+def test_no_option_has_a_dash_or_a_quote_of_print() -> None:
+    """An option that is copied from a page has to work: two hyphens, straight quotes."""
+    broken = {
+        (name, code)
+        for name, text in PAGES.items()
+        for code in re.findall(r"`[^`\n]*(?:[–—][a-z]+|[“”‘’])[^`\n]*`", text)
+        if re.search(r"(?<!\w)[–—][a-z]|[“”‘’]", code)
+    }
+    assert broken == set()

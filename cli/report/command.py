@@ -13,7 +13,7 @@ import typer
 
 from ..atomic import check_apart, check_output, whole_file
 from ..exits import Exit
-from ..forecast import FutureWorkers, MaybeHistory, MaybeSamples, drawing_of
+from ..forecast import MaybeHistory, MaybeSamples, drawing_of
 from ..options import (
     AsLsf,
     Effort,
@@ -119,7 +119,6 @@ def report(
     instance: Beside = None,
     history: MaybeHistory = None,
     samples: MaybeSamples = None,
-    futures: FutureWorkers = None,
     simulate: Simulate = False,
     reservation: Reservation = None,
     until: Until = None,
@@ -141,7 +140,7 @@ def report(
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
-    drawing = drawing_of(history, samples=samples, processes=futures)
+    drawing = drawing_of(history, samples=samples, workers=None if history is None else workers)
     options = {
         "objective": objective,
         "effort": effort,

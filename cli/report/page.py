@@ -30,8 +30,10 @@ def asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
-def page(report: Report) -> str:
+def page(report: Report, verdict: str = "") -> str:
     """The whole page; the same report gives the same text.
+
+    verdict: HTML (names in it escaped) of what stands before everything else, "" for nothing.
 
     Names of users, jobs and hosts are text wherever they stand: escaped in HTML, JSON in the data,
     never markup in the scripts. The page's own policy forbids every other script and any network.
@@ -46,6 +48,7 @@ def page(report: Report) -> str:
         title=_text(title),
         lead=_text(_lead(report)),
         styles="\n".join(map(asset, STYLES)),
+        verdict=verdict_section(verdict),
         figures=_figures(report),
         sections=sections(report),
         notes=_notes(data["notes"]),
@@ -53,6 +56,14 @@ def page(report: Report) -> str:
         data=_json(data),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
+
+
+def verdict_section(verdict: str) -> str:
+    """The place of the verdict, on top of a page; nothing where there is none."""
+    if not verdict:
+        return ""
+    title = '<h2 id="verdict-title">Verdict</h2>'
+    return f'<section class="verdict" aria-labelledby="verdict-title">{title}{verdict}</section>'
 
 
 def _text(text: str) -> str:

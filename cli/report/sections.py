@@ -13,11 +13,14 @@ from ...solver.advice.compare import Comparison
 from ...solver.advice.compared_job import ComparedJob
 from ...solver.advice.likely import times_of
 from ...solver.budget import NOT_LOOKED_AT
+from ...solver.shortage import counted
 from ..cells import printable
 from ..tables import hosts_text
 from .data import Report
 from .rows import host_groups
 
+#: Running jobs that are listed in words; more are counted.
+MOST_SPOKEN = 50
 _KEYS = (
     "With the picture in focus: <kbd>↑</kbd> <kbd>↓</kbd> row, <kbd>Enter</kbd> fold, "
     "<kbd>←</kbd> <kbd>→</kbd> jobs of a host, <kbd>+</kbd> <kbd>−</kbd> zoom, "
@@ -113,8 +116,26 @@ def _gantt(report: Report) -> str:
         f'<p class="hint">{_KEYS}</p>{_behind("gantt", "The jobs behind the picture")}</div>'
         '<aside class="job" id="job" aria-label="The chosen job"></aside></div>'
         '<p class="visually-hidden" id="said" role="status" aria-live="polite"></p>'
+        + _running(report)
     )
     return _section("gantt", "Hosts", body, f'<div class="tools">{tools}</div>')
+
+
+def _running(report: Report) -> str:
+    """The running jobs in words, for who does not see the picture."""
+    instance = report.instance
+    items = []
+    for stretch in report.running[:MOST_SPOKEN]:
+        slots, hosts = sum(stretch.allocation.values()), len(stretch.allocation)
+        end = "unknown" if stretch.finish is None else short_clock_text(instance, stretch.finish)
+        where = f"{counted(slots, 'slot')} on {counted(hosts, 'host')}"
+        items.append(f"<li>Job {_text(stretch.job)} runs: {where}, end {_text(end)}.</li>")
+    more = len(report.running) - len(items)
+    if more > 0:
+        items.append(f"<li>{counted(more, 'more running job')}: see the table.</li>")
+    if not items:
+        return '<p class="visually-hidden">No job is running.</p>'
+    return f'<ul class="visually-hidden" aria-label="Running jobs">{"".join(items)}</ul>'
 
 
 def _free(report: Report) -> str:
@@ -167,6 +188,9 @@ def _metrics(metrics: Any) -> str:
 
 
 def _table(report: Report) -> str:
+    if not report.instance.pending and report.kind != "simulation":
+        nothing = '<p class="meaning">No job is pending: there is no start to plan.</p>'
+        return _section("jobs", "Jobs", nothing)
     if report.comparison is not None:
         body = _compared(report, report.comparison)
         return _section("jobs", "Comparison", body)

@@ -46,6 +46,7 @@ def tables_page(
         kind=_text(kind),
         title=_text(title),
         lead=_text(lead),
+        verdict="",
         styles="\n".join(map(asset, _STYLES)),
         figures="".join(
             f"<li><b>{_text(value)}</b><span>{_text(what)}</span></li>" for value, what in figures

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from ...solver.studies.resample import Difference
     from ...solver.studies.whatif import ComparedVariant, WhatIf
 
-#: Size of a picture of intervals, and the room for its labels (pixels).
-_WIDTH, _LINE, _LABELS = 760, 30, 330
+#: Pixels of a line of a picture of intervals (its name above its bar), and steps of its scale.
+_LINE = 44
+_STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+#: Most steps of a scale, as many as a phone has room for.
+_MOST_STEPS = 4
 
 
 def whatif_page(found: WhatIf, name: str) -> str:
@@ -150,40 +153,59 @@ def _picture(found: WhatIf, name: str) -> str:
     ends = [0.0]
     for _, change in shown:
         ends += [e for e in (change.low, change.high, change.change) if e is not None]
-    low, high = min(ends), max(ends)
-    span = (high - low) or 1.0
+    scale = _scale(min(ends), max(ends))
+    low, high = scale[0], scale[-1]
 
-    def x(value: float) -> float:
-        return round(_LABELS + 20 + (value - low) / span * (_WIDTH - _LABELS - 60), 1)
+    def x(value: float) -> str:
+        """Where a value is, as a share of the width: the picture has no width of its own."""
+        return f"{4 + 92 * (value - low) / (high - low):.2f}%"
 
-    height = _LINE * len(shown) + 34
-    lines = [
-        f'<line x1="{x(0)}" x2="{x(0)}" y1="4" y2="{height - 24}" stroke="var(--soft)"/>'
-        f'<text x="{x(0)}" y="{height - 6}" text-anchor="middle" fill="var(--soft)">today</text>'
-    ]
+    height = _LINE * len(shown) + 30
+    lines = [_mark(name, value, x(value), height, scale) for value in scale]
     for number, (variant, change) in enumerate(shown):
-        lines.append(_line(name, variant, change, _LINE * number + 20, x))
+        lines.append(_line(name, variant, change, _LINE * number + 14, x))
     label = "; ".join(f"{v.name} {change_text(name, c.change)}" for v, c in shown)
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{_text(label)}" '
-        f'style="width:100%;max-width:{_WIDTH}px" font-size="12">{"".join(lines)}</svg>'
+        f'<svg class="intervals" height="{height}" role="img" aria-label="{_text(label)}" '
+        f'font-size="12">{"".join(lines)}</svg>'
+    )
+
+
+def _scale(low: float, high: float) -> list[float]:
+    """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
+    span = max(high - low, 1.0)
+    days = 86400 * -(-span // (86400 * (_MOST_STEPS - 1)))
+    step = next((size for size in _STEPS if span <= size * (_MOST_STEPS - 1)), days)
+    first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
+    return [step * number for number in range(first, last + 1)]
+
+
+def _mark(name: str, value: float, x: str, height: int, scale: list[float]) -> str:
+    anchor = "start" if value == scale[0] else "end" if value == scale[-1] else "middle"
+    words = "as today" if value == 0 else change_text(name, value)
+    colour = "var(--soft)" if value == 0 else "var(--line)"
+    return (
+        f'<line x1="{x}" x2="{x}" y1="4" y2="{height - 22}" stroke="{colour}"/>'
+        f'<text x="{x}" y="{height - 6}" text-anchor="{anchor}" fill="var(--soft)">'
+        f"{_text(words)}</text>"
     )
 
 
 def _line(
-    name: str, variant: ComparedVariant, change: Difference, y: int, x: Callable[[float], float]
+    name: str, variant: ComparedVariant, change: Difference, y: int, x: Callable[[float], str]
 ) -> str:
     colour = {"good": "var(--good)", "bad": "var(--bad)"}.get(_kind(name, change), "var(--soft)")
     title = f"{variant.name}: {change_text(name, change.change)} ({interval_text(name, change)})"
-    words = variant.name if len(variant.name) <= 52 else f"{variant.name[:51]}…"
+    words = variant.name if len(variant.name) <= 44 else f"{variant.name[:43]}…"
     bar = ""
     if change.low is not None and change.high is not None:
         bar = (
-            f'<line x1="{x(change.low)}" x2="{x(change.high)}" y1="{y}" y2="{y}" '
+            f'<line x1="{x(change.low)}" x2="{x(change.high)}" y1="{y + 16}" y2="{y + 16}" '
             f'stroke="{colour}" stroke-width="5" stroke-linecap="round" opacity=".55"/>'
         )
     return (
         f"<g><title>{_text(title)}</title>"
-        f'<text x="{_LABELS}" y="{y + 4}" text-anchor="end" fill="var(--ink)">{_text(words)}</text>'
-        f'{bar}<circle cx="{x(change.change)}" cy="{y}" r="5" fill="{colour}"/></g>'
+        f'<text x="0" y="{y + 4}" fill="var(--ink)" stroke="var(--card)" stroke-width="4" '
+        f'paint-order="stroke">{_text(words)}</text>'
+        f'{bar}<circle cx="{x(change.change)}" cy="{y + 16}" r="5" fill="{colour}"/></g>'
     )

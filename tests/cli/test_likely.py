@@ -183,9 +183,9 @@ def test_stopped_before_the_first_sample_it_says_so(log):
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        (("compare",), {"--samples": 200, "--seed": 0, "--processes": 1, "--calibration": "b"}),
+        (("compare",), {"--samples": 200, "--seed": 0, "--calibration": "b"}),
         (("ask", LINE), {"--samples": 200, "--seed": 0, "--workers": 1, "--calibration": "b"}),
-        (("report", "-o", "-"), {"--samples": 200, "--processes": 1}),
+        (("report", "-o", "-"), {"--samples": 200}),
     ],
 )
 def test_options_of_forecasts_need_a_history(command, options):

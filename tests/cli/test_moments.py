@@ -178,7 +178,7 @@ def test_arguments_where_lsf_takes_them() -> None:
         (["busers", "usr"], "there is no user 'usr' (did you mean 'user'?)"),
         (["bhist", "job9"], "there is no job 'job9' (did you mean 'job"),
         (["blimits", "x"], "there is no limit 'x'"),
-        (["bjobs", "--top", "2"], "--top: needs --at"),
+        (["bjobs", "--reservations", "2"], "--reservations: needs --at"),
         (["bjobs", "--at", "1h", "--no-cycle"], "--cycle and --no-cycle are of the instance's now"),
     ],
 )

@@ -128,7 +128,7 @@ def path_options() -> Iterator[str]:
     for command in all_commands():
         wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300"}
         text = RUNNER.invoke(app, [*command, "--help"], env=wide).output
-        for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +<path>", text):
+        for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +(?:<path>|FILE )", text):
             yield f"{' '.join(command)} {option}"
 
 

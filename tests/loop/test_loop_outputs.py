@@ -185,7 +185,7 @@ def test_accounting_records_under_another_name(tmp_path: Path) -> None:
     ("extra", "says"),
     [
         (["--reservation", "greedy"], "made with --reservation time-based, not greedy"),
-        (["--top", "2"], "made with --top 1, not 2"),
+        (["--reservations", "2"], "made with --reservations 1, not 2"),
         (["--cycle", "30"], "made with --cycle 60, not 30"),
         (["--until", "1h"], "made with no --until, not 3600"),
         (["--cycle-log", "log.jsonl"], "made without --cycle-log"),
@@ -201,7 +201,7 @@ def test_resume_keeps_to_the_checkpoint(tmp_path: Path, extra: list[str], says: 
     found = RUNNER.invoke(app, ["simulate", HEADLINE, "--resume", str(point), *extra])
     assert isinstance(found.exception, InputError)
     assert says in str(found.exception)
-    same = ["--reservation", "time-based", "--top", "1", "--cycle", "60"]
+    same = ["--reservation", "time-based", "--reservations", "1", "--cycle", "60"]
     assert RUNNER.invoke(app, ["simulate", HEADLINE, "--resume", str(point), *same]).exit_code == 0
 
 

@@ -6,6 +6,7 @@ Screenshots are left in .cache/screenshots for people to look at.
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 import slotwise as sw
 from report.lab import compared, data_of, hostile_instance
+from report.test_contrast import AA, contrast
 from slotwise.cli.report.data import Report, report_of_comparison, report_of_simulation
 from slotwise.cli.report.page import page
 from slotwise.model.cluster import Cluster, Host
@@ -392,3 +394,44 @@ def test_hostile_names_stay_text_in_the_browser(browser: Any, tmp_path: Path) ->
     )
     assert browser.execute_script(strange) == 0
     assert browser.get_log("browser") == []
+
+
+def test_names_on_bars_are_readable_in_light_and_dark(opened: Any) -> None:
+    """Chosen or beside a chosen one: the colours that the page itself draws with."""
+    for _ in range(2):
+        pairs = opened.execute_script("return Slotwise.gantt.labelColours()")
+        assert len(pairs) > 60
+        assert all(contrast(fill, words) >= AA for fill, words in pairs)
+        find(opened, "#theme").click()
+
+
+def test_a_running_job_is_said(opened: Any, small: tuple[Path, Any]) -> None:
+    _, data = small
+    job = next(job for job in data["jobs"] if job["state"] == "running")
+    opened.execute_script("Slotwise.choose(arguments[0])", job["id"])
+    assert re.search(r"running, \d+ slots? on \d+ hosts?, end", said(opened))
+    listed = find(opened, "ul[aria-label='Running jobs']").get_attribute("textContent")
+    assert f"Job {job['id']} runs: " in listed
+
+
+def test_all_rows_are_printed_in_light_and_nothing_is_cut(opened: Any) -> None:
+    """A4 upright and lying: as wide as the paper, every row of the table, the theme back after."""
+    find(opened, "#theme").click()
+    theme = "return document.documentElement.dataset.theme"
+    dark = opened.execute_script(theme)
+    opened.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert opened.execute_script(theme) == "light"
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    for width in (703, 1031):
+        opened.set_window_size(width, 1400)
+        nothing_hangs_over(opened)
+        cut = opened.execute_script(
+            """const wide = document.querySelectorAll("table.sortable, .chart canvas");
+            const end = document.documentElement.clientWidth;
+            return [...wide].filter((each) => each.getBoundingClientRect().right > end).length"""
+        )
+        assert cut == 0
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    opened.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert opened.execute_script(theme) == dark
+    find(opened, "#theme").click()

@@ -7,6 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -238,3 +239,16 @@ def test_of_too_many_bars_the_loads_remain(monkeypatch: pytest.MonkeyPatch) -> N
     assert found["running"] == []
     assert found["views"][0]["loads"][-1]["running"]
     assert any("too many" in note for note in found["notes"])
+
+
+def test_where_nothing_is_pending_the_page_says_so() -> None:
+    instance = sw.load(sw.example("headline"))
+    text = page(compared(replace(instance, pending=()), 0))
+    assert "No job is pending" in text
+    assert "No job is pending" not in page(report_of("headline"))
+
+
+def test_the_verdict_is_on_top() -> None:
+    text = page(report_of("headline"), verdict="<p>Job job5 starves.</p>")
+    assert text.index("Job job5 starves.") < text.index('<ul class="figures">')
+    assert 'class="verdict"' not in page(report_of("headline"))

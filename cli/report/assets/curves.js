@@ -30,11 +30,11 @@
   const waiting = data.comparison ? data.comparison.jobs.filter((row) =>
     [row.greedy_estimate, row.greedy_simulated, row.time_based_estimate, row.optimal_estimate].some((time) => time !== null && time !== data.now)) : [];
   const startsAt = document.getElementById("starts");
-  if (startsAt) startsAt.style.height = `${Math.min(720, 96 + 28 * Math.max(2, waiting.length))}px`;
+  if (startsAt) startsAt.style.height = `${Math.min(880, 96 + 38 * Math.max(2, waiting.length))}px`;
   const marks = [
-    ["greedy estimate", "greedy_estimate", "greedy", "diamond", -5, true], ["greedy simulated", "greedy_simulated", "greedy", "diamond", -5],
-    ["time-based estimate", "time_based_estimate", "time-based", "rect", 0, true], ["time-based simulated", "time_based_simulated", "time-based", "rect", 0],
-    ["optimal estimate", "optimal_estimate", "optimal", "circle", 5, true], ["optimal simulated", "optimal_simulated", "optimal", "circle", 5],
+    ["greedy estimate", "greedy_estimate", "greedy", "diamond", -14, true], ["greedy simulated", "greedy_simulated", "greedy", "diamond", -9],
+    ["time-based estimate", "time_based_estimate", "time-based", "rect", -2, true], ["time-based simulated", "time_based_simulated", "time-based", "rect", 3],
+    ["optimal estimate", "optimal_estimate", "optimal", "circle", 9, true], ["optimal simulated", "optimal_simulated", "optimal", "circle", 14],
   ].filter(([, key]) => !data.comparison || key.endsWith("_estimate") || data.comparison.simulated.includes(key.replace("_simulated", "").replace("_", "-")));
   const starts = picture("starts", () => {
     const names = waiting.map((row) => row.job);

@@ -77,6 +77,16 @@
     return parts;
   }
 
+  /** What a screen reader says of a running job: where, and until when. */
+  function running(job) {
+    const bars = data.running.filter((bar) => data.jobs[bar[0]].id === job);
+    const hosts = new Map();
+    for (const bar of bars) hosts.set(data.hosts[bar[2]][0], (hosts.get(data.hosts[bar[2]][0]) || 0) + bar[4]);
+    const slots = [...hosts.values()].reduce((sum, count) => sum + count, 0);
+    const end = bars.length ? bars[0][6] : null;
+    return `running, ${S.count(slots, "slot")} on ${S.count(hosts.size, "host")}, ${end === null ? "end unknown" : `ends ${S.clock(end)}`}`;
+  }
+
   function show(job) {
     if (job === null) {
       panel.replaceChildren(E("h3", { text: "A job" }), E("p", { class: "soft", text: "Choose one in a picture or in a table to see why it does not start earlier and what would help." }));
@@ -99,7 +109,7 @@
       parts.push(E("p", { class: "hint" }, "Why not earlier, what would help: ", E("code", { text: `slotwise explain ${data.name} ${job}` })));
     }
     panel.replaceChildren(...parts);
-    S.say(`${job}: ${found.slice(0, 4).map(([name, value]) => `${name} ${value}`).join(", ")}`);
+    S.say(`${job}: ${known && known.state === "running" ? running(job) : found.slice(0, 4).map(([name, value]) => `${name} ${value}`).join(", ")}`);
   }
 
   S.onChoice(show);

@@ -101,6 +101,14 @@
     return after !== undefined && (before === undefined || after < before) ? S.css("--good") : S.css("--bad");
   }
 
+  /** Colours of the name on a bar: over a hatch it has a ground of its own. */
+  S.gantt.labelOf = (kind, fill) => kind === RESERVED
+    ? { fill: S.css("--ink"), backgroundColor: S.css("--card"), padding: [1, 3] } : { fill: S.readable(fill) };
+
+  /** Fill and label of every job's bar, chosen or beside a chosen one: what a test measures. */
+  S.gantt.labelColours = () => data.jobs.flatMap((_, number) => [S.jobColour(number), S.mixed(S.jobColour(number), 0.4)])
+    .map((fill) => [fill, S.gantt.labelOf(0, fill).fill]);
+
   let hatch = null;
   function hatched() {
     if (hatch) return hatch;
@@ -137,14 +145,14 @@
     const colour = colourOf(number);
     const style = kind === GHOST ? { fill: "transparent", stroke: S.css("--soft"), lineDash: [4, 3], lineWidth: 1 }
       : kind === RESERVED ? { fill: hatched(), stroke: S.css("--reserved"), lineWidth: 1 }
-        : { fill: colour };
+        : { fill: dim ? S.mixed(colour, 0.4) : colour };
     if (S.chosen === job.id) Object.assign(style, { stroke: S.css("--ink"), lineWidth: 2 });
-    style.opacity = dim ? 0.4 : 1;
+    if (kind === GHOST || kind === RESERVED) style.opacity = dim ? 0.4 : 1;
     shape.r = Math.min(3, shape.height / 3);
     const wide = shape.width > 7 * job.id.length + 10 && shape.height >= 12 && kind !== GHOST;
     return {
       type: "rect", shape, style,
-      textContent: wide ? { style: { text: job.id, fill: job.state === "running" ? S.css("--ink") : kind === RESERVED ? S.css("--ink") : "#fff", fontSize: 12, opacity: dim ? 0.5 : 1 } } : undefined,
+      textContent: wide ? { style: Object.assign({ text: job.id, fontSize: 12 }, S.gantt.labelOf(kind, style.fill)) } : undefined,
       textConfig: wide ? { position: "inside" } : undefined,
     };
   }

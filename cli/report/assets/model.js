@@ -86,6 +86,18 @@ const Slotwise = { data: JSON.parse(document.getElementById("data").textContent)
     return palette[order.get(job.id) % palette.length];
   };
 
+  const parts = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  /** A colour (#rrggbb) mixed with the card's, as if it were so opaque, but solid. */
+  S.mixed = function (colour, opacity) {
+    const [over, under] = [parts(colour), parts(S.css("--card"))];
+    return "#" + over.map((value, n) => Math.round(opacity * value + (1 - opacity) * under[n]).toString(16).padStart(2, "0")).join("");
+  };
+  /** Black or white, whichever is read better on a colour: at least 4.5:1 on any (WCAG 2, AA). */
+  S.readable = function (colour) {
+    const [red, green, blue] = parts(colour).map((value) => value / 255).map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
+  };
+
   /** First and last time that a chart shows at the beginning, with a little room around. */
   S.firstRange = function () {
     const span = Math.max(60, data.end - data.begin);

@@ -29,6 +29,7 @@ const Slotwise = { data: null, chosen: null };
     button.textContent = name === "dark" ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to the ${name === "dark" ? "light" : "dark"} theme`);
   }
+  S.setTheme = show;
   button.addEventListener("click", () => {
     const name = root.dataset.theme === "dark" ? "light" : "dark";
     show(name);

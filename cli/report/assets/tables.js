@@ -27,6 +27,22 @@
     made.on("draw", () => { for (const row of table.tBodies[0].rows) row.classList.toggle("chosen", S.chosen !== null && row.dataset.job === S.chosen); });
   }
 
+  // On paper: every row, light colours, and then as before.
+  let before = null;
+  const each = (act) => document.querySelectorAll("table.sortable").forEach((table) => act(new DataTable.Api(table), table));
+  addEventListener("beforeprint", () => {
+    if (before) return;
+    before = { theme: document.documentElement.dataset.theme, lengths: new Map() };
+    each((api, table) => { before.lengths.set(table, api.page.len()); api.page.len(-1).draw(); });
+    if (before.theme === "dark") S.setTheme("light");
+  });
+  addEventListener("afterprint", () => {
+    if (!before) return;
+    each((api, table) => api.page.len(before.lengths.get(table)).draw());
+    if (before.theme === "dark") S.setTheme("dark");
+    before = null;
+  });
+
   const clock = (time, type, missing) => type === "display" || type === "filter" ? S.clock(time, missing) : time === null ? Infinity : time;
   const text = DataTable.render.text();
   const times = (missing) => ({ display: (time) => S.clock(time, missing), sort: (time) => clock(time, "sort"), filter: (time) => S.clock(time, missing) });

@@ -1,0 +1,49 @@
+"""Words are readable on what they are written on, in light and dark: WCAG 2, AA, 4.5:1."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+from slotwise.cli.report.page import asset
+
+AA = 4.5
+THEMES = {"light": r":root \{", "dark": r':root\[data-theme="dark"\] \{'}
+#: Colours of words, and what they are written on.
+WORDS = ("--ink", "--soft", "--accent", "--good", "--bad", "--warn")
+GROUNDS = ("--card", "--page", "--faint")
+
+
+def luminance(colour: str) -> float:
+    values = (int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5))
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in values]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def colours(theme: str) -> dict[str, str]:
+    found = re.search(THEMES[theme] + r"(.*?)\}", asset("report.css"), flags=re.DOTALL)
+    assert found is not None
+    return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})\b", found[1]))
+
+
+def test_the_measure_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_words_of_the_page_are_readable(theme: str) -> None:
+    known = colours(theme)
+    pairs = [*product(WORDS, GROUNDS), ("--accent-ink", "--accent")]
+    low = {
+        f"{word} on {ground}": round(contrast(known[word], known[ground]), 2)
+        for word, ground in pairs
+        if contrast(known[word], known[ground]) < AA
+    }
+    assert low == {}
