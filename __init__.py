@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .library import (
         ask,
         compare,
+        diagnose,
         explain,
         forecast,
         plan,
@@ -70,6 +71,13 @@ if TYPE_CHECKING:
     from .model.user import HostPartition, User, UserGroup
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import ComparedJob, Comparison
+    from .solver.advice.diagnosis.records import (
+        Diagnosis,
+        Remedy,
+        RemedyCost,
+        WaitChange,
+        WaitingJob,
+    )
     from .solver.advice.explain import Explanation
     from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
@@ -101,6 +109,7 @@ _HOMES = {
     "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Diagnosis": "solver.advice.diagnosis.records",
     "Difference": "solver.studies.resample",
     "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
@@ -143,6 +152,8 @@ _HOMES = {
     "Queue": "model.queue",
     "QueueSwitch": "model.changes",
     "Release": "model.changes",
+    "Remedy": "solver.advice.diagnosis.records",
+    "RemedyCost": "solver.advice.diagnosis.records",
     "Reservation": "solver.methods.registry",
     "ReservationUsage": "model.limits",
     "Resize": "model.changes",
@@ -162,10 +173,13 @@ _HOMES = {
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WaitChange": "solver.advice.diagnosis.records",
+    "WaitingJob": "solver.advice.diagnosis.records",
     "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
+    "diagnose": "library",
     "dump": "model.formats",
     "dump_changes": "model.formats.changes",
     "dump_json": "model.formats",
@@ -201,6 +215,7 @@ __all__ = [
     "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Diagnosis",
     "Difference",
     "Drawing",
     "EarlyEnd",
@@ -242,6 +257,8 @@ __all__ = [
     "Queue",
     "QueueSwitch",
     "Release",
+    "Remedy",
+    "RemedyCost",
     "Reservation",
     "ReservationUsage",
     "Resize",
@@ -261,11 +278,14 @@ __all__ = [
     "User",
     "UserGroup",
     "Violation",
+    "WaitChange",
+    "WaitingJob",
     "WhatIf",
     "__version__",
     "ask",
     "check",
     "compare",
+    "diagnose",
     "dump",
     "dump_changes",
     "dump_json",
