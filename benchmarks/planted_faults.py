@@ -55,8 +55,8 @@ class Planted:
 
 def sound_site(draw: random.Random) -> Instance:
     """A full cluster with a mixed queue, configured well."""
-    width = draw.choice([4, 8, 16])
-    count = draw.choice([8, 12, 16])
+    width = draw.choice([4, 8])
+    count = draw.choice([6, 8, 12])
     memory = 8 * GIGA * width
     hosts = tuple(Host(f"n{i + 1:02d}", width, amounts={"mem": memory}) for i in range(count))
     per = count // draw.choice([2, 4])
@@ -74,7 +74,7 @@ def sound_site(draw: random.Random) -> Instance:
         running=tuple(_running(draw, hosts, draw.uniform(0.92, 1.0))),
         pending=tuple(_pending(draw, hosts, [queue.name for queue in queues])),
         limits=(Limit("large", {"slots": 10.0 * count * width}, users=Scope(("all",), each=True)),),
-        params=Params(time_reserve_numjobs=draw.choice([6, 8, 10]), default_queue="normal"),
+        params=Params(time_reserve_numjobs=draw.choice([5, 6, 8]), default_queue="normal"),
     )
 
 
@@ -107,7 +107,7 @@ def _running(draw: random.Random, hosts: tuple[Host, ...], load: float) -> Itera
 def _pending(draw: random.Random, hosts: tuple[Host, ...], queues: list[str]) -> Iterator[Job]:
     """A big job or two near the front, and smaller ones behind."""
     width, total = hosts[0].slots, sum(host.slots for host in hosts)
-    count = draw.randrange(18, 36)
+    count = draw.randrange(12, 25)
     big = {draw.randrange(0, 3), draw.randrange(3, 6)}
     for number in range(count):
         if number in big:

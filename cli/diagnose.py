@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -107,12 +108,23 @@ def diagnose(
         raise typer.Exit(Exit.STOPPED)
 
 
-def _site(file: Path | None, example: str | None) -> Path | None:
+def _site(file: Path | None, example: str | None) -> Path | Instance | None:
+    """The site of live listings: a file, or what a directory of LSF's own files says."""
     from ..model.errors import InputError
 
     if example is not None:
         raise InputError("--example has jobs of its own: give --bjobs with a site, or alone")
-    return file
+    if file is None or not file.is_dir():
+        return file
+    from ..model.formats.lsf import site_document
+
+    found = site_document(file, present=datetime.now().astimezone())
+    for note in found.notes:
+        tell(f"note: {note}")
+    instance, warnings = found.instance()
+    for warning in warnings:
+        tell(f"warning: {warning}")
+    return instance
 
 
 def diagnosis_output(instance: Instance, found: Diagnosis, format: str) -> str:

@@ -99,7 +99,7 @@ def listed_instance(
     bhpart: list[Path] | None,
     lsid: Path | None,
     *,
-    site: Path | None,
+    site: Path | Instance | None,
     rusage: str | None,
     now: str | None,
 ) -> Instance:
@@ -140,13 +140,14 @@ def make_instance(
     printed: Printed,
     reference: datetime,
     now: datetime | None,
-    site: Path | None,
+    site: Path | Instance | None,
     rusage: str = "",
 ) -> Instance:
     """The instance of what was printed; notes and differences go to stderr.
 
-    reference: about when it was printed. now: exactly when, None for what the jobs tell. rusage:
-    "slot" or "host", what rusage[mem] counts for, "" for what the site or lsid says.
+    reference: about when it was printed. now: exactly when, None for what the jobs tell. site: the
+    configuration. rusage: "slot" or "host", what rusage[mem] counts for, "" for what the site or
+    lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.sniff import lava_family
@@ -154,7 +155,7 @@ def make_instance(
     from ..solver.fairshare.printed import PrintedShares
     from .options import read_source
 
-    base = None if site is None else read_source(site)
+    base = read_source(site) if isinstance(site, Path) else site
     seen = _seen(printed, reference)
     if now is None:
         zone = reference.tzinfo

@@ -30,8 +30,8 @@ def asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", *name.split("/")).read_text("utf-8")
 
 
-def page(report: Report) -> str:
-    """The whole page; the same report gives the same text.
+def page(report: Report, verdict: str = "") -> str:
+    """The whole page; the same report gives the same text. verdict: a section above all others.
 
     Names of users, jobs and hosts are text wherever they stand: escaped in HTML, JSON in the data,
     never markup in the scripts. The page's own policy forbids every other script and any network.
@@ -47,7 +47,7 @@ def page(report: Report) -> str:
         lead=_text(_lead(report)),
         styles="\n".join(map(asset, STYLES)),
         figures=_figures(report),
-        sections=sections(report),
+        sections=verdict + sections(report),
         notes=_notes(data["notes"]),
         footer=_text(f"slotwise {__version__}. {_moment(report)} The page works offline."),
         data=_json(data),

@@ -63,7 +63,7 @@ TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reserva
 #: Later than any start.
 NEVER = 1 << 60
 #: Wall seconds of the plan that proves a start.
-PROOF_TIME = 10.0
+PROOF_TIME = 5.0
 
 
 def diagnose(
@@ -89,9 +89,10 @@ def diagnose(
     stop = cancel or threading.Event()
     forecaster = Forecaster.of(instance, history, drawing, None, stop)
     budget = Budget(time_limit, cancel=stop)
-    found = _Diagnosing(instance, Simulations(instance, budget), most, on_progress).run(jobs)
+    runs = Simulations(instance, budget)
+    found = _Diagnosing(instance, runs, most, on_progress).run(jobs)
     if forecaster is not None:
-        found = _with_forecasts(found, forecaster, budget)
+        found = _with_forecasts(found, forecaster, runs)
     return found
 
 
@@ -429,10 +430,21 @@ def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
 # --- forecasts ------------------------------------------------------------------------------------
 
 
-def _with_forecasts(found: Diagnosis, forecaster: Forecaster, budget: Budget) -> Diagnosis:
-    """With when each job will likely start today, by the history."""
+def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:
+    """With when each job will likely start by the history, the first under its remedy too."""
+    budget = runs.budget
     likely = forecaster.all(budget.part(0.5))
-    jobs = tuple(replace(item, likely=likely.get(item.job)) for item in found.jobs)
+    jobs = [replace(item, likely=likely.get(item.job)) for item in found.jobs]
+    if jobs and jobs[0].remedies and not budget.stopped():
+        first, *rest = jobs[0].remedies
+        instance = runs.changes[first.key].apply(runs.instance)
+        then = replace(forecaster, instance=instance).all(budget.part(1.0)).get(jobs[0].job)
+        jobs[0] = replace(jobs[0], remedies=(replace(first, likely=then), *rest))
     return replace(
-        found, jobs=jobs, forecast=True, remarks=forecaster.remarks, run_by=forecaster.run_by
+        found,
+        jobs=tuple(jobs),
+        forecast=True,
+        remarks=forecaster.remarks,
+        run_by=forecaster.run_by,
+        cut=found.cut or budget.stopped(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -99,7 +100,7 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
         change = SettingChange(
             f"lsb.hosts, {named(names)}",
             f"no threshold of {name}",
-            hosts_with(names, lambda host, name=name: _without_threshold(host, name)),
+            hosts_with(names, partial(_without_threshold, name)),
         )
         cause = f"{named(names)} take jobs up to a load of {name} = {value:g} only (loadSched)"
         parts.append(Probe("load threshold", cause, (change,)))
@@ -123,7 +124,7 @@ def _queue_threshold(queue: Queue, name: str) -> Probe:
     return Probe("load threshold", cause, (change,))
 
 
-def _without_threshold(host: Host, name: str) -> Host:
+def _without_threshold(name: str, host: Host) -> Host:
     sched = {key: value for key, value in host.thresholds.sched.items() if key != name}
     return replace(host, thresholds=Thresholds(sched, host.thresholds.stop))
 

@@ -15,6 +15,7 @@ from ....model.job import Job, RunningJob
 from ....model.resreq import effective_requirement
 from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
+from ....model.user import HostPartition
 from ..job_edits import is_compound, memory_edit, section, with_section
 from ..smallest import ladder
 from ..suggestions import other_shapes
@@ -173,13 +174,7 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
                 SettingChange(
                     f"lsb.hosts, HostPartition {partition.name}",
                     f"USER_SHARES = {_shares_text(changed.user_shares)}",
-                    lambda instance, changed=changed: replace(
-                        instance,
-                        partitions=tuple(
-                            changed if item.name == changed.name else item
-                            for item in instance.partitions
-                        ),
-                    ),
+                    _partition_with(changed),
                 )
             )
         cause = (
@@ -187,6 +182,14 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
             f"has {own} shares"
         )
         yield Probe("fairshare", cause, tuple(steps))
+
+
+def _partition_with(changed: HostPartition) -> Apply:
+    def apply(instance: Instance) -> Instance:
+        found = (changed if p.name == changed.name else p for p in instance.partitions)
+        return replace(instance, partitions=tuple(found))
+
+    return apply
 
 
 def _priority(instance: Instance, job: Job) -> Iterator[Probe]:

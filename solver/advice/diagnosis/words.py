@@ -10,7 +10,6 @@ from ....model.allocation import allocation_text
 from ....model.instance import Instance
 from ....model.time_text import duration_text, wall_clock
 from ...shortage import counted
-from ..suggestions import job_text
 from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .settings import named
 
@@ -125,7 +124,7 @@ def _answer(found: Diagnosis) -> str:
 
 def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
     for job, reason in found.never[:MOST_NAMED]:
-        yield f"{job_text(job).capitalize()} can never start: {reason}."
+        yield f"{called(job)} can never start: {reason}."
     if len(found.never) > MOST_NAMED:
         yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} can never start."
     yield (
@@ -155,7 +154,7 @@ def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
 def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     first = group[0]
     word = "starves" if first.starves else "waits, but does not starve"
-    title = f"{job_text(first.job).capitalize()} {word}"
+    title = f"{called(first.job)} {word}"
     if len(group) > 1:
         verb = "does" if len(group) == 2 else "do"
         title += f", and so {verb} {named([item.job for item in group[1:]], MOST_NAMED)}"
@@ -169,6 +168,11 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     return Verdict(title, tuple(sentences), _sentence(cause), remedies, little)
 
 
+def called(job: str) -> str:
+    """A job at the beginning of a sentence: its own name where that says that it is a job."""
+    return job if job.lower().startswith("job") else f"Job {job}"
+
+
 def lasting(seconds: int) -> str:
     """A duration without the seconds where it is of ten minutes or more."""
     return duration_text(seconds if abs(seconds) < 600 else round(seconds / 60) * 60)
@@ -179,7 +183,7 @@ def _sentence(text: str) -> str:
 
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
-    who = job_text(item.job).capitalize()
+    who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
     starts = "never starts" if item.simulated is None else f"starts {clock.at(item.simulated)}"
@@ -212,12 +216,10 @@ def _passed(item: WaitingJob) -> Iterator[str]:
     if item.overtaken:
         who = named(item.overtaken, MOST_NAMED)
         many = len(item.overtaken) > 1
-        verb = (
-            "stand behind it and start before it" if many else "stands behind it and starts first"
-        )
+        start = "start" if many else "starts"
         yield (
-            f"{counted(len(item.overtaken), 'job')} ({who}) {verb}, on its slots "
-            "and past that time."
+            f"{counted(len(item.overtaken), 'job')} behind it in line ({who}) {start} before it, "
+            "on its slots and past that time."
         )
     if behind:
         also = "also " if item.overtaken else ""
@@ -238,7 +240,7 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
     for item in others[:MOST_NAMED]:
         best = item.remedies[0]
         yield (
-            f"{job_text(item.job).capitalize()} ({counted(item.slots, 'slot')}) starts "
+            f"{called(item.job)} ({counted(item.slots, 'slot')}) starts "
             f"{clock.at(item.simulated)}, and with the first remedy {clock.at(best.start)}."
         )
     if len(others) > MOST_NAMED:
@@ -249,7 +251,7 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
 
 
 def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
-    gives = f"{job_text(item.job).capitalize()} starts {clock.at(remedy.start)}"
+    gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
         gives += f", {lasting(remedy.gain)} sooner"
     elif remedy.gain is not None:
