@@ -144,7 +144,7 @@ def _text(page: Page) -> str:
 
     text = paragraph(page.answer)
     for verdict in page.verdicts:
-        text += "\n" + paragraph(verdict.title.upper())
+        text += "\n" + paragraph(verdict.title)
         text += paragraph(" ".join(verdict.sentences))
         text += paragraph(f"Cause: {verdict.cause}")
         if verdict.remedies:

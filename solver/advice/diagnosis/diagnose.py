@@ -24,7 +24,7 @@ from ...fairshare.priority_order import priority_order
 from ...forecast.history import History
 from ...planning import plan
 from ..likely import USUAL, Drawing, Forecaster
-from .ideal import ideal_plan, slots_alone
+from .ideal import best_hopes, ideal_plan
 from .limits import limit_probes
 from .probes import Probe, joined
 from .records import Diagnosis, Remedy, WaitingJob
@@ -47,7 +47,7 @@ HELPS = 0.3
 HELPS_TOO = 0.7
 #: Of jobs that start when their slots are free: waits (seconds) of which the reason is looked for,
 #: and the share of the wait that one change has to save.
-LONG_WAIT, SAVED = 1800, 0.5
+LONG_WAIT, SAVED = 1800, 1 / 3
 #: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
 STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
 #: Causes that put others before a job.
@@ -192,16 +192,11 @@ class _Diagnosing:
 
     def _by_hope(self, jobs: Sequence[Job]) -> list[Job]:
         """Of jobs those that may gain enough by one change, the most first."""
-        if not jobs:
-            return []
-        best = slots_alone(self.instance, self.runs.budget)
         found = []
-        for job in jobs:
-            item = best.get(job.id)
-            if item is None or item.start is None:
-                continue
-            gain = min(self._wait(job), WEEK) - (item.start - self.instance.now)
-            if gain >= SAVED * min(self._wait(job), WEEK):
+        for job, best in best_hopes(self.instance, jobs, self.runs.budget):
+            wait = min(self._wait(job), WEEK)
+            gain = wait - (best - self.instance.now)
+            if gain >= SAVED * wait:
                 found.append((-gain, self.order[job.id], job))
         return [job for *_, job in sorted(found, key=lambda item: item[:2])]
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ....model.cluster import Thresholds
 from ....model.duration import expected_duration
 from ....model.instance import Instance
+from ....model.job import Job
 from ....model.plan import Plan
 from ....model.queue import Queue
 from ...budget import Budget
+from ...fairshare.queue_order import has_policy
 from ...planning import nothing_planned, plan
+from ..what_if import Asker
 from .surroundings import longest_limit, user_with_most
 
 #: Cycles that no reservation lasts for.
@@ -30,23 +34,37 @@ def ideal_plan(instance: Instance, budget: Budget) -> Plan:
     return plan(without_rules(instance), "time-based", time_limit=limit, cancel=budget.cancel)
 
 
-def slots_alone(instance: Instance, budget: Budget) -> Plan:
-    """Every job as submitted, where so many slots are first free, whatever else it asks for.
+def best_hopes(
+    instance: Instance, jobs: Sequence[Job], budget: Budget
+) -> Iterator[tuple[Job, int]]:
+    """When each job would start at best if one thing were otherwise (seconds), as far as known.
 
-    First come, first served, without memory, places and priorities, and without the running jobs of
-    a user who has most of the cluster: no single change gives a job more than that, or hardly.
+    That is if it asked for slots alone, or if all queues and users were equal and nobody's running
+    jobs held most of the cluster. Jobs that are not looked at in time are left out.
     """
-    if budget.stopped():
-        return nothing_planned(instance, "time-based")
     plain = without_rules(instance)
-    pending = tuple(
-        replace(job, res_req=(), hosts=(), exclusive=False, priority=0, application="", extsched="")
-        for job in instance.pending
-    )
-    queues = tuple(_equal(queue) for queue in plain.queues)
+    asker = Asker(plain, time_limit=budget.part(0.3), cancel=budget.cancel)
+    equal = _equal_order(instance, plain, budget)
+    for job in jobs:
+        found = None if equal is None else equal.get(job.id)
+        starts = [] if found is None or found.start is None else [found.start]
+        bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
+        if bare != job and not asker.stopped():
+            outlook = asker.outlook(bare)
+            starts += [] if outlook.start is None else [outlook.start]
+        if starts:
+            yield job, min(starts)
+
+
+def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
+    """Every job in its turn, first come, first served; None where that is no other turn."""
     most = user_with_most(instance)
+    several = len({queue.priority for queue in instance.queues}) > 1
+    if budget.stopped() or not (most or several or has_policy(instance)):
+        return None
     running = tuple(run for run in plain.running if run.job.user != most)
-    world = replace(plain, pending=pending, queues=queues, partitions=(), running=running)
+    queues = tuple(_equal(queue) for queue in plain.queues)
+    world = replace(plain, queues=queues, partitions=(), running=running)
     limit = budget.part(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
 
@@ -55,9 +73,6 @@ def _equal(queue: Queue) -> Queue:
     return replace(
         queue,
         priority=1,
-        hosts=(),
-        excluded_hosts=(),
-        res_req="",
         user_shares=None,
         fairshare_queues=(),
         slot_pool="",

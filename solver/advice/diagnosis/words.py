@@ -260,7 +260,11 @@ def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
         gives += f" ({remedy.slot_hours:.1f} slot-hours)"
     if remedy.reaches and item.starves:
         gives += ": the earliest that it can" if item.proved else ": when its slots are free"
-    if remedy.likely is not None and remedy.likely.likely is not None:
+    if (
+        remedy.likely is not None
+        and remedy.likely.likely is not None
+        and remedy.likely != item.likely
+    ):
         gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
     return Advised(
         f"{remedy.where}: {remedy.setting}", f"{gives}.", cost_text(remedy.cost), remedy.whatif
