@@ -26,7 +26,7 @@ from ...planning import plan
 from ..likely import USUAL, Drawing, Forecaster
 from .ideal import best_hopes, ideal_plan
 from .limits import limit_probes
-from .probes import Probe, joined
+from .probes import RANK, Probe, joined
 from .records import Diagnosis, Remedy, WaitingJob
 from .reserving import JobInLine, looking_ahead_probes, reserving_probes
 from .simulations import ALIKE, Simulations, Wanted, ranked
@@ -160,7 +160,7 @@ class _Diagnosing:
         others = [job for job in pending if job.id not in known and self._waits_long(job)]
         for job in self._by_hope(others)[: self.most]:
             self._add_waiting(job)
-        self.found.sort(key=lambda item: not item.starves)
+        self.found.sort(key=_prominence)
 
     def _late(self, pending: Sequence[Job]) -> Iterator[tuple[Job, int]]:
         """Jobs that wait longer than their slots make them wait, with when these are free."""
@@ -410,6 +410,11 @@ class _Diagnosing:
         for missing in self.ideal.unplaced:
             if missing.job in wanted - known and missing.job not in self.runs.today:
                 yield missing.job, missing.reason
+
+
+def _prominence(item: WaitingJob) -> tuple[bool, int]:
+    """Sorts what starves first, as found, and what waits by what says most."""
+    return not item.starves, 0 if item.starves else RANK[item.cause]
 
 
 def _helping(start: int | None, earliest: int) -> int:

@@ -106,7 +106,8 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
         parts.append(Probe("load threshold", cause, (change,)))
     if parts:
         cause = "load thresholds close hosts"
-        yield together("load threshold", cause, "thresholds", "none", tuple(parts))
+        where = "lsb.queues and lsb.hosts"
+        yield together("load threshold", cause, where, "no load thresholds", tuple(parts))
 
 
 def _queue_threshold(queue: Queue, name: str) -> Probe:
@@ -272,8 +273,8 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
     if queue.slots is not None:
         change = SettingChange(
             f"lsb.queues, queue {queue.name}",
-            f"TASKLIMIT = {min(1, job.slots)} {max(job.most_slots, job.slots)}",
-            queue_with(queue.name, slots=None),
+            f"TASKLIMIT = 1 {job.most_slots}",
+            queue_with(queue.name, slots=(1, None, job.most_slots)),
         )
         shown = " ".join(str(number) for number in queue.slots if number is not None)
         cause = f"queue {queue.name} takes jobs of some sizes only: TASKLIMIT (PROCLIMIT) = {shown}"

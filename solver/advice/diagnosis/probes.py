@@ -34,9 +34,9 @@ KINDS = (
     "memory per slot",
     "memory",
     "resource",
-    "compute units",
     "requirement",
     "running jobs of one user",
+    "compute units",
     "queue hosts",
     "queue priority",
 )

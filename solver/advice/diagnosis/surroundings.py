@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
+from ....model.cluster import DEAD_STATUSES, Host
 from ....model.duration import expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.fairshare import queue_hosts, queue_sets
@@ -115,6 +115,13 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             f"{account} has {own} of {total} shares (FAIRSHARE)"
         )
         yield Probe("fairshare", cause, steps)
+        plain = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "no FAIRSHARE (first come, first served)",
+            queue_with(queue.name, user_shares=None, fairshare_queues=(), dispatch_order=""),
+            f"queues.{queue.name}.FAIRSHARE=",
+        )
+        yield Probe("fairshare", cause, (plain,))
     queue = instance.queue(job.queue)
     if queue.slot_pool:
         change = SettingChange(
@@ -355,24 +362,25 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 
 def _memory(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
+    """Less memory, and no other resources."""
     own = section(job, "rusage")
     if own is None:
         return
     found = memory_edit(job, UNITS[instance.params.unit_for_limits])
-    steps = []
     if found is not None:
         asked, edit = found
-        for amount in ladder(asked):
+        steps = []
+        for amount in (*ladder(asked), 1):
             edited = edit(amount)
             text = f"rusage[{section(edited, 'rusage')}]"
             steps.append(SettingChange(where, f"ask for less: {text}", job_as(edited)))
-    free = with_section(job, "rusage", None)
-    steps.append(SettingChange(where, f"ask without rusage[{own}]", job_as(free)))
-    memory = any(word in own for word in BUILTIN_AMOUNTS)
-    what = "memory" if memory else "a resource"
-    kind = "memory" if memory else "resource"
-    cause = f"job {job.id} waits for {what}, not for slots: rusage[{own}]"
-    yield Probe(kind, cause, tuple(steps))
+        cause = f"job {job.id} waits for memory, not for slots: rusage[{own}]"
+        yield Probe("memory", cause, tuple(steps))
+    if found is None or len(own.replace(":", ",").split(",")) > 1:
+        free = with_section(job, "rusage", None)
+        change = SettingChange(where, f"ask without rusage[{own}]", job_as(free))
+        cause = f"job {job.id} waits for a resource, not for slots: rusage[{own}]"
+        yield Probe("resource", cause, (change,))
 
 
 def _shapes(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
