@@ -26,7 +26,7 @@ from ...planning import plan
 from ..likely import USUAL, Drawing, Forecaster
 from .ideal import best_hopes, ideal_plan
 from .limits import limit_probes
-from .probes import RANK, Probe, joined
+from .probes import IN_LINE, ONE_USER, RANK, Probe, joined
 from .records import Diagnosis, Remedy, WaitingJob
 from .reserving import JobInLine, looking_ahead_probes, reserving_probes
 from .simulations import ALIKE, Simulations, Wanted, ranked
@@ -50,9 +50,6 @@ HELPS_TOO = 0.7
 LONG_WAIT, SAVED = 1800, 1 / 3
 #: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
 STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
-#: Causes that put others before a job.
-ONE_USER = "running jobs of one user"
-IN_LINE = frozenset({"fairshare", "slot pool", "queue priority", ONE_USER})
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
 WEEK = 7 * 24 * 3600
@@ -333,6 +330,8 @@ class _Diagnosing:
         if in_line:
             passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
             return passed and first.gain >= STARVED and share >= STARVED_SHARE
+        if "excl" in first.cause:
+            return False  # it wants others away, not slots
         free = first.start <= now + self.instance.params.mbd_sleep_time
         return free and bool(item.passed_by) and first.gain >= STARVED
 

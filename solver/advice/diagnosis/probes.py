@@ -40,6 +40,13 @@ KINDS = (
     "queue hosts",
     "queue priority",
 )
+#: Causes that put others before a job.
+ONE_USER = "running jobs of one user"
+IN_LINE = frozenset({"fairshare", "slot pool", "queue priority", ONE_USER})
+#: Causes that lie in what a job asks for, and the hosts it may have.
+OF_THE_JOB = frozenset(
+    {"memory per slot", "memory", "resource", "requirement", "compute units", "queue hosts"}
+)
 RANK = {kind: place for place, kind in enumerate(KINDS)}
 
 

@@ -10,6 +10,7 @@ from ....model.allocation import allocation_text
 from ....model.instance import Instance
 from ....model.time_text import duration_text, wall_clock
 from ...shortage import counted
+from .probes import IN_LINE, OF_THE_JOB
 from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .settings import named
 
@@ -187,17 +188,17 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
     starts = "never starts" if item.simulated is None else f"starts {clock.at(item.simulated)}"
-    best = item.remedies[0] if item.remedies else None
     together = "its slots are free together" if item.slots > 1 else "its slot is free"
     proof = "proved the earliest" if item.proved else "by time-based reservation"
-    if item.starves and (best is None or best.reaches or item.earliest < best.start):
+    if item.cause in IN_LINE | OF_THE_JOB:
+        then = clock.at(item.remedies[0].start)
+        yield f"As the cluster is configured it {starts}; with one change it would start {then}."
+    else:
         later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
         yield (
             f"As the cluster is configured it {starts}{later}: {together} "
             f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
         )
-    else:
-        yield f"As the cluster is configured it {starts}."
     yield from _passed(item)
 
 
