@@ -396,10 +396,7 @@ def _units(draw: random.Random, instance: Instance) -> Instance:
 def _shares(draw: random.Random, instance: Instance) -> Instance:
     job = draw.choice(instance.pending[:8])
     shares = ((job.user, 1), *((user, 200) for user in USERS if user != job.user))
-    queues = tuple(
-        replace(q, user_shares=shares if q.name == job.queue else None) for q in instance.queues
-    )
-    return replace(instance, queues=queues)
+    return _queues(instance, user_shares=shares)
 
 
 @fault("queue priority")

@@ -34,7 +34,7 @@ from .surroundings import (
     host_probes,
     order_probes,
     other_job_probes,
-    queue_host_probes,
+    queue_probes,
     request_probes,
 )
 
@@ -257,7 +257,7 @@ class _Diagnosing:
     def _of_the_rest(self, job: Job) -> Iterator[Probe]:
         yield from order_probes(self.instance, job)
         yield from request_probes(self.instance, job)
-        yield from queue_host_probes(self.instance, job)
+        yield from queue_probes(self.instance, job)
 
     def _need(self, job: Job) -> JobInLine:
         start = self.runs.today.get(job.id)
@@ -321,19 +321,15 @@ class _Diagnosing:
         self.found.append(replace(made, starves=self._starves(made)))
 
     def _starves(self, item: WaitingJob) -> bool:
-        """Whether a job in line is passed over, or one whose slots are free now is left to wait."""
-        first, now = item.remedies[0], self.instance.now
-        in_line = first.kind in IN_LINE
+        """Whether others are put before a job for long; one that gets what it asks for is not."""
+        first = item.remedies[0]
+        if first.kind not in IN_LINE:
+            return False
         if first.gain is None or item.simulated is None:
-            return in_line
-        share = first.gain / max(1, item.simulated - now)
-        if in_line:
-            passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
-            return passed and first.gain >= STARVED and share >= STARVED_SHARE
-        if "excl" in first.cause:
-            return False  # it wants others away, not slots
-        free = first.start <= now + self.instance.params.mbd_sleep_time
-        return free and bool(item.passed_by) and first.gain >= STARVED
+            return True
+        share = first.gain / max(1, item.simulated - self.instance.now)
+        passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
+        return passed and first.gain >= STARVED and share >= STARVED_SHARE
 
     # --- one entry --------------------------------------------------------------------------------
 
@@ -413,7 +409,8 @@ class _Diagnosing:
 
 def _prominence(item: WaitingJob) -> tuple[bool, int]:
     """Sorts what starves first, as found, and what waits by what says most."""
-    return not item.starves, 0 if item.starves else RANK[item.cause]
+    in_line = item.cause in IN_LINE
+    return not item.starves, 0 if item.starves or in_line else RANK[item.cause]
 
 
 def _helping(start: int | None, earliest: int) -> int:

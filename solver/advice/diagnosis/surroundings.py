@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....model.cluster import DEAD_STATUSES, Host
+from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.duration import expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.fairshare import queue_hosts, queue_sets
@@ -66,9 +66,19 @@ def _hosts(kind: str, hosts: list[Host]) -> Probe:
     return Probe(kind, cause, (SettingChange(where, setting, back),), parts)
 
 
-def queue_host_probes(instance: Instance, job: Job) -> Iterator[Probe]:
-    """Hosts that the queue does not use."""
+def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Hosts that the queue does not use, and what it asks for by itself."""
     queue = instance.queue(job.queue)
+    if queue.res_req:
+        change = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "RES_REQ = (empty: no requirement)",
+            queue_with(queue.name, res_req=""),
+            f"queues.{queue.name}.RES_REQ=",
+        )
+        memory = "rusage" in queue.res_req and "mem" in queue.res_req
+        cause = f"queue {queue.name} asks for {queue.res_req} for each of its jobs (RES_REQ)"
+        yield Probe("memory" if memory else "requirement", cause, (change,))
     here = queue_hosts(instance.cluster, queue)
     if len(here) < len(instance.cluster.hosts):
         change = SettingChange(
@@ -201,14 +211,13 @@ def _partition_with(changed: HostPartition) -> Apply:
 
 def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     queue = instance.queue(job.queue)
-    waiting = {other.queue for other in instance.pending}
-    above = sorted(
-        {q.priority for q in instance.queues if q.name in waiting and q.priority > queue.priority}
-    )
-    equal = [q.name for q in instance.queues if q.name in waiting and q.priority > queue.priority]
-    numbers = [number for first in above for number in (first, first + 1)]
+    waiting = {other.queue for other in instance.pending} - {queue.name}
+    others = [q for q in instance.queues if q.name in waiting and q.priority >= queue.priority]
+    above = sorted({other.priority for other in others})
+    numbers = [n for first in above for n in (first, first + 1) if n > queue.priority]
     if not numbers:
         return
+    names = [other.name for other in others]
     steps = tuple(
         SettingChange(
             f"lsb.queues, queue {queue.name}",
@@ -219,7 +228,7 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
         for number in dict.fromkeys(numbers)
     )
     cause = (
-        f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {named(equal)} go first "
+        f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {named(names)} go first "
         f"(PRIORITY up to {above[-1]})"
     )
     yield Probe("queue priority", cause, steps)
@@ -379,8 +388,10 @@ def _memory(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
     if found is None or len(own.replace(":", ",").split(",")) > 1:
         free = with_section(job, "rusage", None)
         change = SettingChange(where, f"ask without rusage[{own}]", job_as(free))
-        cause = f"job {job.id} waits for a resource, not for slots: rusage[{own}]"
-        yield Probe("resource", cause, (change,))
+        memory = found is None and any(name in own for name in BUILTIN_AMOUNTS)
+        kind, what = ("memory", "memory") if memory else ("resource", "a resource")
+        cause = f"job {job.id} waits for {what}, not for slots: rusage[{own}]"
+        yield Probe(kind, cause, (change,))
 
 
 def _shapes(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
