@@ -43,13 +43,16 @@ def best_hopes(
     jobs held most of the cluster. Jobs that are not looked at in time are left out.
     """
     plain = without_rules(instance)
-    asker = Asker(plain, time_limit=budget.part(0.3), cancel=budget.cancel)
+    queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
+    asker = Asker(replace(plain, queues=queues), time_limit=budget.part(0.3), cancel=budget.cancel)
     equal = _equal_order(instance, plain, budget)
+    queue_of = {queue.name: queue for queue in instance.queues}
     for job in jobs:
         found = None if equal is None else equal.get(job.id)
         starts = [] if found is None or found.start is None else [found.start]
         bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
-        if bare != job and not asker.stopped():
+        asks = bool(queue_of[job.queue].res_req or queue_of[job.queue].hosts) or bare != job
+        if asks and not asker.stopped():
             outlook = asker.outlook(bare)
             starts += [] if outlook.start is None else [outlook.start]
         if starts:

@@ -212,9 +212,9 @@ def _partition_with(changed: HostPartition) -> Apply:
 def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     queue = instance.queue(job.queue)
     waiting = {other.queue for other in instance.pending} - {queue.name}
-    others = [q for q in instance.queues if q.name in waiting and q.priority >= queue.priority]
+    others = [q for q in instance.queues if q.name in waiting and q.priority > queue.priority]
     above = sorted({other.priority for other in others})
-    numbers = [n for first in above for n in (first, first + 1) if n > queue.priority]
+    numbers = [number for first in above for number in (first, first + 1)]
     if not numbers:
         return
     names = [other.name for other in others]
