@@ -148,7 +148,7 @@ def _text(page: Page) -> str:
         text += paragraph(" ".join(verdict.sentences))
         text += paragraph(f"Cause: {verdict.cause}")
         if verdict.remedies:
-            text += "What helps, each change alone:\n"
+            text += "What helps, any one of these:\n"
         for number, remedy in enumerate(verdict.remedies, 1):
             text += paragraph(f"  {number}. {remedy.write}", "     ")
             text += paragraph(f"     {remedy.gives} {remedy.costs}", "     ")
@@ -171,7 +171,7 @@ def _markdown(page: Page) -> str:
             "",
         ]
         if verdict.remedies:
-            lines += ["**What helps**, each change alone:", ""]
+            lines += ["**What helps**, any one of these:", ""]
         for number, remedy in enumerate(verdict.remedies, 1):
             lines += [
                 f"{number}. `{remedy.write}`  ",

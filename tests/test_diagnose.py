@@ -123,7 +123,7 @@ def test_with_its_remedies_nothing_starves(mill: sw.Instance) -> None:
     assert then is not None
     found = sw.diagnose(then)
     assert not found.starving
-    assert page_of(then, found).answer.startswith("Nothing starves: of 7 waiting jobs each")
+    assert page_of(then, found).answer.startswith("Nothing starves: each of the 7 waiting jobs ")
 
 
 def test_one_step_and_every_format(mill: sw.Instance) -> None:
@@ -202,6 +202,18 @@ def test_a_full_cluster_starves_nobody() -> None:
     for name in ("headline", "joint-wins"):
         found = sw.diagnose(sw.load(sw.example(name)))
         assert found.starving == ()
+
+
+def test_two_limits_at_once(mill: sw.Instance) -> None:
+    """job3 meets alice's limit and that of the queue: both have to be raised, and no more."""
+    found = sw.diagnose(sw.load(sw.example("slot-limits")))
+    (remedy,) = found["job3"].remedies
+    assert "Limit section alice" in remedy.cause
+    assert "QJOB_LIMIT = 8" in remedy.cause
+    assert "SLOTS = 8" in remedy.setting
+    assert "QJOB_LIMIT = 10" in remedy.setting
+    assert remedy.start == 0
+    does_what_it_says(sw.load(sw.example("slot-limits")), "job3", remedy)
 
 
 def test_a_job_that_can_never_start() -> None:

@@ -30,7 +30,7 @@ def section_of(page: Page) -> str:
 
 def _verdict(item: Verdict) -> str:
     remedies = "".join(f"<li>{_remedy(remedy)}</li>" for remedy in item.remedies)
-    helps = f"<p>What helps, each change alone:</p><ol>{remedies}</ol>" if remedies else ""
+    helps = f"<p>What helps, any one of these:</p><ol>{remedies}</ol>" if remedies else ""
     little = "".join(f"<p>Not enough alone: {_remedy(other)}</p>" for other in item.too_little)
     return (
         f"<h3>{_text(item.title)}</h3><p>{_text(' '.join(item.sentences))}</p>"

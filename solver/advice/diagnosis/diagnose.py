@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
@@ -50,6 +50,8 @@ HELPS_TOO = 0.7
 LONG_WAIT, SAVED = 1800, 1 / 3
 #: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
 STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
+#: Rules that are tried in pairs where none helps alone.
+MOST_PAIRED = 8
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
 WEEK = 7 * 24 * 3600
@@ -222,8 +224,29 @@ class _Diagnosing:
             self._add_held_up(job, more)
             return
         made = self._waiting(job, earliest, own, starves=True)
+        if not own and self._unexplained(made):
+            own = ranked(self._pairs(job, wanted), start, MOST_REMEDIES)
+            made = replace(made, remedies=own)
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
+
+    def _pairs(self, job: Job, wanted: Wanted) -> list[Remedy]:
+        """Two rules at once, each in its smallest change: the first pair that helps."""
+        probes = [probe for probe in self._of_configuration(job) if probe.steps]
+        if self.instance.queue(job.queue).reserve_cycles is None:
+            need = self._need(job)
+            probes[1:1] = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
+        probes = probes[:MOST_PAIRED]
+        for one, other in combinations(probes, 2):
+            whole = joined(one.steps[-1], other.steps[-1])
+            if self.runs.start(whole, wanted, wanted.latest) is None:
+                continue
+            cause = f"{one.cause}. And {other.cause}"
+            seconds = tuple(joined(one.steps[-1], step) for step in other.steps)
+            place = self.runs.smallest(seconds, wanted)
+            firsts = tuple(joined(step, other.steps[place]) for step in one.steps)
+            return self.runs.remedies(Probe(one.kind, cause, firsts), wanted)
+        return []
 
     def _unexplained(self, item: WaitingJob) -> bool:
         """Whether a job that no single change helps waits so long that it has to be named."""

@@ -119,11 +119,12 @@ class Simulations:
             near = [item for item in found if item.start <= full + self._alike(full, wanted)]
             if near:
                 return near
-        step = self._smallest(probe.steps, full, wanted)
+        step = probe.steps[self.smallest(probe.steps, wanted)]
         return [self.remedy(probe, step, wanted)]
 
-    def _smallest(self, steps: Sequence[SettingChange], full: int, wanted: Wanted) -> SettingChange:
-        """The smallest change that is as good as the largest, by bisection."""
+    def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
+        """The place of the smallest change that is as good as the last, which helps; bisected."""
+        full = self.starts(steps[-1].key)[wanted.job]
         enough = full + self._alike(full, wanted)
         low, high = 0, len(steps) - 1
         while low < high:
@@ -132,7 +133,7 @@ class Simulations:
                 high = middle
             else:
                 low = middle + 1
-        return steps[high]
+        return high
 
     def _alike(self, full: int, wanted: Wanted) -> int:
         if wanted.today is None:

@@ -103,22 +103,23 @@ def _answer(found: Diagnosis) -> str:
     starving = found.starving
     waiting = len(found.jobs) - len(starving)
     if starving:
+        verb = "starve" if len(starving) > 1 else "starves"
         names = named([item.job for item in starving], MOST_NAMED)
-        jobs, verb = ("jobs", "starve") if len(starving) > 1 else ("job", "starves")
-        return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {jobs} {names}."
+        if not names.lower().startswith("job"):
+            names = f"{'jobs' if len(starving) > 1 else 'job'} {names}"
+        return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {names}."
     if found.cut:
         return (
             "Stopped before everything had been looked at; nothing that starves was found so far."
         )
     if not found.pending:
         return "Nothing starves: no job waits."
-    text = (
-        f"Nothing starves: of {counted(found.pending, 'waiting job')} each starts about when its "
-        "slots are first free in its turn."
-    )
+    who = f"each of the {found.pending} waiting jobs"
+    who = "the one waiting job" if found.pending == 1 else who
+    text = f"Nothing starves: {who} starts about when its slots are first free in its turn."
     if waiting:
-        some = counted(waiting, "of them waits" if waiting == 1 else "of them wait")
         some = f"{waiting} of them wait{'s' * (waiting == 1)}"
+        some = "It waits" if found.pending == 1 else some
         text += f" {some} long for something that one change would lift (below)."
     return text
 
