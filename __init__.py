@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .library import (
         ask,
         compare,
+        diagnose,
         explain,
         forecast,
         plan,
@@ -72,6 +73,13 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer, Choice, Choices
     from .solver.advice.compare import Comparison
     from .solver.advice.compared_job import ComparedJob
+    from .solver.advice.diagnosis.records import (
+        Diagnosis,
+        Remedy,
+        RemedyCost,
+        WaitChange,
+        WaitingJob,
+    )
     from .solver.advice.explain import Explanation
     from .solver.advice.likely import Drawing, Likely
     from .solver.advice.obstacles import Obstacle
@@ -103,6 +111,7 @@ _HOMES = {
     "ComparedVariant": "solver.studies.whatif",
     "Comparison": "solver.advice.compare",
     "ComputeUnit": "model.cluster",
+    "Diagnosis": "solver.advice.diagnosis.records",
     "Difference": "solver.studies.resample",
     "Drawing": "solver.advice.likely",
     "EarlyEnd": "model.changes",
@@ -146,6 +155,8 @@ _HOMES = {
     "Queue": "model.queue",
     "QueueSwitch": "model.changes",
     "Release": "model.changes",
+    "Remedy": "solver.advice.diagnosis.records",
+    "RemedyCost": "solver.advice.diagnosis.records",
     "Reservation": "solver.methods.registry",
     "ReservationUsage": "model.limits",
     "Resize": "model.changes",
@@ -165,10 +176,13 @@ _HOMES = {
     "User": "model.user",
     "UserGroup": "model.user",
     "Violation": "solver.validate",
+    "WaitChange": "solver.advice.diagnosis.records",
+    "WaitingJob": "solver.advice.diagnosis.records",
     "WhatIf": "solver.studies.whatif",
     "ask": "library",
     "check": "model.formats.in_memory",
     "compare": "library",
+    "diagnose": "library",
     "dump": "model.formats",
     "dump_changes": "model.formats.changes",
     "dump_json": "model.formats",
@@ -204,6 +218,7 @@ __all__ = [
     "ComparedVariant",
     "Comparison",
     "ComputeUnit",
+    "Diagnosis",
     "Difference",
     "Drawing",
     "EarlyEnd",
@@ -245,6 +260,8 @@ __all__ = [
     "Queue",
     "QueueSwitch",
     "Release",
+    "Remedy",
+    "RemedyCost",
     "Reservation",
     "ReservationUsage",
     "Resize",
@@ -265,11 +282,14 @@ __all__ = [
     "User",
     "UserGroup",
     "Violation",
+    "WaitChange",
+    "WaitingJob",
     "WhatIf",
     "__version__",
     "ask",
     "check",
     "compare",
+    "diagnose",
     "dump",
     "dump_changes",
     "dump_json",

@@ -25,6 +25,7 @@ from .solver import validate as _judge
 from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
+from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.forecast import of_instance as _forecast
 from .solver.loop import simulation as _simulation
 from .solver.studies import ask_whatif as _whatif
@@ -122,6 +123,7 @@ def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
 plan = checked(_planning.plan, unseen=_planning.nothing_planned)
 compare = checked(_compare.compare)
 explain = checked(_explain.explain)
+diagnose = checked(_diagnosis.diagnose)
 ask = checked(_ask.ask)
 sweep = _sweep.sweep
 whatif = checked(_whatif.whatif)

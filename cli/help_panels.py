@@ -17,10 +17,13 @@ LIMITS: Final = "Limits on input"
 #: Panels in the order in which they are shown: title, and the options without their dashes; one
 #: that means something else in a command stands as COMMAND.OPTION.
 PANELS: Final[dict[str, str]] = {
-    "Input": "example instance cluster hosts events changes against log procs",
-    "Which jobs": "job name first only sort top user u q m sample",
+    "Input": (
+        "example instance cluster hosts events changes against log procs "
+        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
+    ),
+    "Which jobs": "job name first only sort top most user u q m sample",
     "How to plan": (
-        "method objective reservation reservations policy really simulate explain explore slots "
+        "method objective reservation reservations policy simulated simulate explain explore slots "
         "ptile limit cu queue set vary until cycle"
     ),
     "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",

@@ -30,36 +30,50 @@ Site = Annotated[
 MOST_NOTES = 10
 
 
+Bjobs = Annotated[
+    list[Path] | None,
+    file_option(
+        "--bjobs",
+        help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF.",
+        callback=from_stdin,
+    ),
+]
+Bhosts = Annotated[
+    list[Path] | None,
+    file_option("--bhosts", help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
+]
+Bqueues = Annotated[
+    list[Path] | None,
+    file_option(
+        "--bqueues", help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin
+    ),
+]
+Bhpart = Annotated[
+    list[Path] | None, file_option("--bhpart", help="bhpart -r.", callback=from_stdin)
+]
+Lsid = Annotated[
+    Path | None,
+    file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …)."),
+]
+PrintedAt = Annotated[
+    str | None,
+    typer.Option(
+        "--now",
+        help="When the commands ran, ISO 8601 with zone. Default: as the jobs tell, in UTC.",
+        metavar="STAMP",
+    ),
+]
+
+
 def snapshot_files(
-    bjobs: Annotated[
-        list[Path] | None,
-        file_option(
-            help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF.", callback=from_stdin
-        ),
-    ] = None,
-    bhosts: Annotated[
-        list[Path] | None,
-        file_option(help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
-    ] = None,
-    bqueues: Annotated[
-        list[Path] | None,
-        file_option(help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin),
-    ] = None,
-    bhpart: Annotated[
-        list[Path] | None, file_option(help="bhpart -r.", callback=from_stdin)
-    ] = None,
-    lsid: Annotated[
-        Path | None, file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …).")
-    ] = None,
+    bjobs: Bjobs = None,
+    bhosts: Bhosts = None,
+    bqueues: Bqueues = None,
+    bhpart: Bhpart = None,
+    lsid: Lsid = None,
     site: Site = None,
     rusage: Rusage = None,
-    now: Annotated[
-        str | None,
-        typer.Option(
-            help="When the commands ran, ISO 8601 with zone. Default: as the jobs tell, in UTC.",
-            metavar="STAMP",
-        ),
-    ] = None,
+    now: PrintedAt = None,
     output: Output = None,
     format: Notation = None,
 ) -> None:
@@ -70,10 +84,31 @@ def snapshot_files(
 
     Exit codes: 0 done, 2 bad input.
     """
-    from ..model.errors import InputError
-
     files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
     keep_inputs(output, files if lsid is None else [*files, lsid])
+    made = listed_instance(
+        bjobs, bhosts, bqueues, bhpart, lsid, site=site, rusage=rusage or "", now=now
+    )
+    write_instance(made, output, format)
+
+
+def listed_instance(
+    bjobs: list[Path] | None,
+    bhosts: list[Path] | None,
+    bqueues: list[Path] | None,
+    bhpart: list[Path] | None,
+    lsid: Path | None,
+    *,
+    site: Path | Instance | None,
+    rusage: str | None,
+    now: str | None,
+) -> Instance:
+    """The instance of the files that these options name; notes and differences go to stderr.
+
+    Raises InputError with everything that is wrong with them.
+    """
+    from ..model.errors import InputError
+
     given = Printed(
         _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
         _read(bhpart, "bhpart"), "" if lsid is None else _file_text(lsid),
@@ -82,8 +117,7 @@ def snapshot_files(
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
     moment = None if now is None else _stamp(now)
     reference = moment or _age([*(bjobs or ()), *(bhosts or ()), *(bqueues or ())])
-    made = make_instance(given, reference, moment, site, rusage or "")
-    write_instance(made, output, format)
+    return make_instance(given, reference, moment, site, rusage or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +140,14 @@ def make_instance(
     printed: Printed,
     reference: datetime,
     now: datetime | None,
-    site: Path | None,
+    site: Path | Instance | None,
     rusage: str = "",
 ) -> Instance:
     """The instance of what was printed; notes and differences go to stderr.
 
-    reference: about when it was printed. now: exactly when, None for what the jobs tell. rusage:
-    "slot" or "host", what rusage[mem] counts for, "" for what the site or lsid says.
+    reference: about when it was printed. now: exactly when, None for what the jobs tell. site: the
+    configuration. rusage: "slot" or "host", what rusage[mem] counts for, "" for what the site or
+    lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.sniff import lava_family
@@ -120,7 +155,7 @@ def make_instance(
     from ..solver.fairshare.printed import PrintedShares
     from .options import read_source
 
-    base = None if site is None else read_source(site)
+    base = read_source(site) if isinstance(site, Path) else site
     seen = _seen(printed, reference)
     if now is None:
         zone = reference.tzinfo

@@ -22,6 +22,7 @@ from .backtest import backtest
 from .cells import printable, raw_csv
 from .check import check, examples, schema
 from .compare import compare
+from .diagnose import diagnose
 from .exits import Exit
 from .explain import explain
 from .forecast import forecast
@@ -55,7 +56,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (solve, compare, explain, report, simulate, replay, show, check, generate, examples):
+for command in (
+    solve,
+    compare,
+    diagnose,
+    explain,
+    report,
+    simulate,
+    replay,
+    show,
+    check,
+    generate,
+    examples,
+):
     app.command(cls=PanelledCommand)(command)
 app.command(cls=PanelledCommand)(schema)
 app.command(cls=PanelledCommand)(snapshot)

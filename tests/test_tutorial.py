@@ -39,8 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.behaviour("CFG-01", "CFG-04", "TBR-02")
-def test_three_commands_print_what_is_shown(folder: Path) -> None:
-    assert len(BLOCKS) == 3
+def test_the_commands_print_what_is_shown(folder: Path) -> None:
+    assert len(BLOCKS) == 4
     made = load(folder / "now.yaml")
     assert (len(made.running), len(made.pending)) == (8, 7)
     big = next(job for job in made.pending if job.id == "110")

@@ -155,7 +155,8 @@ def report(
             found = _simulated(file, example, name, reservation, until, cluster, hosts, cancel)
         else:
             found = _planned(file, example, name, instance, asked, cancel, show)
-    _write(found, output, outputs)
+        verdict = _verdict(found, asked, cancel)
+    _write(found, output, outputs, verdict)
     if open and output is not None and str(output) != "-":
         _show(output)
     _leave(found, stopped=cancel.is_set())
@@ -214,6 +215,15 @@ def _check_request(
     if simulate and (method != "all" or instance is not None):
         wrong = "--instance" if instance is not None else "--method"
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
+
+
+def _verdict(found: Report, asked: Asked, cancel: threading.Event) -> str:
+    """Who starves and why, above the comparison of all methods; --explain 0 leaves it out."""
+    if found.comparison is None or not asked.explain or cancel.is_set():
+        return ""
+    from .verdict import verdict_html
+
+    return verdict_html(found.instance, asked.for_advice(), cancel)
 
 
 # --- the three kinds of report --------------------------------------------------------------------
@@ -370,7 +380,9 @@ def _simulated(
 # --- out ------------------------------------------------------------------------------------------
 
 
-def _write(found: Report, output: Path | None, pictures: dict[str, Path]) -> None:
+def _write(
+    found: Report, output: Path | None, pictures: dict[str, Path], verdict: str = ""
+) -> None:
     """Every output whole or not at all, the pictures first."""
     for form, path in pictures.items():
         from .figure import figure_bytes
@@ -379,7 +391,7 @@ def _write(found: Report, output: Path | None, pictures: dict[str, Path]) -> Non
     if output is not None:
         from .page import page
 
-        _put(output, page(found).encode())
+        _put(output, page(found, verdict).encode())
 
 
 def _put(path: Path, content: bytes) -> None:

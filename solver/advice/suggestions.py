@@ -231,7 +231,7 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
 def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
     """(kind, what it is, the job) for every change of the job's own options."""
     if not is_compound(job):
-        yield from _other_shapes(instance, job)
+        yield from other_shapes(instance, job)
     if job.exclusive:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
@@ -245,7 +245,11 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
             yield "queue", f"in queue {queue.name}", with_queue(job, queue.name)
 
 
-def _other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
+def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
+    """(section, what is changed, the job) for less of span, cu, same and select.
+
+    Of a job with a requirement that is not compound.
+    """
     requirement = effective_requirement(instance, job).requirement
     assert isinstance(requirement, Simple)
     span = requirement.span

@@ -44,19 +44,24 @@ def placed_by_loop(
     jobs: int | None = None,
     effort: float = EFFORT,
     budget: Budget | None = None,
+    unless_later: tuple[str, int] | None = None,
 ) -> tuple[PlannedJob, ...]:
     """Start and place of each pending job in the loop; one that never starts is absent.
 
     method: a reservation method, or "configured". jobs: how many get a future allocation where the
     method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
-    is over, the starts so far are returned.
+    is over, the starts so far are returned. unless_later: a job and a second: where it has not
+    started by then the run is given up, with the starts so far.
     """
     session = _session(instance, method, jobs, effort, budget or Budget())
+    watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
         session.begin()
         while waiting and not session.budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
+            if watched in waiting and session.world.now > latest:
+                break
     states = (session.world.states.of(job.id) for job in instance.pending)
     return tuple(
         _placed(session.world, state, method) for state in states if state.start is not None

@@ -297,6 +297,7 @@ COMMANDS = {
     "simulate": ["simulate", HEADLINE],
     "generate": ["generate", "--hosts", "2", "--running", "1"],
     "resreq": ["resreq", "mem>100"],
+    "diagnose": ["diagnose", HEADLINE],
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],

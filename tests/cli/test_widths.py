@@ -36,6 +36,7 @@ LISTINGS: dict[str, list[list[str]]] = {
         ["compare", QUEUE, "--effort", "1"],
         ["compare", QUEUE, "--effort", "1", "--wide"],
     ],
+    "diagnose": [["diagnose", HEADLINE], ["diagnose", QUEUE]],
     "explain": [["explain", HEADLINE, "job5"], ["explain", QUEUE, "168"]],
     "ask": [
         ["ask", HEADLINE, "-n 1", "--method", "time-based"],

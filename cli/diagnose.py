@@ -1,0 +1,193 @@
+"""``slotwise diagnose``: which jobs starve, why as configured, what helps and what it costs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .exits import Exit
+from .forecast import (
+    CalibrationFile,
+    MaybeSampleWorkers,
+    MaybeHistory,
+    MaybeSamples,
+    MaybeSeed,
+    drawing_of,
+)
+from .import_snapshot import Bhosts, Bhpart, Bjobs, Bqueues, Lsid, PrintedAt, listed_instance
+from .options import Example, Rusage, progress, read_instance, tell
+from .paths import file_argument
+from .selection import JobNames
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..solver.advice.diagnosis.records import Diagnosis
+    from ..solver.advice.diagnosis.words import Page
+
+Source = Annotated[
+    Path | None,
+    file_argument(
+        help="Instance file, - for standard input; with --bjobs the site's configuration: an "
+        "instance, or a directory of LSF's own files.",
+        show_default=False,
+    ),
+]
+Most = Annotated[
+    int, typer.Option(min=1, help="Jobs for which every change is tried, the worst first.")
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Wall seconds of the whole command; then what was found so far."),
+]
+Form = Annotated[
+    Literal["text", "md", "json"],
+    typer.Option("--format", help="Format on standard output: text, Markdown for a ticket, JSON."),
+]
+_LISTINGS = "Live listings"
+
+
+def diagnose(
+    file: Source = None,
+    example: Example = None,
+    job: JobNames = None,
+    most: Most = 3,
+    time_limit: TimeLimit = None,
+    history: MaybeHistory = None,
+    samples: MaybeSamples = None,
+    seed: MaybeSeed = None,
+    futures: MaybeSampleWorkers = None,
+    calibration: CalibrationFile = None,
+    bjobs: Bjobs = None,
+    bhosts: Bhosts = None,
+    bqueues: Bqueues = None,
+    bhpart: Bhpart = None,
+    lsid: Lsid = None,
+    rusage: Rusage = None,
+    now: PrintedAt = None,
+    format: Form = "text",
+) -> None:
+    """Which jobs starve, why as the cluster is configured, what helps, and what that costs.
+
+    A job starves that waits although its slots are free together earlier. The scheduler is
+    simulated from now on; then one thing of the configuration at a time is changed and it is
+    simulated again.
+
+    Exit codes: 0 done (also where jobs starve), 2 bad input, 3 stopped early with what was found so
+    far.
+    """
+    from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
+    from .stopping import cancel_on_signal, left_of
+
+    given = {"samples": samples, "seed": seed, "workers": futures, "calibration": calibration}
+    drawing = drawing_of(history, **given)
+    listings = {"bjobs": bjobs, "bhosts": bhosts, "bqueues": bqueues, "bhpart": bhpart}
+    if any(listings.values()):
+        instance = listed_instance(
+            bjobs, bhosts, bqueues, bhpart, lsid, site=_site(file, example), rusage=rusage, now=now
+        )
+    else:
+        instance = read_instance(file, example)
+    with cancel_on_signal() as cancel, progress() as report:
+        found = diagnose_instance(
+            instance,
+            jobs=job or (),
+            most=most,
+            time_limit=left_of(time_limit),
+            cancel=cancel,
+            on_progress=report,
+            history=history,
+            drawing=drawing,
+        )
+    for remark in found.remarks:
+        tell(remark)
+    typer.echo(diagnosis_output(instance, found, format), nl=False)
+    if found.cut or cancel.is_set():
+        raise typer.Exit(Exit.STOPPED)
+
+
+def _site(file: Path | None, example: str | None) -> Path | Instance | None:
+    """The site of live listings: a file, or what a directory of LSF's own files says."""
+    from ..model.errors import InputError
+
+    if example is not None:
+        raise InputError("--example has jobs of its own: give --bjobs with a site, or alone")
+    if file is None or not file.is_dir():
+        return file
+    from ..model.formats.lsf import site_document
+
+    found = site_document(file, present=datetime.now().astimezone())
+    for note in found.notes:
+        tell(f"note: {note}")
+    instance, warnings = found.instance()
+    for warning in warnings:
+        tell(f"warning: {warning}")
+    return instance
+
+
+def diagnosis_output(instance: Instance, found: Diagnosis, format: str) -> str:
+    """A diagnosis in one of the output formats, with a final newline."""
+    import json
+
+    from ..solver.advice.diagnosis.words import page_of
+
+    if format == "json":
+        return json.dumps(found.to_dict(), indent=2) + "\n"
+    page = page_of(instance, found)
+    return _markdown(page) if format == "md" else _text(page)
+
+
+def _text(page: Page) -> str:
+    from .tables import paragraph
+
+    text = paragraph(page.answer)
+    for verdict in page.verdicts:
+        text += "\n" + paragraph(verdict.title)
+        text += paragraph(" ".join(verdict.sentences))
+        text += paragraph(f"Cause: {verdict.cause}")
+        if verdict.remedies:
+            text += "What helps, any one of these:\n"
+        for number, remedy in enumerate(verdict.remedies, 1):
+            text += paragraph(f"  {number}. {remedy.write}", "     ")
+            text += paragraph(f"     {remedy.gives} {remedy.costs}", "     ")
+        for remedy in verdict.too_little:
+            text += paragraph(f"Not enough alone: {remedy.write}. {remedy.gives} {remedy.costs}")
+    text += "\n" + "".join(map(paragraph, page.notes))
+    return text
+
+
+def _markdown(page: Page) -> str:
+    from .cells import printable
+
+    lines = [f"**{_plain(page.answer)}**", ""]
+    for verdict in page.verdicts:
+        lines += [f"### {_plain(verdict.title)}", ""]
+        lines += [
+            _plain(" ".join(verdict.sentences)),
+            "",
+            f"**Cause.** {_plain(verdict.cause)}",
+            "",
+        ]
+        if verdict.remedies:
+            lines += ["**What helps**, any one of these:", ""]
+        for number, remedy in enumerate(verdict.remedies, 1):
+            lines += [
+                f"{number}. `{remedy.write}`  ",
+                f"   {_plain(remedy.gives)} {_plain(remedy.costs)}",
+            ]
+        lines += [""] if verdict.remedies else []
+        for remedy in verdict.too_little:
+            lines += [
+                f"Not enough alone: `{remedy.write}`. "
+                f"{_plain(remedy.gives)} {_plain(remedy.costs)}",
+                "",
+            ]
+    lines += [f"- {_plain(note)}" for note in page.notes]
+    return printable("\n".join(lines)) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown sees nothing of its own."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>#" else char for char in text)

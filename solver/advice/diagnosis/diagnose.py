@@ -1,0 +1,469 @@
+"""Which jobs starve, why as configured, and what each remedy costs: one thing changed at a time.
+
+The simulated scheduler is run on from now as configured. A job whose start is then later than the
+time at which its slots are free together in its turn starves. Of every rule that it meets one is
+changed, alone, and the scheduler run on again: what brings the job forward is the cause.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from pathlib import Path
+from time import monotonic
+
+from ....model.errors import InputError, Problem, nearest
+from ....model.instance import Instance
+from ....model.job import Job
+from ....model.plan import Plan, PlannedJob
+from ....model.progress import OnProgress, Progress
+from ...budget import Budget
+from ...fairshare.priority_order import priority_order
+from ...forecast.history import History
+from ...planning import plan
+from ..likely import USUAL, Drawing, Forecaster
+from .ideal import best_hopes, ideal_plan
+from .limits import limit_probes
+from .probes import IN_LINE, ONE_USER, RANK, Probe, joined
+from .records import Diagnosis, Remedy, WaitingJob
+from .reserving import JobInLine, looking_ahead_probes, reserving_probes
+from .simulations import ALIKE, Simulations, Wanted, ranked
+from .surroundings import (
+    host_probes,
+    order_probes,
+    other_job_probes,
+    queue_probes,
+    request_probes,
+)
+
+#: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
+#: and a share of its whole wait.
+LEAST, LEAST_CYCLES, LEAST_SHARE = 1800, 5, 0.2
+#: A remedy takes away at least this share of what it waits too long.
+HELPS = 0.3
+#: And this share of one job, so that a remedy of another one is its own too.
+HELPS_TOO = 0.7
+#: Of jobs that start when their slots are free: waits (seconds) of which the reason is looked for,
+#: and the share of the wait that one change has to save.
+LONG_WAIT, SAVED = 1800, 1 / 3
+#: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
+STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
+#: Rules that are tried in pairs where none helps alone.
+MOST_PAIRED = 8
+#: Seconds too long that are named although no single change helps, if they are half of the wait.
+UNEXPLAINED = 7200
+WEEK = 7 * 24 * 3600
+#: Jobs for which all changes are tried, remedies that are kept of each.
+MOST_JOBS, MOST_REMEDIES = 3, 4
+#: Causes beside which future allocations are tried, and for so many jobs at least.
+TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
+#: Later than any start.
+NEVER = 1 << 60
+#: Wall seconds of the plan that proves a start.
+PROOF_TIME = 5.0
+
+
+def diagnose(
+    instance: Instance,
+    *,
+    jobs: Sequence[str] = (),
+    most: int = MOST_JOBS,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+    history: History | str | Path | None = None,
+    drawing: Drawing = USUAL,
+) -> Diagnosis:
+    """Which pending jobs starve, the cause as configured, and each remedy with its cost.
+
+    jobs: only these are looked at. most: for how many all changes are tried. time_limit: wall
+    seconds of everything together. cancel: set it to stop with what was found so far. on_progress:
+    called before each run of the scheduler. history: ended jobs, or a log of them, for when a job
+    will likely start today and under its first remedy, drawn as `drawing` says.
+    Raises InputError for a job that is not pending and a history that cannot be read.
+    """
+    _check(instance, jobs)
+    stop = cancel or threading.Event()
+    forecaster = Forecaster.of(instance, history, drawing, None, stop)
+    budget = Budget(time_limit, cancel=stop)
+    runs = Simulations(instance, budget)
+    found = _Diagnosing(instance, runs, most, on_progress).run(jobs)
+    if forecaster is not None:
+        found = _with_forecasts(found, forecaster, runs)
+    return found
+
+
+def _check(instance: Instance, jobs: Sequence[str]) -> None:
+    known = {job.id for job in instance.pending}
+    problems = [
+        Problem(f"there is no pending job {name!r}{nearest(name, known)}")
+        for name in jobs
+        if name not in known
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Diagnosing:
+    """One diagnosis. ideal: every job where its slots are first free. order: the line, by job."""
+
+    instance: Instance
+    runs: Simulations
+    most: int
+    on_progress: OnProgress | None
+    ideal: Plan | None = None
+    order: Mapping[str, int] = field(default_factory=dict)
+    found: list[WaitingJob] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, names: Sequence[str]) -> Diagnosis:
+        """Everything, or as much as there is time for."""
+        begun = monotonic()
+        report = self.on_progress
+        if report is not None:
+            self.runs.before = lambda: report(
+                Progress(self.runs.tried, None, None, None, monotonic() - begun)
+            )
+        self.runs.begin()
+        pending = [job for job in self.instance.pending if not names or job.id in set(names)]
+        if not self.runs.cut:
+            self.order = {job.id: at for at, job in enumerate(priority_order(self.instance))}
+            self.ideal = ideal_plan(self.instance, self.runs.budget)
+            self._look_at(pending)
+        return Diagnosis(
+            jobs=tuple(self.found),
+            never=tuple(self._never(pending)),
+            pending=len(self.instance.pending),
+            tried=self.runs.tried,
+            now=self.instance.now,
+            origin=self.instance.origin,
+            notes=tuple(self.notes),
+            cut=self.runs.cut or self.ideal is None or self.ideal.cut,
+        )
+
+    def _look_at(self, pending: Sequence[Job]) -> None:
+        late = sorted(self._late(pending), key=self._weight)
+        added = 0
+        for job, earliest in late:
+            if self._add_alike(job, earliest) or added == self.most:
+                continue
+            self._add(job, earliest)
+            added += 1
+        known = {job.id for job, _ in late}
+        others = [job for job in pending if job.id not in known and self._waits_long(job)]
+        for job in self._by_hope(others)[: self.most]:
+            self._add_waiting(job)
+        self.found.sort(key=_prominence)
+
+    def _late(self, pending: Sequence[Job]) -> Iterator[tuple[Job, int]]:
+        """Jobs that wait longer than their slots make them wait, with when these are free."""
+        instance = self.instance
+        for job in pending:
+            earliest = self._earliest(job.id)
+            if earliest is None:
+                continue
+            start = self.runs.today.get(job.id)
+            if start is None:
+                yield job, earliest
+                continue
+            cycles = LEAST_CYCLES * instance.params.mbd_sleep_time
+            least = max(LEAST, cycles, LEAST_SHARE * (start - instance.now))
+            if start - earliest >= least:
+                yield job, earliest
+
+    def _earliest(self, job: str) -> int | None:
+        item = self.ideal.get(job) if self.ideal is not None else None
+        return None if item is None else item.start
+
+    def _wait(self, job: Job) -> float:
+        start = self.runs.today.get(job.id)
+        return float("inf") if start is None else float(start - self.instance.now)
+
+    def _waits_long(self, job: Job) -> bool:
+        begins = job.begin is not None and job.begin > self.instance.now
+        return self._wait(job) >= LONG_WAIT and not begins
+
+    def _by_hope(self, jobs: Sequence[Job]) -> list[Job]:
+        """Of jobs those that may gain enough by one change, the most first."""
+        found = []
+        for job, best in best_hopes(self.instance, jobs, self.runs.budget):
+            wait = min(self._wait(job), WEEK)
+            gain = wait - (best - self.instance.now)
+            if gain >= SAVED * wait:
+                found.append((-gain, self.order[job.id], job))
+        return [job for *_, job in sorted(found, key=lambda item: item[:2])]
+
+    def _weight(self, item: tuple[Job, int]) -> tuple[bool, float, int]:
+        """The most slots kept waiting the longest first; those that never start before all."""
+        job, earliest = item
+        start = self.runs.today.get(job.id)
+        lost = 0 if start is None else -job.slots * (start - earliest)
+        return start is not None, lost or -job.slots, self.order[job.id]
+
+    # --- jobs that starve -----------------------------------------------------------------------
+
+    def _add(self, job: Job, earliest: int) -> None:
+        """A job that waits longer than its slots make it wait."""
+        start = self.runs.today.get(job.id)
+        wanted = Wanted(job.id, job.slots, start, _helping(start, earliest), earliest)
+        own = ranked(self._tried(self._of_configuration(job), wanted), start, MOST_REMEDIES)
+        # What moves the time at which its slots are free may count for more.
+        least = round(0.1 * min(self._wait(job), WEEK))
+        sooner = replace(wanted, latest=min(self._half(job), earliest - max(ALIKE, least)))
+        far = start is not None and self._wait(job) > 4 * (start - earliest)
+        more: tuple[Remedy, ...] = ()
+        if far or not own:
+            more = ranked(self._tried(self._of_the_rest(job), sooner), start, MOST_REMEDIES)
+        if more and (not own or _outweighs(more[0], start, earliest)):
+            self._add_held_up(job, more)
+            return
+        made = self._waiting(job, earliest, own, starves=True)
+        if not own and self._unexplained(made):
+            own = ranked(self._pairs(job, wanted), start, MOST_REMEDIES)
+            made = replace(made, remedies=own)
+        if own or self._unexplained(made):
+            self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
+
+    def _pairs(self, job: Job, wanted: Wanted) -> list[Remedy]:
+        """Two rules at once, each in its smallest change: the first pair that helps."""
+        probes = [probe for probe in self._of_configuration(job) if probe.steps]
+        if self.instance.queue(job.queue).reserve_cycles is None:
+            need = self._need(job)
+            probes[1:1] = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
+        probes = probes[:MOST_PAIRED]
+        for one, other in combinations(probes, 2):
+            whole = joined(one.steps[-1], other.steps[-1])
+            if self.runs.start(whole, wanted, wanted.latest) is None:
+                continue
+            cause = f"{one.cause}. And {other.cause}"
+            seconds = tuple(joined(one.steps[-1], step) for step in other.steps)
+            place = self.runs.smallest(seconds, wanted)
+            firsts = tuple(joined(step, other.steps[place]) for step in one.steps)
+            return self.runs.remedies(Probe(one.kind, cause, firsts), wanted)
+        return []
+
+    def _unexplained(self, item: WaitingJob) -> bool:
+        """Whether a job that no single change helps waits so long that it has to be named."""
+        if item.excess is None or item.simulated is None:
+            return True
+        wait = item.simulated - self.instance.now
+        return bool(item.overtaken) and item.excess >= max(UNEXPLAINED, wait / 2)
+
+    def _add_alike(self, job: Job, earliest: int) -> bool:
+        """Whether a remedy of a job before it helps this one about as much as can be."""
+        start = self.runs.today.get(job.id)
+        latest = NEVER if start is None else start - round(HELPS_TOO * (start - earliest))
+        wanted = Wanted(job.id, job.slots, start, latest, earliest)
+        known = {item.key: item for other in self.found for item in other.remedies[:1]}
+        remedies = [
+            self.runs.remedy(Probe(item.kind, item.cause, ()), self.runs.changes[key], wanted)
+            for key, item in known.items()
+            if self.runs.starts(key).get(job.id, NEVER + 1) <= latest
+        ]
+        best = ranked(remedies, start, 1)
+        if best:
+            self.found.append(self._waiting(job, earliest, best, starves=True))
+        return bool(best)
+
+    def _of_configuration(self, job: Job) -> Iterator[Probe]:
+        yield from reserving_probes(self.instance, self._need(job))
+        yield from limit_probes(self.instance, job)
+        yield from host_probes(self.instance)
+        yield from other_job_probes(self.instance, job)
+
+    def _of_the_rest(self, job: Job) -> Iterator[Probe]:
+        yield from order_probes(self.instance, job)
+        yield from request_probes(self.instance, job)
+        yield from queue_probes(self.instance, job)
+
+    def _need(self, job: Job) -> JobInLine:
+        start = self.runs.today.get(job.id)
+        wait = None if start is None else start - self.instance.now
+        texts = (*job.res_req, self.instance.queue(job.queue).res_req)
+        memory = any("rusage" in text for text in texts)
+        return JobInLine(job, self.order[job.id] + 1, wait, memory)
+
+    def _tried(self, probes: Iterator[Probe], wanted: Wanted) -> list[Remedy]:
+        found: list[Remedy] = []
+        for probe in probes:
+            if probe.steps:
+                found += self.runs.remedies(probe, wanted)
+        return found
+
+    def _half(self, job: Job) -> int:
+        """The latest start that saves enough of its wait."""
+        if job.id not in self.runs.today:
+            return NEVER
+        return round(self.instance.now + (1 - SAVED) * self._wait(job))
+
+    def _with_planning(self, job: Job, wanted: Wanted, item: WaitingJob) -> WaitingJob:
+        """With future allocations beside its first remedy, where these cost the others less.
+
+        And with what future allocations alone would give, where that is too little.
+        """
+        if not item.remedies or item.remedies[0].kind not in TIME_OF_RESERVATIONS:
+            return item
+        first, need = item.remedies[0], self._need(job)
+        change = self.runs.changes[first.key]
+        found: list[Remedy] = []
+        for probe in looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD)):
+            both = Probe(probe.kind, probe.cause, (joined(change, probe.steps[-1]),))
+            found = self.runs.remedies(both, replace(wanted, latest=first.start + ALIKE))
+            alone = [other for other in item.remedies if other.kind == probe.kind]
+            if not alone:
+                item = replace(item, too_little=self._alone(probe, wanted))
+        cheaper = [other for other in found if other.cost.slot_hours < first.cost.slot_hours]
+        return replace(item, remedies=(first, *cheaper, *item.remedies[1:])[:MOST_REMEDIES])
+
+    def _alone(self, probe: Probe, wanted: Wanted) -> tuple[Remedy, ...]:
+        """What a change gives that is not enough."""
+        change = probe.steps[-1]
+        start = self.runs.start(change, wanted, NEVER)
+        return () if start is None else (self.runs.remedy(probe, change, wanted),)
+
+    # --- jobs that wait for what one change would lift --------------------------------------------
+
+    def _add_waiting(self, job: Job) -> None:
+        """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
+        start, now = self.runs.today.get(job.id), self.instance.now
+        wanted = Wanted(job.id, job.slots, start, self._half(job), now if start is None else start)
+        rest = chain(self._of_the_rest(job), other_job_probes(self.instance, job))
+        remedies = ranked(self._tried(rest, wanted), start, MOST_REMEDIES)
+        if remedies:
+            self._add_held_up(job, remedies)
+
+    def _add_held_up(self, job: Job, remedies: tuple[Remedy, ...]) -> None:
+        """A job that waits in line, or for what it asks for besides slots."""
+        made = self._waiting(job, remedies[0].start, remedies, starves=False)
+        self.found.append(replace(made, starves=self._starves(made)))
+
+    def _starves(self, item: WaitingJob) -> bool:
+        """Whether others are put before a job for long; one that gets what it asks for is not."""
+        first = item.remedies[0]
+        if first.kind not in IN_LINE:
+            return False
+        if first.gain is None or item.simulated is None:
+            return True
+        share = first.gain / max(1, item.simulated - self.instance.now)
+        passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
+        return passed and first.gain >= STARVED and share >= STARVED_SHARE
+
+    # --- one entry --------------------------------------------------------------------------------
+
+    def _waiting(
+        self, job: Job, earliest: int, remedies: tuple[Remedy, ...], *, starves: bool
+    ) -> WaitingJob:
+        start = self.runs.today.get(job.id)
+        item = self.ideal.get(job.id) if self.ideal is not None else None
+        allocation = item.allocation if item is not None else {}
+        by_order = bool(remedies) and remedies[0].kind in ("fairshare", "queue priority")
+        passing = list(self._passing(job, start, by_submission=by_order))
+        overtaken = [
+            other.job
+            for other in passing
+            if set(other.allocation) & set(allocation)
+            and (other.finish is None or other.finish > earliest)
+        ]
+        return WaitingJob(
+            job=job.id,
+            slots=job.slots,
+            user=job.user,
+            queue=job.queue,
+            submit=job.submit,
+            starves=starves,
+            simulated=start,
+            earliest=earliest,
+            allocation=allocation,
+            passed_by=tuple(other.job for other in passing),
+            overtaken=tuple(overtaken),
+            remedies=remedies,
+        )
+
+    def _passing(self, job: Job, start: int | None, *, by_submission: bool) -> Iterator[PlannedJob]:
+        """Jobs behind it in line, or submitted later, that start before it, in their order."""
+        behind = {
+            other.id
+            for other in self.instance.pending
+            if (
+                other.standing > job.standing
+                if by_submission
+                else self.order[other.id] > self.order[job.id]
+            )
+        }
+        placed = sorted(self.runs.placed.values(), key=lambda item: item.start or 0)
+        for item in placed:
+            if item.job in behind and (start is None or (item.start or 0) < start):
+                yield item
+
+    def _with_proof(self, item: WaitingJob) -> WaitingJob:
+        """With whether its earliest start is proved, or an earlier one that is."""
+        budget = self.runs.budget
+        if budget.stopped() or any(other.proved for other in self.found):
+            return item
+        part = budget.part(0.3)
+        limit = PROOF_TIME if part is None else min(PROOF_TIME, max(part, 1e-3))
+        best = plan(
+            self.instance,
+            "optimal",
+            first=self.order[item.job] + 1,
+            time_limit=limit,
+            cancel=budget.cancel,
+        ).get(item.job)
+        if best is None or best.start is None or best.start > item.earliest:
+            return item
+        return replace(item, earliest=best.start, proved=best.proved, allocation=best.allocation)
+
+    def _never(self, pending: Sequence[Job]) -> Iterator[tuple[str, str]]:
+        """Jobs that start neither as configured nor under any rule that was changed, and why."""
+        if self.ideal is None or self.ideal.cut:
+            return
+        known = {item.job for item in self.found}
+        wanted = {job.id for job in pending}
+        for missing in self.ideal.unplaced:
+            if missing.job in wanted - known and missing.job not in self.runs.today:
+                yield missing.job, missing.reason
+
+
+def _prominence(item: WaitingJob) -> tuple[bool, int]:
+    """Sorts what starves first, as found, and what waits by what says most."""
+    in_line = item.cause in IN_LINE
+    return not item.starves, 0 if item.starves or in_line else RANK[item.cause]
+
+
+def _helping(start: int | None, earliest: int) -> int:
+    """The latest start that takes away enough of what a job waits too long."""
+    return NEVER if start is None else start - round(HELPS * (start - earliest))
+
+
+def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
+    """Whether a remedy saves many times what the job waits too long."""
+    return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
+
+
+# --- forecasts ------------------------------------------------------------------------------------
+
+
+def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:
+    """With when each job will likely start by the history, the first under its remedy too."""
+    budget = runs.budget
+    likely = forecaster.all(budget.part(0.5))
+    jobs = [replace(item, likely=likely.get(item.job)) for item in found.jobs]
+    if jobs and jobs[0].remedies and not budget.stopped():
+        first, *rest = jobs[0].remedies
+        instance = runs.changes[first.key].apply(runs.instance)
+        then = replace(forecaster, instance=instance).all(budget.part(1.0)).get(jobs[0].job)
+        jobs[0] = replace(jobs[0], remedies=(replace(first, likely=then), *rest))
+    return replace(
+        found,
+        jobs=tuple(jobs),
+        forecast=True,
+        remarks=forecaster.remarks,
+        run_by=forecaster.run_by,
+        cut=found.cut or budget.stopped(),
+    )

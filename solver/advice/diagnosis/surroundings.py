@@ -1,0 +1,413 @@
+"""Probes of what is around a job: hosts, shares, priorities, other jobs, and what it asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
+from ....model.duration import expected_duration, expected_finish
+from ....model.errors import InputError
+from ....model.fairshare import queue_hosts, queue_sets
+from ....model.instance import Instance
+from ....model.job import Job, RunningJob
+from ....model.resreq import effective_requirement
+from ....model.resreq.syntax import Simple
+from ....model.resreq.vocabulary import UNITS
+from ....model.user import HostPartition
+from ..job_edits import is_compound, memory_edit, section, with_section
+from ..smallest import ladder
+from ..suggestions import other_shapes
+from .probes import Probe, SettingChange, together
+from .settings import Apply, hosts_with, job_as, named, params_with, queue_with
+
+HOUR = 3600
+#: Share of the slots from which on one user's running jobs may be what others wait for.
+MUCH = 0.5
+#: Hosts in a family from which on they are halved first.
+_BY_THE_USER = "the user who submitted it"
+
+
+# --- hosts ----------------------------------------------------------------------------------------
+
+
+def host_probes(instance: Instance) -> Iterator[Probe]:
+    """Hosts that are closed, and hosts that are down: each kind together, and its members."""
+    closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
+    dead = [host for host in closed if host.status in DEAD_STATUSES]
+    shut = [host for host in closed if host.status not in DEAD_STATUSES]
+    if shut:
+        yield _hosts("hosts closed", shut)
+    if dead:
+        yield _hosts("hosts down", dead)
+
+
+def _hosts(kind: str, hosts: list[Host]) -> Probe:
+    """Some hosts back, and halves of them as parts."""
+    names = [host.name for host in hosts]
+    slots = sum(host.slots for host in hosts)
+    states = ", ".join(dict.fromkeys(host.status for host in hosts))
+    verb = "is" if len(hosts) == 1 else "are"
+    shut = kind == "hosts closed"
+    cause = (
+        f"{named(names)} {verb} {'closed' if shut else 'down'} ({states}): {slots} slots are "
+        "missing"
+    )
+    where = "command of the administrator" if shut else "repair"
+    setting = f"badmin hopen {' '.join(names[:8])}" if shut else f"bring back {named(names, 8)}"
+    if shut and len(names) > 8:
+        setting += f" … ({len(names)} hosts)"
+    back = hosts_with(names, lambda host: replace(host, status="ok"))
+    parts: tuple[Probe, ...] = ()
+    if len(hosts) > 1:
+        middle = len(hosts) // 2
+        parts = (_hosts(kind, hosts[:middle]), _hosts(kind, hosts[middle:]))
+    return Probe(kind, cause, (SettingChange(where, setting, back),), parts)
+
+
+def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Hosts that the queue does not use, and what it asks for by itself."""
+    queue = instance.queue(job.queue)
+    if queue.res_req:
+        change = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "RES_REQ = (empty: no requirement)",
+            queue_with(queue.name, res_req=""),
+            f"queues.{queue.name}.RES_REQ=",
+        )
+        memory = "rusage" in queue.res_req and "mem" in queue.res_req
+        cause = f"queue {queue.name} asks for {queue.res_req} for each of its jobs (RES_REQ)"
+        yield Probe("memory" if memory else "requirement", cause, (change,))
+    here = queue_hosts(instance.cluster, queue)
+    if len(here) < len(instance.cluster.hosts):
+        change = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "HOSTS = all",
+            queue_with(queue.name, hosts=(), excluded_hosts=()),
+        )
+        cause = (
+            f"queue {queue.name} uses {len(here)} of {len(instance.cluster.hosts)} hosts: its HOSTS"
+        )
+        yield Probe("queue hosts", cause, (change,))
+
+
+# --- who comes first ------------------------------------------------------------------------------
+
+
+def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Shares and priorities that put others before it."""
+    yield from _shares(instance, job)
+    yield from _partitions(instance, job)
+    yield from _priority(instance, job)
+
+
+def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
+    for policy in queue_sets(instance):
+        if job.queue not in policy.queues:
+            continue
+        queue = instance.queue(policy.master)
+        shares = queue.user_shares or ()
+        account, own = _account(instance, job, shares)
+        steps = tuple(
+            SettingChange(
+                f"lsb.queues, queue {queue.name}",
+                f"FAIRSHARE = {_shares_text(changed)}",
+                queue_with(queue.name, user_shares=changed),
+                f"queues.{queue.name}.FAIRSHARE.{account}={number}",
+            )
+            for number in _larger(own, shares)
+            for changed in [_with_share(shares, account, number)]
+        )
+        total = sum(number for _, number in shares)
+        cause = (
+            f"fairshare of queue {queue.name} puts jobs of {job.user} behind others: "
+            f"{account} has {own} of {total} shares (FAIRSHARE)"
+        )
+        yield Probe("fairshare", cause, steps)
+        plain = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "no FAIRSHARE (first come, first served)",
+            queue_with(queue.name, user_shares=None, fairshare_queues=(), dispatch_order=""),
+            f"queues.{queue.name}.FAIRSHARE=",
+        )
+        yield Probe("fairshare", cause, (plain,))
+    queue = instance.queue(job.queue)
+    if queue.slot_pool:
+        change = SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            "no SLOT_POOL",
+            queue_with(queue.name, slot_pool="", slot_share=None, max_slots_in_pool=None),
+        )
+        cause = (
+            f"queue {queue.name} may use its part of slot pool {queue.slot_pool}: SLOT_SHARE = "
+            f"{queue.slot_share or 0:g} percent"
+        )
+        yield Probe("slot pool", cause, (change,))
+
+
+def _account(instance: Instance, job: Job, shares: tuple[tuple[str, int], ...]) -> tuple[str, int]:
+    """The account of the list that serves the job's user, and its shares; 0 for none yet."""
+    listed = dict(shares)
+    groups = [group.name for group in instance.groups if job.user in group.members]
+    for name in (job.user, *groups, *(f"{group}@" for group in groups)):
+        if name in listed:
+            return name, listed[name]
+    open_to_all = listed.get("default", listed.get("others", 0))
+    return job.user, open_to_all
+
+
+def _larger(own: int, shares: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
+    """Round shares above its own, up to many times the largest."""
+    most = max((number for _, number in shares), default=1)
+    found = []
+    number = max(own, 1)
+    while number < 10 * max(most, 10):
+        number = number * 2 if number < 10 else -(-number * 2 // 10) * 10
+        found.append(number)
+    return tuple(found)
+
+
+def _with_share(
+    shares: tuple[tuple[str, int], ...], account: str, number: int
+) -> tuple[tuple[str, int], ...]:
+    kept = tuple((name, number if name == account else own) for name, own in shares)
+    return kept if account in dict(shares) else ((account, number), *kept)
+
+
+def _shares_text(shares: tuple[tuple[str, int], ...]) -> str:
+    return f"USER_SHARES[{' '.join(f'[{name}, {number}]' for name, number in shares)}]"
+
+
+def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
+    for partition in instance.partitions:
+        account, own = _account(instance, job, partition.user_shares)
+        steps = []
+        for number in _larger(own, partition.user_shares):
+            changed = replace(
+                partition, user_shares=_with_share(partition.user_shares, account, number)
+            )
+            steps.append(
+                SettingChange(
+                    f"lsb.hosts, HostPartition {partition.name}",
+                    f"USER_SHARES = {_shares_text(changed.user_shares)}",
+                    _partition_with(changed),
+                )
+            )
+        cause = (
+            f"host partition {partition.name} puts jobs of {job.user} behind others: {account} "
+            f"has {own} shares"
+        )
+        yield Probe("fairshare", cause, tuple(steps))
+
+
+def _partition_with(changed: HostPartition) -> Apply:
+    def apply(instance: Instance) -> Instance:
+        found = (changed if p.name == changed.name else p for p in instance.partitions)
+        return replace(instance, partitions=tuple(found))
+
+    return apply
+
+
+def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
+    queue = instance.queue(job.queue)
+    waiting = {other.queue for other in instance.pending} - {queue.name}
+    others = [q for q in instance.queues if q.name in waiting and q.priority > queue.priority]
+    above = sorted({other.priority for other in others})
+    numbers = [number for first in above for number in (first, first + 1)]
+    if not numbers:
+        return
+    names = [other.name for other in others]
+    steps = tuple(
+        SettingChange(
+            f"lsb.queues, queue {queue.name}",
+            f"PRIORITY = {number}",
+            queue_with(queue.name, priority=number),
+            f"queues.{queue.name}.PRIORITY={number}",
+        )
+        for number in dict.fromkeys(numbers)
+    )
+    cause = (
+        f"queue {queue.name} has PRIORITY = {queue.priority}, and jobs of {named(names)} go first "
+        f"(PRIORITY up to {above[-1]})"
+    )
+    yield Probe("queue priority", cause, steps)
+
+
+# --- other jobs -----------------------------------------------------------------------------------
+
+
+def other_job_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Jobs without a known end, and one user's jobs that hold most of the cluster."""
+    yield from _endless(instance, job)
+    yield from _hog(instance, job)
+
+
+def longest_limit(instance: Instance) -> int:
+    """A run limit as long as any that jobs have (whole hours, seconds), a day where none has."""
+    jobs = (*(run.job for run in instance.running), *instance.pending)
+    known = [length for other in jobs if (length := expected_duration(instance, other)) is not None]
+    return -(-max(known, default=24 * HOUR) // HOUR) * HOUR
+
+
+def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Queues whose jobs have no known end."""
+    length = longest_limit(instance)
+    running = [
+        run
+        for run in instance.running
+        if not run.suspended and expected_finish(instance, run) is None
+    ]
+    pending = [other for other in instance.pending if expected_duration(instance, other) is None]
+    names = dict.fromkeys([*(run.job.queue for run in running), *(item.queue for item in pending)])
+    parts = []
+    for name in names:
+        jobs = [run.job.id for run in running if run.job.queue == name]
+        jobs += [other.id for other in pending if other.queue == name]
+        cause = (
+            f"nobody knows when {named([f'job {item}' for item in jobs])} will end: queue {name} "
+            "has no RUNLIMIT and they have no -W"
+        )
+        text = f"{length // HOUR}:00"
+        change = SettingChange(
+            f"lsb.queues, queue {name}",
+            f"RUNLIMIT = {text}",
+            queue_with(name, run_limit=length),
+            f"queues.{name}.RUNLIMIT={text}",
+        )
+        parts.append(Probe("run limit unknown", cause, (change,)))
+    if parts:
+        cause = "jobs without a run limit"
+        yield together("run limit unknown", cause, "lsb.queues", "RUNLIMIT", tuple(parts))
+
+
+def user_with_most(instance: Instance) -> str:
+    """The user whose running jobs hold most of the slots, "" where nobody holds so many."""
+    held: Counter[str] = Counter()
+    for run in instance.running:
+        held[run.job.user] += run.slots
+    total = sum(host.slots for host in instance.cluster.hosts)
+    first = held.most_common(1)
+    return first[0][0] if first and first[0][1] >= MUCH * total else ""
+
+
+def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
+    """A user whose running jobs hold most of the slots that the job may use."""
+    usable = set(queue_hosts(instance.cluster, instance.queue(job.queue)))
+    total = sum(host.slots for host in instance.cluster.hosts if host.name in usable)
+    held: Counter[str] = Counter()
+    for run in instance.running:
+        slots = sum(count for host, count in run.allocation.items() if host in usable)
+        held[run.job.user] += slots
+    for user, slots in held.most_common(1):
+        if slots < MUCH * total or user == job.user:
+            continue
+        runs = [run for run in instance.running if run.job.user == user]
+        queues = Counter(run.job.queue for run in runs)
+        name = queues.most_common(1)[0][0]
+        steps = []
+        for share in (0.75, 0.5, 0.25, 0.125):
+            most = max(1, round(total * share))
+            if most < slots:
+                steps.append(
+                    SettingChange(
+                        f"lsb.queues, queue {name}",
+                        f"UJOB_LIMIT = {most} (from when these jobs were started)",
+                        _capped(name, user, most),
+                    )
+                )
+        cause = (
+            f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
+            f"nothing in queue {name} limits one user (UJOB_LIMIT)"
+        )
+        if steps:
+            yield Probe("running jobs of one user", cause, tuple(steps))
+
+
+def _capped(queue: str, user: str, most: int) -> Apply:
+    """As if the queue had let the user run so many slots: the jobs started last wait again."""
+
+    def apply(instance: Instance) -> Instance:
+        used = 0
+        kept: list[RunningJob] = []
+        back: list[Job] = []
+        for run in sorted(instance.running, key=lambda run: (run.start, run.job.id)):
+            if run.job.user == user and run.job.queue == queue:
+                if used + run.slots > most:
+                    back.append(run.job)
+                    continue
+                used += run.slots
+            kept.append(run)
+        changed = queue_with(queue, user_slots=most)(instance)
+        return replace(
+            changed, running=tuple(kept), pending=(*instance.pending, *back), borrowed=()
+        )
+
+    return apply
+
+
+# --- what the job itself asks for -----------------------------------------------------------------
+
+
+def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """Memory, other resources, topology: what the job asks for besides slots."""
+    if is_compound(job):
+        return
+    where = f"job {job.id}, {_BY_THE_USER}"
+    if instance.params.reserve_per_slot and section(job, "rusage") is not None:
+        change = SettingChange(
+            "lsb.params",
+            "RESOURCE_RESERVE_PER_SLOT = N",
+            params_with(reserve_per_slot=False),
+            "RESOURCE_RESERVE_PER_SLOT=N",
+        )
+        cause = (
+            f"job {job.id} waits for memory, not for slots: rusage[{section(job, 'rusage')}] "
+            f"counts for each of its {job.slots} slots (RESOURCE_RESERVE_PER_SLOT = Y)"
+        )
+        yield Probe("memory per slot", cause, (change,))
+    yield from _memory(instance, job, where)
+    yield from _shapes(instance, job, where)
+
+
+def _memory(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
+    """Less memory, and no other resources."""
+    own = section(job, "rusage")
+    if own is None:
+        return
+    found = memory_edit(job, UNITS[instance.params.unit_for_limits])
+    if found is not None:
+        asked, edit = found
+        steps = []
+        for amount in (*ladder(asked), 1):
+            edited = edit(amount)
+            text = f"rusage[{section(edited, 'rusage')}]"
+            steps.append(SettingChange(where, f"ask for less: {text}", job_as(edited)))
+        cause = f"job {job.id} waits for memory, not for slots: rusage[{own}]"
+        yield Probe("memory", cause, tuple(steps))
+    if found is None or len(own.replace(":", ",").split(",")) > 1:
+        free = with_section(job, "rusage", None)
+        change = SettingChange(where, f"ask without rusage[{own}]", job_as(free))
+        memory = found is None and any(name in own for name in BUILTIN_AMOUNTS)
+        kind, what = ("memory", "memory") if memory else ("resource", "a resource")
+        cause = f"job {job.id} waits for {what}, not for slots: rusage[{own}]"
+        yield Probe(kind, cause, (change,))
+
+
+def _shapes(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
+    try:
+        requirement = effective_requirement(instance, job).requirement
+    except InputError:
+        return
+    if not isinstance(requirement, Simple):
+        return
+    for name, change, edited in other_shapes(instance, job):
+        unit = name in ("cu", "span", "same")
+        kind = "compute units" if unit else "requirement"
+        own = section(job, name)
+        cause = (
+            f"its slots are free, but not together as it asks for them: {name}[{own}]"
+            if unit
+            else f"few hosts meet its requirement: {name}[{own}]"
+        )
+        yield Probe(kind, cause, (SettingChange(where, f"ask {change}", job_as(edited)),))

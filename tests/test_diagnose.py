@@ -1,0 +1,285 @@
+"""diagnose: the cause that it names is the planted one, and a remedy does what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats.settings import changed, read_setting
+from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy
+from slotwise.solver.advice.diagnosis.words import page_of
+from slotwise.solver.loop.run_on import placed_by_loop
+from slotwise.solver.methods.registry import looking_ahead
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Seeds of the generator that are run in every test, of many kinds; the others are slow.
+SOME_FAULTS, SOME_SOUND = (3, 9, 10, 12, 24, 35), (3, 8)
+FAULTS, SOUND = range(200, 250), range(20, 40)
+NOW = "2026-03-02T09:00:00+01:00"
+LISTINGS = ("--bjobs", "jobs.json", "--bhosts", "hosts.json", "--now", NOW)
+
+
+@pytest.fixture
+def faults(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The benchmarks' generator, as its script imports it."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import planted_faults
+
+    return planted_faults
+
+
+@pytest.fixture
+def mill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sw.Instance:
+    """The cluster of the administrator's tutorial; its files are where we are."""
+    shutil.copytree(ROOT / "instances" / "tutorial", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for words in (
+        ("import", "lsf", "conf", "-o", "site.yaml"),
+        ("import", "snapshot", "--site", "site.yaml", *LISTINGS, "-o", "now.yaml"),
+    ):
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, done.output
+    return sw.load("now.yaml")
+
+
+def starts(instance: sw.Instance) -> dict[str, int | None]:
+    top = looking_ahead(instance)
+    placed = {item.job: item.start for item in placed_by_loop(instance, "configured", jobs=top)}
+    return {job.id: placed.get(job.id) for job in instance.pending}
+
+
+def does_what_it_says(instance: sw.Instance, job: str, remedy: Remedy) -> None:
+    """The setting, read as `whatif --set` reads it, gives the start and the cost that are shown."""
+    settings = [read_setting(part) for part in remedy.whatif.split("; ")]
+    then, wrong = changed(instance, settings)
+    assert not wrong
+    assert then is not None
+    before, after = starts(instance), starts(then)
+    assert after[job] == remedy.start
+    assert remedy.gain == (None if before[job] is None else before[job] - remedy.start)
+    waits = [
+        (other.slots, after[other.id] - before[other.id])
+        for other in instance.pending
+        if other.id != job and None not in (before[other.id], after[other.id])
+    ]
+    assert remedy.cost.slot_hours == pytest.approx(sum(n * more for n, more in waits) / 3600)
+    mean = sum(more for _, more in waits) / len(waits) if waits else 0.0
+    assert remedy.cost.mean_wait == pytest.approx(mean)
+    assert len(remedy.cost.longer) == sum(more > 0 for _, more in waits)
+    assert len(remedy.cost.sooner) == sum(more < 0 for _, more in waits)
+
+
+# --- the tutorial ---------------------------------------------------------------------------------
+
+
+def test_the_tutorial_starves_by_its_short_reservations(mill: sw.Instance) -> None:
+    found = sw.diagnose(mill)
+    assert [item.job for item in found.starving] == ["110"]
+    (job,) = found.jobs
+    assert (job.earliest - mill.now, job.proved) == (150 * 60, True)
+    assert job.simulated is not None
+    assert round((job.simulated - mill.now) / 60) == 270
+    assert {"111", "113", "115"} <= set(job.overtaken) <= set(job.passed_by)
+    alone, both = job.remedies
+    assert (alone.kind, alone.where) == ("reservation expires", "lsb.queues, queue normal")
+    assert alone.setting == "SLOT_RESERVE = MAX_RESERVE_TIME[120]"
+    assert "LSB_TIME_RESERVE_NUMJOBS = 4" in both.setting
+    assert both.cost.slot_hours < alone.cost.slot_hours
+    for remedy in (alone, both):
+        assert (remedy.start, remedy.reaches) == (job.earliest, True)
+        does_what_it_says(mill, "110", remedy)
+    (little,) = job.too_little
+    assert little.setting == "LSB_TIME_RESERVE_NUMJOBS = 4"
+    does_what_it_says(mill, "110", little)
+
+
+def test_the_smallest_round_number_that_does_it(mill: sw.Instance) -> None:
+    """The next smaller one that would be tried does not."""
+    remedy = sw.diagnose(mill).jobs[0].remedies[0]
+    number = int(re.findall(r"\d+", remedy.whatif)[0])
+    less = remedy.whatif.replace(str(number), "90")
+    then, _ = changed(mill, [read_setting(less)])
+    assert then is not None
+    assert (starts(then)["110"] or 0) > remedy.start + 600
+
+
+def test_with_its_remedies_nothing_starves(mill: sw.Instance) -> None:
+    """Longer reservations alone hold too much for 110, so that the next job starves by that."""
+    then, _ = changed(mill, [read_setting("queues.normal.SLOT_RESERVE=MAX_RESERVE_TIME[120]")])
+    assert then is not None
+    (left,) = sw.diagnose(then).starving[:1]
+    assert (left.job, left.cause) == ("111", "greedy estimate")
+    then, _ = changed(then, [read_setting("LSB_TIME_RESERVE_NUMJOBS=4")])
+    assert then is not None
+    found = sw.diagnose(then)
+    assert not found.starving
+    assert page_of(then, found).answer.startswith("Nothing starves: each of the 7 waiting jobs ")
+
+
+def test_one_step_and_every_format(mill: sw.Instance) -> None:
+    direct = CliRunner().invoke(app, ["diagnose", "now.yaml"])
+    assert direct.exit_code == 0
+    assert direct.stdout.startswith("1 of 7 waiting jobs starves: job 110.\n")
+    for site in ("site.yaml", "conf"):
+        done = CliRunner().invoke(app, ["diagnose", site, *LISTINGS])
+        assert (done.exit_code, done.stdout) == (0, direct.stdout)
+    page = CliRunner().invoke(app, ["diagnose", "now.yaml", "--format", "md"]).stdout
+    assert "**1 of 7 waiting jobs starves: job 110.**" in page
+    assert "1. `lsb.queues, queue normal: SLOT_RESERVE = MAX_RESERVE_TIME[120]`" in page
+    data = json.loads(CliRunner().invoke(app, ["diagnose", "now.yaml", "--format", "json"]).stdout)
+    assert data == json.loads(json.dumps(sw.diagnose(mill).to_dict()))
+    assert data["starving"][0]["remedies"][0]["start_time"] == "2026-03-02T11:30:00+01:00"
+
+
+def test_a_report_begins_with_the_verdict(mill: sw.Instance) -> None:
+    words = ["report", "now.yaml", "-o", "-", "--explain"]
+    page = CliRunner().invoke(app, [*words, "1"]).stdout
+    first = page.index("<section")
+    assert page[first:].startswith('<section aria-labelledby="verdict-title">')
+    assert "SLOT_RESERVE = MAX_RESERVE_TIME[120]</code>" in page
+    assert "verdict-title" not in CliRunner().invoke(app, [*words, "0"]).stdout
+
+
+# --- stopping -------------------------------------------------------------------------------------
+
+
+def test_what_is_stopped_says_so(mill: sw.Instance) -> None:
+    stop = threading.Event()
+    stop.set()
+    found = sw.diagnose(mill, cancel=stop)
+    assert (found.cut, found.jobs) == (True, ())
+    assert page_of(mill, found).answer.startswith("Stopped before")
+    done = CliRunner().invoke(app, ["diagnose", "now.yaml", "--time-limit", "0.01"])
+    assert done.exit_code == 3
+    assert "Cut short" in done.stdout
+
+
+def test_what_was_found_by_then_is_kept(mill: sw.Instance) -> None:
+    """Stopped after so many runs of the scheduler: fewer remedies, and it says that it is cut."""
+    whole = sw.diagnose(mill)
+    kept = []
+    for runs in range(2, whole.tried + 1, 3):
+        stop = threading.Event()
+        count = 0
+
+        def step(_: object, runs: int = runs, stop: threading.Event = stop) -> None:
+            nonlocal count
+            count += 1
+            if count > runs:
+                stop.set()
+
+        found = sw.diagnose(mill, cancel=stop, on_progress=step)
+        assert found.cut
+        kept.append(sum(len(item.remedies) for item in found.jobs))
+        known = {remedy.key: remedy.start for item in whole.jobs for remedy in item.remedies}
+        for item in found.jobs:
+            assert {r.key: r.start for r in item.remedies if r.key in known}.items() <= (
+                known.items()
+            )
+    assert kept == sorted(kept)
+
+
+def test_a_job_that_is_not_there() -> None:
+    instance = sw.load(sw.example("headline"))
+    with pytest.raises(InputError, match=r"no pending job 'job6'.*'job5'"):
+        sw.diagnose(instance, jobs=["job6"])
+
+
+# --- other answers --------------------------------------------------------------------------------
+
+
+def test_a_full_cluster_starves_nobody() -> None:
+    for name in ("headline", "joint-wins"):
+        found = sw.diagnose(sw.load(sw.example(name)))
+        assert found.starving == ()
+
+
+def test_two_limits_at_once(mill: sw.Instance) -> None:
+    """job3 meets alice's limit and that of the queue: both have to be raised, and no more."""
+    found = sw.diagnose(sw.load(sw.example("slot-limits")))
+    (remedy,) = found["job3"].remedies
+    assert "Limit section alice" in remedy.cause
+    assert "QJOB_LIMIT = 8" in remedy.cause
+    assert "SLOTS = 8" in remedy.setting
+    assert "QJOB_LIMIT = 10" in remedy.setting
+    assert remedy.start == 0
+    does_what_it_says(sw.load(sw.example("slot-limits")), "job3", remedy)
+
+
+def test_a_job_that_can_never_start() -> None:
+    instance = sw.load(sw.example("headline"))
+    job = replace(instance.pending[0], id="giant", slots=1000, max_slots=None, res_req=())
+    found = sw.diagnose(replace(instance, pending=(*instance.pending, job)))
+    assert not found.starving
+    (never,) = found.never
+    assert never[0] == "giant"
+    assert any(
+        note.startswith("Job giant can never start") for note in page_of(instance, found).notes
+    )
+
+
+def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
+    trace = ROOT / "tests/data/traces/KTH-SP2.swf.gz"
+    found = sw.diagnose(mill, history=trace, drawing=sw.Drawing(samples=4))
+    assert found.forecast
+    assert found.jobs[0].likely is not None
+    assert found.jobs[0].remedies[0].likely is not None
+    assert any("By the history" in text for text in page_of(mill, found).verdicts[0].sentences)
+
+
+def test_names_of_others_are_text(mill: sw.Instance) -> None:
+    """Names with signs of Markdown and HTML stay what they are."""
+    from slotwise.cli.diagnose import diagnosis_output
+    from slotwise.cli.report.verdict import html_of
+
+    pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
+    instance = replace(mill, pending=pending)
+    found = sw.diagnose(instance)
+    assert "user \\<b\\>\\*x\\*" in diagnosis_output(instance, found, "md")
+    assert "user &lt;b&gt;*x*" in html_of(page_of(instance, found))
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+def names_the_fault(faults: ModuleType, seed: int) -> bool:
+    site = faults.planted(seed)
+    found: Diagnosis = sw.diagnose(site.instance)
+    for item in found.jobs[:1]:
+        for remedy in item.remedies[:1]:
+            if remedy.whatif:
+                does_what_it_says(site.instance, item.job, remedy)
+    return faults.first_cause(found) == site.kind
+
+
+@pytest.mark.parametrize("seed", SOME_FAULTS)
+def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> None:
+    assert names_the_fault(faults, seed)
+
+
+@pytest.mark.parametrize("seed", SOME_SOUND)
+def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
+    assert sw.diagnose(faults.sound(seed).instance).starving == ()
+
+
+@pytest.mark.slow
+def test_of_fifty_planted_faults_forty_five_are_named(faults: ModuleType) -> None:
+    kinds = {faults.planted(seed).kind for seed in FAULTS}
+    assert len(kinds) >= 12
+    assert sum(names_the_fault(faults, seed) for seed in FAULTS) >= 45
+
+
+@pytest.mark.slow
+def test_of_twenty_sound_sites_none_starves(faults: ModuleType) -> None:
+    for seed in SOUND:
+        assert sw.diagnose(faults.sound(seed).instance).starving == (), seed
