@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,49 @@ BEGIN_TIME = "its begin time (-b)"
 BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
 
 
+@dataclass(slots=True)
+class JobByJob:
+    """What the jobs of a plan wait for, asked one after the other in the order of planning.
+
+    The jobs planned so far are found by when they end, and equal jobs that start together share
+    what is missing until then: an array of thousands of elements asks once.
+    """
+
+    problem: PlanningProblem
+    finishes_only: bool = False
+    _ending: dict[tuple[int, str], dict[str, PlannedJob]] = field(default_factory=dict)
+    _falling: dict[str, PlannedJob] = field(default_factory=dict)
+    _order: dict[str, int] = field(default_factory=dict)
+    _short: dict[tuple[Hashable, int], str] = field(default_factory=dict)
+
+    def planned(self, item: PlannedJob, demand: Demand) -> None:
+        """Note a job that has its place now."""
+        self._order[item.job] = len(self._order)
+        for host in item.allocation if item.finish is not None else ():
+            self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
+        terms = demand.terms
+        if any(
+            use.reservation.drops()
+            for term in terms
+            for use in _uses(term.alternatives[item.alternative])
+        ):
+            self._falling[item.job] = item
+
+    def waits_for(self, demand: Demand, start: Start, profile: Profile) -> str:
+        """As :func:`what_it_waits_for`, beside the jobs planned so far."""
+        time, concerned = start.time - self.problem.margin, dict(self._falling)
+        for host in _hosts_concerned(self.problem, demand, start):
+            concerned |= self._ending.get((time, host), {})
+        before = sorted(concerned.values(), key=lambda item: self._order[item.job])
+        key = (demand.kind, start.time)
+        reason, self._short[key] = _reason(
+            *(self.problem, demand, start, profile, before),
+            finishes_only=self.finishes_only,
+            short=self._short.get(key),
+        )
+        return reason
+
+
 def what_it_waits_for(
     problem: PlanningProblem,
     demand: Demand,
@@ -39,17 +82,33 @@ def what_it_waits_for(
     planned: the jobs planned before it, so that the ones it waits for can be named.
     finishes_only: the start was looked for at finish times only (TBR-02).
     """
+    reason, _ = _reason(problem, demand, start, profile, planned, finishes_only=finishes_only)
+    return reason
+
+
+def _reason(
+    problem: PlanningProblem,
+    demand: Demand,
+    start: Start,
+    profile: Profile,
+    planned: Sequence[PlannedJob],
+    *,
+    finishes_only: bool,
+    short: str | None = None,
+) -> tuple[str, str]:
+    """The reason, and of it what is missing until then; short: the latter where it is known."""
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
-        return BEGIN_TIME if held_back and start.time == demand.earliest else ""
+        return (BEGIN_TIME if held_back and start.time == demand.earliest else ""), ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
-        return "a dispatch or run window"
+        return "a dispatch or run window", ""
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
-    return _shortage_until(problem, demand, profile, instant) + ends
+    short = short or _shortage_until(problem, demand, profile, instant)
+    return short + ends, short
 
 
 def _shortage_until(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -80,6 +80,7 @@ class Resolver:
         default_factory=dict
     )
     _unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
+    _demands: dict[Job, Demand] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -236,7 +237,17 @@ class Resolver:
     # --- one pending job ----------------------------------------------------------------------
 
     def demand(self, job: Job) -> Demand:
-        """Resolve one pending job; what can never be met is said in `impossible`."""
+        """Resolve one pending job; what can never be met is said in `impossible`.
+
+        Jobs that differ in nothing but their id and place in the queue share all of it, as the
+        elements of an array do.
+        """
+        kind = replace(job, id="", submit=0, queued_as=None)
+        if kind not in self._demands:
+            self._demands[kind] = self._resolved(job)
+        return replace(self._demands[kind], job=job)
+
+    def _resolved(self, job: Job) -> Demand:
         queue = self.instance.queue(job.queue)
         runs = expected_duration(self.instance, job)
         duration = None if runs is None else runs + self.margin

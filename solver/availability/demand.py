@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -117,6 +117,12 @@ class Demand:
     floors: tuple[Floor, ...] = ()
     margin: int = 0
     interval: int | None = None
+
+    @property
+    def kind(self) -> Hashable:
+        """Equal for jobs that may trade places, as the elements of an array may."""
+        ways = (id(self.terms), id(self.queue), id(self.calendar), id(self.floors))
+        return (*ways, self.duration, self.earliest, self.interval, self.impossible)
 
     @property
     def runs(self) -> int | None:

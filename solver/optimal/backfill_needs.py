@@ -40,11 +40,13 @@ def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) ->
     places = _places(problem, plan)
     needy: dict[str, str] = {}
     notes = plan.notes
+    latest = problem.instance.now  # of the starts so far: nothing is held beyond it
     for at, (demand, start) in enumerate(places):
         if budget.late():
             notes = (*notes, NOT_ALL_KNOWN)
             break
-        if _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
+        held, latest = start.time < latest, max(latest, start.time)
+        if held and _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
             needy[demand.job.id] = demand.queue.name
     reservations = tuple(
         replace(item, needs_backfill=needy.get(item.job, "")) for item in plan.reservations
