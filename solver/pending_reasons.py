@@ -56,11 +56,12 @@ class JobByJob:
     def waits_for(self, demand: Demand, start: Start, profile: Profile) -> str:
         """As :func:`what_it_waits_for`, beside the jobs planned so far."""
         time, concerned = start.time - self.problem.margin, dict(self._falling)
-        for host in _hosts_concerned(self.problem, demand, start):
+        hosts = dict.fromkeys(hosts_concerned(demand, start), 1)
+        for host in self.problem.named(hosts):
             concerned |= self._ending.get((time, host), {})
         before = sorted(concerned.values(), key=lambda item: self._order[item.job])
         key = (demand.kind, start.time)
-        reason, self._short[key] = _reason(
+        reason, self._short[key] = reason_and_shortage(
             *(self.problem, demand, start, profile, before),
             finishes_only=self.finishes_only,
             short=self._short.get(key),
@@ -82,11 +83,13 @@ def what_it_waits_for(
     planned: the jobs planned before it, so that the ones it waits for can be named.
     finishes_only: the start was looked for at finish times only (TBR-02).
     """
-    reason, _ = _reason(problem, demand, start, profile, planned, finishes_only=finishes_only)
+    reason, _ = reason_and_shortage(
+        problem, demand, start, profile, planned, finishes_only=finishes_only
+    )
     return reason
 
 
-def _reason(
+def reason_and_shortage(
     problem: PlanningProblem,
     demand: Demand,
     start: Start,
@@ -96,7 +99,10 @@ def _reason(
     finishes_only: bool,
     short: str | None = None,
 ) -> tuple[str, str]:
-    """The reason, and of it what is missing until then; short: the latter where it is known."""
+    """As :func:`what_it_waits_for`, and apart what is missing until then.
+
+    short: the latter where it is known of an equal job that starts at the same time.
+    """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
         return (BEGIN_TIME if held_back and start.time == demand.earliest else ""), ""
@@ -145,21 +151,21 @@ def _opening_hosts(
     return ""
 
 
-def _hosts_concerned(problem: PlanningProblem, demand: Demand, start: Start) -> set[str]:
+def hosts_concerned(demand: Demand, start: Start) -> set[int]:
     """The hosts that it takes, under cu[excl] all hosts of its units."""
-    hosts = dict.fromkeys(start.allocation, 1)
+    hosts = set(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=False):
         if term.unit is not None and term.unit.excl:
             inside = np.isin(term.unit.unit_of, term.unit.unit_of[list(allocation)])
-            hosts |= dict.fromkeys(np.flatnonzero(inside).tolist(), 1)
-    return set(problem.named(hosts))
+            hosts |= set(np.flatnonzero(inside).tolist())
+    return hosts
 
 
 def _enders(
     problem: PlanningProblem, demand: Demand, start: Start, planned: Sequence[PlannedJob]
 ) -> str:
     """Which jobs and advance reservations end at the start on the hosts that concern it."""
-    names = _hosts_concerned(problem, demand, start)
+    names = set(problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)))
     enders = [
         running.job.id
         for running in problem.running_until(start.time)

@@ -7,7 +7,7 @@ in this cycle is here.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +78,7 @@ class CycleState:
         self.held, self.reserved = HeldBack(), HeldBack()
         self.reservations: list[Held] = []
         self._holding: dict[int, Held] = {}
-        self._freeing: dict[int, list[Held]] = {}
+        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
         self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
@@ -91,6 +91,8 @@ class CycleState:
         self.timed: dict[int, JobState] = {}
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[tuple[int, int | None], str] = {}
+        #: What is missing until a start, of equal jobs: by their kind and that start.
+        self.short: dict[tuple[Hashable, int], str] = {}
         self._future: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
@@ -120,6 +122,7 @@ class CycleState:
         self.withheld.clear()
         self.placeless.clear()
         self._why.clear()
+        self.short.clear()
         self.recount = True
         self.drop_future()
         self.moving = self.shifted = False
@@ -138,6 +141,7 @@ class CycleState:
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
         self._why.clear()
+        self.short.clear()
         self.drop_future()
         self.shifted = False
 
@@ -350,6 +354,7 @@ class CycleState:
 
     def _know(self, held: Held) -> None:
         """Find a reservation by its job, and by when its place frees anything."""
+        number = len(self._holding)
         self._holding[held.state.number] = held
         bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
         if held.start is None or held.demand is None:
@@ -360,8 +365,8 @@ class CycleState:
             alternative = term.alternatives[held.start.alternative]
             for use in (*alternative.host_uses, *alternative.pool_uses):
                 times.update(begin + drop for drop in use.reservation.drops())
-        for time in times:
-            self._freeing.setdefault(time, []).append(held)
+        for place in ((time, host) for time in times for host in held.start.allocation):
+            self._freeing.setdefault(place, {})[number] = held
 
     def reservation_of(self, state: JobState) -> Held | None:
         """What a job has reserved so far in this cycle."""
@@ -447,9 +452,14 @@ class CycleState:
                 hold_start(profile, held.demand, held.start)
         return profile
 
-    def freeing(self, state: JobState, time: int) -> Iterator[tuple[str, Demand, Start]]:
-        """Other jobs with a future place that ends, or holds less, from `time` on."""
-        for held in self._freeing.get(time, ()):
+    def freeing(
+        self, state: JobState, time: int, hosts: Collection[int]
+    ) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
+        found: dict[int, Held] = {}
+        for host in hosts:
+            found |= self._freeing.get((time, host), {})
+        for _, held in sorted(found.items()):
             if held.state is not state and held.start is not None and held.demand is not None:
                 yield held.state.job.id, held.demand, held.start
 
