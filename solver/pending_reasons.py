@@ -15,6 +15,7 @@ from .availability.demand import Availability, Demand
 from .availability.profile import Profile
 from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
+from .precedence import NOT_YET
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 from .shortage import find_shortage
@@ -41,7 +42,7 @@ def what_it_waits_for(
     """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
-        return BEGIN_TIME if held_back and start.time == demand.earliest else ""
+        return held_back_by(demand) if held_back and start.time == demand.earliest else ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
@@ -50,6 +51,14 @@ def what_it_waits_for(
         problem, demand, start, planned
     )
     return _shortage_until(problem, demand, profile, instant) + ends
+
+
+def held_back_by(demand: Demand) -> str:
+    """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
+    job = demand.job
+    if job.dependency and demand.earliest != job.begin:
+        return f"{NOT_YET}: {job.dependency}"
+    return BEGIN_TIME
 
 
 def _shortage_until(

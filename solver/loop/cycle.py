@@ -101,7 +101,7 @@ class Cycle:
             return state.record
         if self.backfills and state.reservations:
             backfill.run(state, newcomers if stands else ())
-        for job, offer in self._later:
+        for job, offer in self._in_waiting_order():
             if self.budget.late():
                 break
             state.looked_at.add(job.number)
@@ -283,6 +283,12 @@ class Cycle:
         state = self.state
         return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
 
+    def _in_waiting_order(self) -> list[tuple[JobState, Offer]]:
+        """Those that wait for the clock or for others, each behind those it waits for (-w)."""
+        names = dict.fromkeys(job.job.id for job, _ in self._later)
+        rank = {name: at for at, name in enumerate(self.state.precedence.ordered(list(names)))}
+        return sorted(self._later, key=lambda item: rank[item[0].job.id])
+
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
 
@@ -294,7 +300,9 @@ class Cycle:
         )
 
     def _foresee(self, job: JobState, offer: Offer) -> Held | None:
-        """An estimate for a job that waits for the clock: it holds nothing until then."""
+        """An estimate for a job that waits for the clock or others: it holds nothing until then."""
+        if self.state.release_of(job.job) is None:
+            return None
         held = self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
         if held is None:
             return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
@@ -35,17 +35,19 @@ def plan_first_fit(
     reservations: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen: list[PlannedJob] = []
+    starts: dict[str, int] = {}
     for demand in problem.demands:
         if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
+        demand = released(demand, starts)
         planned = _place(problem, demand, profile, reservations, whole_nodes=whole_nodes)
         if planned is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
         else:
             reservations.append(planned)
+            starts |= {} if planned.start is None else {planned.job: planned.start}
     now = problem.instance.now
-    starts = [item.start for item in reservations if item.start is not None]
     notes = [WHOLE_NODES] if whole_nodes else []
     if unseen:
         notes.append(f"cut short by the limit: {len(unseen)} jobs not looked at")
@@ -56,7 +58,7 @@ def plan_first_fit(
         now=now,
         reservations=(*reservations, *unseen),
         unplaced=tuple(unplaced),
-        value=float(sum(start - now for start in starts)),
+        value=float(sum(start - now for start in starts.values())),
         notes=tuple(notes),
         cut=bool(unseen),
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced, what_it_waits_for
@@ -105,6 +105,9 @@ class _Search:
     def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
         """Fix the starts of jobs in this order. told: called after each that has one."""
         for demand in demands:
+            demand = released(
+                demand, {item.demand.job.id: item.start.time for item in self.settled}
+            )
             if self._settle(demand):
                 told()
             else:
