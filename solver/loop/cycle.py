@@ -18,6 +18,7 @@ from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
+from ..methods.greedy import Greedy
 from ..methods.registry import METHODS
 from ..methods.reserving import may_reserve, runs_out, too_late
 from ..placement.earliest import Start
@@ -106,7 +107,8 @@ class Cycle:
                 break
             state.looked_at.add(job.number)
             found = self.decide(job, offer)
-            assert not isinstance(found, Start)
+            if isinstance(found, Start):
+                continue  # who let it go has started in this cycle: it has its turn in the next
             if found is not None:
                 state.keep(found)
         if self.preempts:
@@ -204,6 +206,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
+        if self.settings.planning and state.precedence:
+            return False  # those that wait for others get an estimate all the same
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -301,11 +305,13 @@ class Cycle:
 
     def _foresee(self, job: JobState, offer: Offer) -> Held | None:
         """An estimate for a job that waits for the clock or others: it holds nothing until then."""
-        if self.state.release_of(job.job) is None:
+        release = self.state.release_of(job.job)
+        if release is None:
             return None
         held = self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
         if held is None:
-            return None
+            # Whatever is free then: it starts no sooner than others let it.
+            return Held(job, Greedy.name, release) if job.job.dependency else None
         return replace(held, slots={}, memory={}, lent={}, alternative=None)
 
     # --- the end of the cycle -------------------------------------------------------------------
