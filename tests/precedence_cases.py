@@ -8,15 +8,16 @@ tuples and written down as text: nothing here reads that text.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 
 #: ("done" | "started" | …, ids) · ("and" | "or", parts) · ("num…", ids of an array, k)
-Tree = tuple
+Tree = tuple[Any, ...]
 Starts = Mapping[str, int]
 
 
@@ -121,50 +122,72 @@ def holds(tree: Tree, time: int, starts: Starts, ends: Starts) -> bool:
     raise AssertionError(tree)
 
 
+@dataclass
+class Slots:
+    """Slots in use at each second, and who starts and ends when."""
+
+    total: int
+    used: list[int]
+    starts: dict[str, int]
+    ends: dict[str, int]
+
+    @classmethod
+    def of(cls, given: PrecedenceCase, seconds: int) -> Slots:
+        """What runs."""
+        instance = given.instance
+        found = cls(sum(host.slots for host in instance.cluster.hosts), [0] * seconds, {}, {})
+        for item in instance.running:
+            found.put(item.job, 0)
+        return found
+
+    def room(self, job: Job, start: int) -> bool:
+        """Whether a job fits in then."""
+        seconds = self.used[start : start + (job.run_limit or 0)]
+        return all(used + job.slots <= self.total for used in seconds)
+
+    def put(self, job: Job, start: int, sign: int = 1) -> None:
+        """Enter a job, or take it out again."""
+        end = start + (job.run_limit or 0)
+        for second in range(start, end):
+            self.used[second] += sign * job.slots
+        if sign > 0:
+            self.starts[job.id], self.ends[job.id] = start, end
+        else:
+            del self.starts[job.id], self.ends[job.id]
+
+    def lets(self, given: PrecedenceCase, job: Job, start: int) -> bool:
+        """Whether the condition of a job holds so long before its start."""
+        tree = given.trees.get(job.id)
+        return tree is None or holds(tree, start - job.think_time, self.starts, self.ends)
+
+
+def lexicographic(given: PrecedenceCase, order: Sequence[str]) -> list[int]:
+    """Each job at its first second beside those before it in the order."""
+    jobs = {job.id: job for job in given.instance.pending}
+    slots = Slots.of(given, 200)
+    for name in order:
+        job = jobs[name]
+        start = next(t for t in range(150) if slots.room(job, t) and slots.lets(given, job, t))
+        slots.put(job, start)
+    return [slots.starts[name] for name in order]
+
+
 def plans(given: PrecedenceCase, last: int) -> Iterator[dict[str, int]]:
     """Every plan whose starts are no later than `last`."""
     instance = given.instance
-    total = sum(host.slots for host in instance.cluster.hosts)
-    used = [0] * (last + 8)
-    known: dict[str, int] = {}
-    ends: dict[str, int] = {}
-    for item in instance.running:
-        known[item.job.id], ends[item.job.id] = 0, item.job.run_limit or 0
-        for second in range(item.job.run_limit or 0):
-            used[second] += item.job.slots
+    slots = Slots.of(given, last + 8)
 
     def place(left: Sequence[Job]) -> Iterator[dict[str, int]]:
         if not left:
-            if all(
-                holds(tree, known[name] - by_id[name].think_time, known, ends)
-                for name, tree in given.trees.items()
-            ):
-                yield {job.id: known[job.id] for job in instance.pending}
+            jobs = instance.pending
+            if all(slots.lets(given, job, slots.starts[job.id]) for job in jobs):
+                yield {job.id: slots.starts[job.id] for job in jobs}
             return
         job, *rest = left
-        length = job.run_limit or 0
         for start in range(last + 1):
-            seconds = range(start, start + length)
-            if all(used[second] + job.slots <= total for second in seconds):
-                for second in seconds:
-                    used[second] += job.slots
-                known[job.id], ends[job.id] = start, start + length
+            if slots.room(job, start):
+                slots.put(job, start)
                 yield from place(rest)
-                for second in seconds:
-                    used[second] -= job.slots
-                del known[job.id], ends[job.id]
+                slots.put(job, start, -1)
 
-    by_id = {job.id: job for job in instance.pending}
     yield from place(instance.pending)
-
-
-def latest(given: PrecedenceCase) -> int:
-    """No job of a plan without idle time starts later."""
-    ends = [item.job.run_limit or 0 for item in given.instance.running]
-    work = sum((job.run_limit or 0) + job.think_time for job in given.instance.pending)
-    return max([0, *ends]) + work
-
-
-def least(given: PrecedenceCase, key: Callable[[Starts], object]) -> dict[str, int]:
-    """The plan with the least key."""
-    return min(plans(given, min(latest(given), 14)), key=key)

@@ -72,8 +72,8 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
     that have no say in a start (-o, -e and the like) are read over; those that may have one and
-    that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that is
-    wrong.
+    that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
+    is wrong.
     """
     fields, problems = read_bsub(line, clock)
     for name, option in _TIMES:
