@@ -114,6 +114,24 @@ def tests_of(condition: Condition) -> Iterator[StatusTest]:
                 yield from tests_of(part)
 
 
+def written(condition: Condition) -> str:
+    """The condition as text, which reads as the same tree."""
+    match condition:
+        case StatusTest(text=text):
+            return text
+        case Negation(part):
+            inner = written(part)
+            return f"!{inner}" if isinstance(part, StatusTest) else f"!({inner})"
+        case AllOf(parts):
+            whole = (
+                f"({written(p)})" if isinstance(p, AllOf | AnyOf) else written(p) for p in parts
+            )
+            return " && ".join(whole)
+        case AnyOf(parts):
+            whole = (f"({written(p)})" if isinstance(p, AnyOf) else written(p) for p in parts)
+            return " || ".join(whole)
+
+
 def compare(value: int, operator: Operator, number: int) -> bool:
     """``value operator number``."""
     return {

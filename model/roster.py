@@ -53,7 +53,7 @@ class Roster:
         for place, job in enumerate(self._jobs):
             if job.name:
                 number = element_of(job.id)[0]
-                found[job.user][element_of(job.name)[0]][number] = place
+                found[job.user][job.name.partition("[")[0]][number] = place
         return found
 
     @cached_property

@@ -140,7 +140,7 @@ class _Times:
             if _split(job.id)[0] == own:
                 here = here or (job.submit, place)
                 continue
-            name = _split(job.name)[0] if job.name else ""
+            name = job.name.split("[")[0]
             same = name.startswith(reference.name[:-1]) if starred else name == reference.name
             if name and same and job.user == asker.user:
                 found.append((job.submit, place, job))
