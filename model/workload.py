@@ -102,7 +102,7 @@ NO_SUCH_JOB = "a preceding job that is not there, or comes later in the log, pas
 
 
 def predecessors(workload: Workload) -> Ints:
-        """SHA-256 over what decides a schedule: number, submit, run, request, size, who follows."""
+    """Place of the job that each follows, -1 for none: one earlier in the order of the jobs."""
     count = len(workload)
     if workload.preceding is None or not count:
         return np.full(count, -1, dtype=np.int64)
