@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from .resreq.errors import ResreqError
+from .errors import InputError, Problem, nearest
 
 #: Tests of one job, of its exit code and of a status that it posts; counts of an array.
 PLAIN = ("done", "ended", "started", "post_done", "post_err")
@@ -20,6 +20,8 @@ WITH_TEXT = ("exit", "external")
 COUNTS = ("numdone", "numended", "numexit", "numhold", "numpend", "numrun", "numstart")
 WORDS = (*PLAIN, *WITH_TEXT, *COUNTS)
 Operator: TypeAlias = Literal["==", "!=", ">=", "<=", ">", "<"]
+#: Characters of a condition that a message quotes.
+LONGEST = 200
 #: Longest condition and deepest nesting that are read.
 MOST_TOKENS, DEEPEST = 20_000, 50
 
@@ -38,8 +40,29 @@ _COMPARISONS = ("==", "!=", ">=", "<=", ">", "<")
 MOST_ELEMENTS = 100_000
 
 
-class DependencyError(ResreqError):
-    """A condition that cannot be read: what is wrong, and where."""
+class DependencyError(InputError):
+    """A condition that cannot be read: what is wrong, and where.
+
+    text: the whole condition. position: offset of the place from 0.
+    """
+
+    def __init__(self, what: str, text: str, position: int, expected: str = "") -> None:
+        self.text, self.position = text, position
+        message = f"{what}; expected {expected}" if expected else what
+        shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+        self.message = f"{message} (column {position + 1} of {shown!r})"
+        super().__init__([Problem(self.message)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its message: errors travel between processes too."""
+        return _again, (self.message, self.text, self.position)
+
+
+def _again(message: str, text: str, position: int) -> DependencyError:
+    error = DependencyError("", text, position)
+    error.message = message
+    InputError.__init__(error, message)
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +122,7 @@ Condition: TypeAlias = "StatusTest | Negation | AllOf | AnyOf"
 @lru_cache(maxsize=4096)
 def parse_dependency(text: str) -> Condition:
     """The tree of a condition. Raises DependencyError with the place of what is wrong."""
-    return _Reader(text).whole()
+    return _ConditionReader(text).whole()
 
 
 def tests_of(condition: Condition) -> Iterator[StatusTest]:
@@ -151,7 +174,7 @@ class _Token:
     place: int
 
 
-class _Reader:
+class _ConditionReader:
     """Recursive descent over the tokens of one condition."""
 
     def __init__(self, text: str) -> None:
@@ -166,15 +189,15 @@ class _Reader:
             match = _TOKEN.match(self.text, place)
             if match is None or match.lastgroup is None:
                 at = place + len(self.text[place:]) - len(self.text[place:].lstrip())
-                raise self._wrong(f"unexpected {self.text[at]!r}", at, self.text[at])
+                raise self._wrong(f"unexpected {self.text[at]!r}", at)
             count += 1
             if count > MOST_TOKENS:
-                raise self._wrong(f"has more than {MOST_TOKENS} words", place, "")
+                raise self._wrong(f"has more than {MOST_TOKENS} words", place)
             yield _Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup))
             place = match.end()
 
-    def _wrong(self, what: str, place: int, token: str, expected: str = "") -> DependencyError:
-        return DependencyError(what, text=self.text, position=place, token=token, expected=expected)
+    def _wrong(self, what: str, place: int, expected: str = "") -> DependencyError:
+        return DependencyError(what, self.text, place, expected)
 
     def _peek(self) -> _Token:
         if self.at < len(self.tokens):
@@ -198,7 +221,7 @@ class _Reader:
 
     def _unexpected(self, token: _Token, expected: str) -> DependencyError:
         what = f"unexpected {token.text!r}" if token.text else "the condition ends too early"
-        return self._wrong(what, token.place, token.text, expected)
+        return self._wrong(what, token.place, expected)
 
     # --- the grammar ----------------------------------------------------------------------------
 
@@ -230,7 +253,7 @@ class _Reader:
             return self._test()
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self._wrong(f"is nested more than {DEEPEST} deep", token.place, token.text)
+            raise self._wrong(f"is nested more than {DEEPEST} deep", token.place)
         self._take()
         if token.text == "!":
             found: Condition = Negation(self._negated())
@@ -248,12 +271,8 @@ class _Reader:
             return StatusTest("done", self._reference(token), text=token.text)
         word = token.text.lower()
         if word not in WORDS:
-            from .errors import nearest
-
             hint = nearest(word, WORDS)
-            raise self._wrong(
-                f"unknown test {token.text!r}{hint}", token.place, token.text, ", ".join(WORDS)
-            )
+            raise self._wrong(f"unknown test {token.text!r}{hint}", token.place, ", ".join(WORDS))
         self._need("(")
         target = self._take()
         if target.kind not in ("name", "quoted"):
@@ -314,10 +333,9 @@ class _Reader:
                 raise self._wrong(
                     f"elements [{text}] cannot be read",
                     token.place,
-                    token.text,
                     "[3], [1-4] or [*]",
                 )
             if int(last or first) - int(first) > MOST_ELEMENTS:
-                raise self._wrong("names too many elements", token.place, token.text)
+                raise self._wrong("names too many elements", token.place)
             found |= dict.fromkeys(range(int(first), int(last or first) + 1, int(step or 1)))
         return tuple(found)

@@ -141,7 +141,7 @@ def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class Awaited:
     """event: when the condition of a job can hold. left_out: what that does not say."""
 
     event: Event
@@ -152,7 +152,7 @@ class Release:
 class Precedence:
     """The conditions of the pending jobs of an instance, by job id; jobs without one have none."""
 
-    releases: Mapping[str, Release] = field(default_factory=dict)
+    releases: Mapping[str, Awaited] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.releases)
@@ -168,7 +168,7 @@ class Precedence:
         waits_for = {name: jobs_of(release.event) for name, release in found.items()}
         while stuck := circle(waits_for):
             for name in set(stuck) & set(found):
-                found[name] = Release(Known(None, NEVER))
+                found[name] = Awaited(Known(None, NEVER))
                 waits_for[name] = ()
         return cls(found)
 
@@ -208,15 +208,15 @@ class _Conditions:
         self._pending = {job.id for job in instance.pending}
         self._left_out: dict[str, None] = {}
 
-    def release(self, job: Job) -> Release:
+    def release(self, job: Job) -> Awaited:
         """When one job may start."""
         self._left_out = {}
         try:
             condition = parse_dependency(job.dependency)
         except DependencyError:
-            return Release(Known(None, NEVER))
+            return Awaited(Known(None, NEVER))
         event = _later(self._event(condition, job), job.think_time)
-        return Release(event, tuple(self._left_out))
+        return Awaited(event, tuple(self._left_out))
 
     def _event(self, condition: Condition, job: Job) -> Event:
         match condition:

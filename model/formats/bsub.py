@@ -325,7 +325,8 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
 
 def _name(submission: BsubLine, text: str) -> None:
     """The name of a job; of an array without its elements."""
-    _once(submission, "name", " ".join(_ARRAY.sub("", text).partition("%")[0].split()))
+    if name := " ".join(_ARRAY.sub("", text).partition("%")[0].split()):
+        _once(submission, "name", name)
 
 
 def _condition(submission: BsubLine, text: str) -> None:

@@ -35,7 +35,7 @@ def still_open(
     """
     if not any(job.dependency for job in (*instance.pending, *instance.future)):
         return instance
-    reader = _Open(instance, seen, gone=gone)
+    reader = _OpenConditions(instance, seen, gone=gone)
     pending, future = (
         tuple(map(reader.of, instance.pending)),
         tuple(map(reader.of, instance.future)),
@@ -45,7 +45,7 @@ def still_open(
     return replace(instance, pending=pending, future=future)
 
 
-class _Open:
+class _OpenConditions:
     """unknown: what cannot be known, and of which jobs."""
 
     def __init__(self, instance: Instance, seen: Sequence[SeenJob], *, gone: bool) -> None:
