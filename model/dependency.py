@@ -125,16 +125,16 @@ def parse_dependency(text: str) -> Condition:
     return _ConditionReader(text).whole()
 
 
-def tests_of(condition: Condition) -> Iterator[StatusTest]:
+def status_tests(condition: Condition) -> Iterator[StatusTest]:
     """All tests of a condition, from left to right."""
     match condition:
         case StatusTest():
             yield condition
         case Negation(part):
-            yield from tests_of(part)
+            yield from status_tests(part)
         case AllOf(parts) | AnyOf(parts):
             for part in parts:
-                yield from tests_of(part)
+                yield from status_tests(part)
 
 
 def written(condition: Condition) -> str:

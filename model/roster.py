@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from .dependency import JobReference, parse_dependency, tests_of
+from .dependency import JobReference, parse_dependency, status_tests
 from .instance import Instance
 from .job import Job
 
@@ -106,7 +106,7 @@ def predecessors(roster: Roster, job: Job) -> tuple[str, ...]:
     """The jobs that the condition of a job names. Raises DependencyError."""
     if not job.dependency:
         return ()
-    tests = tests_of(parse_dependency(job.dependency))
+    tests = status_tests(parse_dependency(job.dependency))
     return tuple(dict.fromkeys(name for test in tests for name in roster.meant(test.job, job)))
 
 

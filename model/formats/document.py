@@ -346,7 +346,7 @@ class JobEntry(Section):
     unheeded: f.Options = ()
     name: f.Line = ""
     dependency: f.Line = ""
-    think_time: f.Elapsed | None = None
+    think_time: f.Elapsed = 0
     orphan_term: f.YesNo = False
 
 

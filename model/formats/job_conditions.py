@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..dependency import DependencyError, StatusTest, compare, parse_dependency, tests_of
+from ..dependency import DependencyError, StatusTest, compare, parse_dependency, status_tests
 from ..instance import Instance
 from ..job import Job
 from ..polling import Poll, never, polled
@@ -50,7 +50,7 @@ def _problems(roster: Roster, job: Job) -> Iterator[str]:
     except DependencyError as error:
         yield error.problems[0].message
         return
-    for test in tests_of(condition):
+    for test in status_tests(condition):
         names = roster.meant(test.job, job)
         if job.id in names:
             yield f"{test.text}: the job would wait for itself"

@@ -21,8 +21,9 @@ from ...model.dependency import (
     StatusTest,
     compare,
     parse_dependency,
-    tests_of,
+    status_tests,
 )
+from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.roster import Roster
@@ -52,7 +53,7 @@ class Dependents:
 
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
-        self._params = instance.params
+        self._instance = instance
         self._roster = Roster(jobs, last_only=instance.params.job_dep_last_sub)
         self._followers: dict[str, dict[int, None]] = defaultdict(dict)
         self._read: dict[int, str] = {}
@@ -99,7 +100,7 @@ class Dependents:
 
     def grace(self, state: JobState) -> int | None:
         """Seconds after which a job is killed whose condition never holds, None for never."""
-        return 0 if state.job.orphan_term else self._params.orphan_grace
+        return 0 if state.job.orphan_term else self._instance.params.orphan_grace
 
     def holds(self, job: Job) -> Holds:
         """Whether the condition of a job holds now."""
@@ -112,7 +113,7 @@ class Dependents:
 
     def _tests(self, job: Job) -> Iterable[StatusTest]:
         try:
-            return tests_of(parse_dependency(job.dependency)) if job.dependency else ()
+            return status_tests(parse_dependency(job.dependency)) if job.dependency else ()
         except DependencyError:
             return ()
 
@@ -137,7 +138,14 @@ class Dependents:
             return Holds.YES
         if test.word.startswith("num"):
             return _count(test, states)
-        return _every([_one(test, state) for state in states])
+        return _every([_one(test, state, self._code(state)) for state in states])
+
+    def _code(self, state: JobState) -> int:
+        """The exit code of a job that has been killed."""
+        limit = granted_run_limit(self._instance, state.job)
+        known = limit is not None and state.start is not None and state.end is not None
+        by_limit = known and (state.end or 0) - (state.start or 0) >= (limit or 0)
+        return EXIT_BY_LIMIT if by_limit else EXIT_BY_KILL
 
     # --- checkpoints ----------------------------------------------------------------------------
 
@@ -171,13 +179,13 @@ def _lasts(condition: Condition) -> bool:
     """Whether what holds once holds from then on."""
     return not any(
         test.word in ("numpend", "numrun", "numstart", "numhold") or test.operator != ">="
-        for test in tests_of(condition)
+        for test in status_tests(condition)
         if test.word.startswith("num")
     )
 
 
-def _one(test: StatusTest, state: JobState) -> Holds:
-    """A test of one job."""
+def _one(test: StatusTest, state: JobState, code: int) -> Holds:
+    """A test of one job; code: what it ended with if it failed."""
     gone, failed = state.status in _GONE, state.status == KILLED
     match test.word:
         case "started":
@@ -189,7 +197,6 @@ def _one(test: StatusTest, state: JobState) -> Holds:
         case "exit":
             if not gone:
                 return Holds.NOT_YET
-            code = EXIT_BY_LIMIT if state.killed_by_limit else EXIT_BY_KILL
             right = test.number is None or compare(code, test.operator, test.number)
             return Holds.YES if failed and right else Holds.NEVER
         case "post_err":
