@@ -141,6 +141,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
     told += [f"requirement: {text}" for text in found.requirement]
+    told += _chain(instance, found)
     told += sentences(found.outlook.omissions)
     told += _said(instance, found)
     text = "".join(map(paragraph, told)) + "\n"
@@ -155,6 +156,23 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
     return text.rstrip("\n") + "\n"
+
+
+def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
+    """What the job waits for, and which jobs decide when that comes, one after another."""
+    from ..model.time_text import clock_text
+
+    job = found.outlook.job
+    if not job.dependency:
+        return
+    yield f"waits for: {job.dependency}" + (f", then {job.think_time} s" * bool(job.think_time))
+    parts = []
+    for link in found.chain:
+        start = "no start" if link.start is None else clock_text(instance, link.start)
+        end = "no known end" if link.finish is None else clock_text(instance, link.finish)
+        parts.append(f"job {link.job} ({start} to {end})")
+    if parts:
+        yield f"critical path: {', then '.join(parts)}, then job {job.id}"
 
 
 def _obstacle(instance: Instance, item: Obstacle) -> ListingRow:

@@ -117,10 +117,9 @@ def _status(item: RunningJob) -> str:
 def _row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
-    """An instance has no job names."""
     hosts = ":".join(places(instance, where)) or None
-    time = stamp(instance, job.submit)
-    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
+    name, time = job.name or None, stamp(instance, job.submit)
+    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, name, time)
 
 
 def ending(record: JobRecord) -> str:
@@ -219,10 +218,11 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     """
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
+    name = f", Job Name <{job.name}>" if job.name else ""
     group = f", User Group <{job.group}>" if job.group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
-        f"Job <{job.id}>, User <{job.user}>{group}, Project <{job.project}>{state}"
+        f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
         f"{priority}{extsched}"
     )
     home = f" from host <{job.from_host}>" if job.from_host else ""
@@ -236,6 +236,8 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
         asks.append(f", Requested GPU <{job.gpu}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
+    if job.dependency:
+        asks.append(f", Dependency Condition <{job.dependency}>")
     yield f"{stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
     limit = job.run_limit if job.run_limit is not None else instance.queue(job.queue).run_limit
     if limit is not None:

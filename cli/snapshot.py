@@ -25,7 +25,7 @@ FIELDS = (
     "nalloc_slot exec_host pend_reason"
 )
 #: Those that not every version knows.
-MORE_FIELDS = "ask_hosts dependency estimated_start_time"
+MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive"
 COMMANDS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 QUIET_VALUES = frozenset(
     {
         *("-a", "-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
-        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd", "-J"),
+        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
         *("-jsm", "-k", "-L", "-Lp", "-M", "-mig", "-o", "-oo", "-outdir", "-p", "-ptl", "-Q"),
         *("-rcacct", "-S", "-s", "-smt", "-stage", "-step_cgroup", "-T", "-u", "-v", "-wa", "-wt"),
     }
@@ -18,12 +18,11 @@ QUIET_VALUES = frozenset(
 QUIET_FLAGS = frozenset(
     {
         *("-B", "-hl", "-I", "-IS", "-ISp", "-ISs", "-IX", "-Ip", "-Is", "-K", "-N", "-Ne"),
-        *("-notify", "-r", "-rn", "-ti", "-tty", "-ul", "-XF", "-Zs"),
+        *("-notify", "-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
     }
 )
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
-    "-w": "start conditions (-w)",
     "-sla": "service classes (-sla)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",

@@ -37,7 +37,10 @@ class Job:
     queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
     time the lower place comes first. None: as it was submitted.
     requeued: it has run and waits again; what bsub would refuse today does not touch it.
-    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-w done(1)``.
+    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
+    name: -J. dependency: -w, the condition that must hold before it may start
+    (:mod:`.dependency`); think_time: seconds that pass between that and its start, at least.
+    orphan_term: -ti, it is killed once its condition can never hold.
     """
 
     id: str
@@ -68,6 +71,10 @@ class Job:
     requeued: bool = False
     unheeded: tuple[str, ...] = ()
     estimated_run_time: int | None = None
+    name: str = ""
+    dependency: str = ""
+    think_time: int = 0
+    orphan_term: bool = False
 
     @property
     def standing(self) -> tuple[int, int]:

@@ -18,6 +18,9 @@ class Params:
     gives an estimate (seconds).
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
+    job_dep_last_sub: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name
+    alone. orphan_grace: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose
+    condition can never hold; None: it waits on.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
     """
 
@@ -45,6 +48,8 @@ class Params:
     max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
     estimated_run_time: int | None = None
+    job_dep_last_sub: bool = True
+    orphan_grace: int | None = None
 
     @property
     def default_priority(self) -> int:

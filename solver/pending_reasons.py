@@ -15,6 +15,7 @@ from .availability.demand import Availability, Demand
 from .availability.profile import Profile
 from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
+from .precedence import NOT_YET
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 from .shortage import find_shortage
@@ -105,7 +106,7 @@ def reason_and_shortage(
     """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
-        return (BEGIN_TIME if held_back and start.time == demand.earliest else ""), ""
+        return (held_back_by(demand) if held_back and start.time == demand.earliest else ""), ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
@@ -115,6 +116,14 @@ def reason_and_shortage(
     )
     short = short or _shortage_until(problem, demand, profile, instant)
     return short + ends, short
+
+
+def held_back_by(demand: Demand) -> str:
+    """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
+    job = demand.job
+    if job.dependency and demand.earliest != job.begin:
+        return f"{NOT_YET}: {job.dependency}"
+    return BEGIN_TIME
 
 
 def _shortage_until(

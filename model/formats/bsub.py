@@ -12,6 +12,7 @@ from typing import Any
 
 from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..characters import strange_character
+from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
 from ..input_limits import check_length
 from .names import host_requests, tokens
@@ -70,9 +71,9 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
-    that have no say in a start (-J, -o and the like) are read over; those that may have one and
-    that nothing obeys (-w, -sla) are in ``unheeded``. Raises InputError with every option that is
-    wrong.
+    that have no say in a start (-o, -e and the like) are read over; those that may have one and
+    that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
+    is wrong.
     """
     fields, problems = read_bsub(line, clock)
     for name, option in _TIMES:
@@ -236,7 +237,10 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if option in UNHEEDED or (option == "-J" and _has_elements(value)):
+    if option == "-J" and _has_elements(value):
+        found.unheeded.append(f"-J {' '.join(value.split())}")
+        _name(found, value)
+    elif option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _VALUES:
         _VALUES[option](found, value)
@@ -319,7 +323,21 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
     return read
 
 
-_FLAGS = {"-x": "exclusive", "-ar": "resizable"}
+def _name(submission: BsubLine, text: str) -> None:
+    """The name of a job; of an array without its elements."""
+    if name := " ".join(_ARRAY.sub("", text).partition("%")[0].split()):
+        _once(submission, "name", name)
+
+
+def _condition(submission: BsubLine, text: str) -> None:
+    try:
+        parse_dependency(text)
+    except DependencyError as error:
+        raise ValueError(error.problems[0].message) from None
+    _once(submission, "dependency", " ".join(text.split()))
+
+
+_FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
 _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
     "-R": _requirement,
@@ -335,6 +353,8 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),
+    "-J": _name,
+    "-w": _condition,
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }

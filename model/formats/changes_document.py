@@ -70,6 +70,9 @@ class ModifyEntry(Section):
     resizable: f.YesNo | None = None
     gpu: f.Line | None = None
     extsched: f.Line | None = None
+    name: f.Line | None = None
+    dependency: f.Line | None = None
+    orphan_term: f.YesNo | None = None
 
 
 class ChangeEntry(Section):

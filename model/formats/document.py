@@ -296,6 +296,8 @@ class ParamsEntry(Section):
     )
     estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
+    job_dep_last_sub: f.YesNo = Field(True, alias="JOB_DEP_LAST_SUB")
+    orphan_grace: f.Count | None = Field(None, alias="ORPHAN_JOB_TERM_GRACE_PERIOD")
     cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
     run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
@@ -342,6 +344,10 @@ class JobEntry(Section):
     queued_as: f.Standing | None = None
     requeued: f.YesNo = False
     unheeded: f.Options = ()
+    name: f.Line = ""
+    dependency: f.Line = ""
+    think_time: f.Elapsed = 0
+    orphan_term: f.YesNo = False
 
 
 class RunningEntry(JobEntry):

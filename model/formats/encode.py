@@ -452,6 +452,10 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "queued_as": None if job.queued_as is None else list(job.queued_as),
             "requeued": job.requeued or None,
             "unheeded": written.requirements(job.unheeded),
+            "name": _some(job.name),
+            "dependency": _some(job.dependency),
+            "think_time": job.think_time or None,
+            "orphan_term": job.orphan_term or None,
         }
     )
 

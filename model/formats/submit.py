@@ -16,6 +16,7 @@ from ..share_rules import share_problems
 from .bsub import bsub_line
 from .finding import Finding
 from .hostlimits import LimitScale
+from .job_conditions import condition_problems
 from .jobrules import check_jobs
 from .requirements import check_requirements
 from .units import Clock
@@ -80,6 +81,7 @@ def submission(
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
     alone = replace(instance, pending=(job,), running=(), future=())
+    yield from (f"-w: {text}" for text in condition_problems(instance, job))
     for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):
         if finding.place[:1] == ("pending",) and not finding.warning:
             yield _sentence(finding)
@@ -110,6 +112,7 @@ _OPTIONS = {
 }
 _OPTIONS |= {
     "extsched": "-ext",
+    "dependency": "-w",
     "group": "-G",
     "application": "-app",
     "exclusive": "-x",

@@ -14,7 +14,6 @@ import numpy as np
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem, report
 from ..instance import Instance
-from ..omissions import Omission
 from ..params import Params
 from ..queue import Queue
 from ..workload import NO_REQUEST, Workload, canonical
@@ -23,7 +22,7 @@ from .acct_jobs import AcctJobs
 from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
 from .sniff import kind_of, refuse_other
-from .swf import NOT_HEEDED, SwfLog, read_swf
+from .swf import SwfLog, read_swf
 from .swf_jobs import RecordedStarts, SwfJobs
 
 NO_HOSTS = (
@@ -60,9 +59,6 @@ class SwfLogFile:
         remarks += remarks_on(jobs)
         instance, unknown = _with_jobs(base, jobs, log)
         remarks += unknown
-        if follow := len(log.following(jobs.job)):
-            omission = Omission(NOT_HEEDED, where=str(path), count=follow)
-            instance = replace(instance, omissions=(*instance.omissions, omission))
         known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)
         starts = log.workload.submit[known] + log.wait[known]
         recorded = RecordedStarts(log.workload.job[known], starts)

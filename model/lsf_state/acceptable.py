@@ -27,6 +27,7 @@ _DROPPED: dict[str, dict[str, Any]] = {
 }
 #: What a job is without requirements that cannot be heeded.
 _BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"extsched": ""}}
+_BARE["dependency"] = {"dependency": ""}
 _UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
 
 

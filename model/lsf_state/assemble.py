@@ -23,6 +23,7 @@ from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
+from .conditions import still_open
 from .queues import merged_queues
 from .remarks import Remarks
 from .share_tables import SeenPartition
@@ -38,7 +39,8 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 class Seen:
     """What the commands printed; None where one was not run.
 
-    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing. gone:
+    whether a job that is not listed has ended.
     notes: what the commands said besides, a sentence each.
     """
 
@@ -48,6 +50,7 @@ class Seen:
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
+    gone: bool = False
     notes: Remarks = field(default_factory=Remarks)
 
 
@@ -99,6 +102,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
     instance = replace(base, running=running, pending=pending, future=future)
+    instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
     instance = _enough_slots(instance, notes)
     instance = acceptable(instance, notes)
     omissions = (*base.omissions, *notes.omissions)
@@ -316,7 +320,7 @@ class _Jobs:
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
-            elif job.status in WAITING and job.dependent:
+            elif job.status in WAITING and job.dependent and not job.dependency:
                 self.dependent += 1
             elif job.status in WAITING:
                 pending.append(self._job(job))
@@ -331,7 +335,7 @@ class _Jobs:
             self.notes.append(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them"
+                "look at them, and nothing says which they are (give -o dependency)"
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
@@ -406,6 +410,8 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=" ".join(seen.gpu.split()),
             unheeded=seen.unread,
+            name=" ".join(seen.name.split()),
+            dependency=" ".join(seen.dependency.split()),
             queued_as=None
             if seen.queued_as is None
             else (seen.queued_as[0] - self.zero, seen.queued_as[1]),

@@ -36,7 +36,7 @@ COLUMNS = (
 #: Columns that nobody reads and that have a say where they say something.
 _UNREAD = (
     *("NETWORK_REQ", "SERVICE_CLASS", "SLA"),
-    *("DEPENDENCY", "LICENSE_PROJECT", "DATA_REQUIREMENT"),
+    *("LICENSE_PROJECT", "DATA_REQUIREMENT"),
 )
 #: What LSF itself adds to a job that asks for nothing.
 _DEFAULTS = re.compile(
@@ -68,8 +68,9 @@ class SeenJob:
 
     run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
     finish: when it is expected to end; from_limit: as its
-    run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
-    condition is not satisfied. queued_as: (second, place) in the queue after btop or bbot.
+    run limit says (not as LSF estimates). hosts: of -m, as typed. name: -J. dependency: -w;
+    dependent: that condition is not satisfied. queued_as: (second, place) in the queue after btop
+    or bbot.
     unread: what else was said of it that may have a say in its start. gpu: what it asks of GPUs, as
     -gpu has it. reason: why it waits, in
     LSF's words. estimate: when LSF expects it to start. line: in the text, or None.
@@ -101,6 +102,8 @@ class SeenJob:
     estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
+    name: str = ""
+    dependency: str = ""
     dependent: bool = False
     queued_as: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
@@ -230,6 +233,8 @@ def _job_of_json(
         cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
         allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
         or {},
+        name=pick(record, "JOB_NAME"),
+        dependency=pick(record, "DEPENDENCY"),
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
         unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
         gpu=_gpus(record),
@@ -290,6 +295,7 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
+    job.name = fields.get("Job Name", "")
     for number, line in enumerate(block):
         if timed := TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
@@ -337,4 +343,6 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     job.exclusive = "exclusive execution" in text.lower()
     if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
         job.gpu = found[1] or "num=1"
+    if found := re.search(r"Dependency Condition <(.*?)>(?=,|;|$)", text):
+        job.dependency = found[1]
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

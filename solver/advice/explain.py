@@ -15,6 +15,7 @@ from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..budget import OutOfTime
 from ..loop.snapshot import snapshot_of
+from .chains import ChainLink, critical_path
 from .contests import LostContest, lost_contests
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
@@ -29,6 +30,7 @@ class Explanation:
     seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
     requirement: its conditions that hold on some hosts only.
+    chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
     cut: a limit or Ctrl-C came before everything had been looked at.
     """
 
@@ -44,6 +46,7 @@ class Explanation:
     contests: tuple[LostContest, ...] = ()
     requirement: tuple[str, ...] = ()
     cut: bool = False
+    chain: tuple[ChainLink, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -58,6 +61,7 @@ class Explanation:
             "proved": self.outlook.proved,
             "waits_for": self.outlook.waits_for,
             "requirement": list(self.requirement),
+            **({"critical_path": self._chain()} if self.outlook.job.dependency else {}),
             "pending_reasons": [reason.to_dict() for reason in self.reasons],
             "contests": [
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
@@ -77,6 +81,9 @@ class Explanation:
             **({"cut": True} if self.cut else {}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
+
+    def _chain(self) -> list[dict[str, Any]]:
+        return [with_stamps(i.to_dict(), self.origin, ("start", "finish")) for i in self.chain]
 
     def _repr_html_(self) -> str:
         """The explanation as a notebook shows it; times from now on."""
@@ -140,6 +147,9 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
     """With what stands before the start, and what would bring it forward."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
+    if asked.dependency:
+        chain = critical_path(forecast.instance, asked, view.times())
+        found = replace(found, chain=chain)
     if not demand.impossible:
         start, stop = found.outlook.start, forecast.cancel.is_set
         blocking = find_obstacles(view, demand, start, found.method, stop)

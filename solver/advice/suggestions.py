@@ -240,6 +240,8 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "extsched", "without -ext", replace(job, extsched="")
     if job.begin is not None and job.begin > instance.now:
         yield "begin", "without -b", replace(job, begin=None)
+    if job.dependency:
+        yield "dependency", "without -w", replace(job, dependency="")
     for queue in instance.queues:
         if queue.name != job.queue:
             yield "queue", f"in queue {queue.name}", with_queue(job, queue.name)
@@ -298,7 +300,9 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         running = tuple(item for item in instance.running if item.job.id != gone)
         outlook = forecast.beside(replace(instance, running=running)).outlook(job)
         yield Idea("running", f"if {job_text(gone)} ended now", outlook)
-    for gone in _before_it(forecast.ahead(job), view, limit):
+    needed = set(forecast.needed(job))
+    ahead = [other for other in forecast.ahead(job) if other not in needed]
+    for gone in _before_it(ahead, view, limit):
         if forecast.stopped():
             return
         trials.tried += 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
@@ -69,6 +69,7 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     unplaced: list[Unplaced] = []
     standing = never = True
     for demand in problem.demands:
+        demand = released(demand, {other.job.id: place.time for other, place in kept})
         item = plan.get(demand.job.id)
         standing = standing and not (item is not None and item.needs_backfill)
         if standing and item is not None:
@@ -121,7 +122,8 @@ def _as_plan(
 
 def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
     starts = warm_starts(problem, plan)
-    return [(d, starts[d.job.id]) for d in problem.demands if d.job.id in starts]
+    times = {job: start.time for job, start in starts.items()}
+    return [(released(d, times), starts[d.job.id]) for d in problem.demands if d.job.id in starts]
 
 
 def _needs_backfill(

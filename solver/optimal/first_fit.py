@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
@@ -37,10 +37,12 @@ def plan_first_fit(
     unseen: list[PlannedJob] = []
     reasons = JobByJob(problem, finishes_only=True)
     last: tuple[Hashable, PlannedJob] | None = None
+    starts: dict[str, int] = {}
     for demand in problem.demands:
         if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
+        demand = released(demand, starts)
         equal = last is not None and last[0] == demand.kind and _only_later(demand)
         like = last[1] if last is not None and equal else None
         planned = _place(problem, demand, profile, reasons, like=like, whole_nodes=whole_nodes)
@@ -50,8 +52,8 @@ def plan_first_fit(
             reservations.append(planned)
             reasons.planned(planned, demand)
             last = demand.kind, planned
+            starts |= {} if planned.start is None else {planned.job: planned.start}
     now = problem.instance.now
-    starts = [item.start for item in reservations if item.start is not None]
     notes = [WHOLE_NODES] if whole_nodes else []
     if unseen:
         notes.append(f"cut short by the limit: {len(unseen)} jobs not looked at")
@@ -62,7 +64,7 @@ def plan_first_fit(
         now=now,
         reservations=(*reservations, *unseen),
         unplaced=tuple(unplaced),
-        value=float(sum(start - now for start in starts)),
+        value=float(sum(start - now for start in starts.values())),
         notes=tuple(notes),
         cut=bool(unseen),
     )

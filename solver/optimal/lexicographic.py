@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget
 from ..pending_reasons import JobByJob, reason_unplaced
@@ -106,6 +106,9 @@ class _Search:
     def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
         """Fix the starts of jobs in this order. told: called after each that has one."""
         for demand in demands:
+            if demand.after is not None:
+                starts = {item.demand.job.id: item.start.time for item in self.settled}
+                demand = released(demand, starts)
             if self._settle(demand):
                 told()
             else:

@@ -14,10 +14,13 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
+from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
 
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
+#: Of start conditions what only a plan leaves out.
+KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
 
 
 def heeded_nowhere(
@@ -32,17 +35,22 @@ def heeded_nowhere(
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
     here: set[str] = set()
+    asked: set[str] = set()
     for job in instance.pending if jobs is None else jobs:
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
+        asked.add(job.id)
         for what in _of(job, resolver):
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
                 touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
+    for what, names in Precedence.of(instance).left_out().items():
+        if ids := [name for name in names if name in asked]:
+            touched.setdefault(what, []).extend(ids)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (
         item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
@@ -58,7 +66,8 @@ def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omi
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MOST_JOBS)
     found = heeded_nowhere(instance, resolver, met)
-    return tuple(replace(item, jobs=None) for item in found)
+    # In a run jobs do fail, and conditions are looked at as they stand.
+    return tuple(replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:

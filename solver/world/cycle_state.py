@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..pending_reasons import BEGIN_TIME, shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.holding import whole_place
 from ..placement.ranges import place_most
+from ..precedence import NOT_YET, After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
@@ -164,7 +166,55 @@ class CycleState:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         if job.begin is not None and job.begin > self.world.now:
             return BEGIN_TIME
+        if self.settings.planning and job.dependency:
+            release = self.release_of(job)
+            if release is None or release > self.world.now:
+                return NOT_YET
         return self.eligibility.queue_open(job, duration)
+
+    # --- jobs that wait for others (-w) -----------------------------------------------------------
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """What the pending jobs wait for."""
+        return Precedence.of(self.instance)
+
+    def release_of(self, job: Job) -> int | None:
+        """When the condition of a job can hold by what this cycle has planned; None for never."""
+        found = self.event_of(job)
+        return self.world.now if found is None else earliest(found, self._when)
+
+    def event_of(self, job: Job) -> Event | None:
+        """What a job waits for, pending in the instance or only asked about; None for nothing."""
+        if not job.dependency:
+            return None
+        release = self.precedence.releases.get(job.id)
+        if release is None:
+            others = (other for other in self.instance.pending if other.id != job.id)
+            asked = Precedence.of(replace(self.instance, pending=(*others, job)))
+            release = asked.releases[job.id]
+        return release.event
+
+    def _when(self, other: After) -> int | None:
+        """When another job starts, or ends, as this cycle has it."""
+        state = self.world.states.find(other.job)
+        if state is None:
+            return None
+        start = state.start
+        if start is None:
+            held = self._holding.get(state.number)
+            if held is None:
+                return None
+            start = held.estimate if held.start is None else held.start.time
+        if start is None or other.start:
+            return start
+        return None if state.duration is None else start + state.duration
+
+    def not_before(self, state: JobState) -> int:
+        """The first second at which a job may start, for a place in the future."""
+        now, job = self.world.now, state.job
+        release = self.release_of(job) if self.settings.planning else now
+        return max(now, job.begin or now, now if release is None else release)
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
         """Why such a job can never start on the hosts of a partition alone: it holds none there."""

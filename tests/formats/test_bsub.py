@@ -48,12 +48,23 @@ def test_every_option_of_a_plan() -> None:
             {"res_req": ("select[mem>1]", "rusage[mem=1]")},
         ),
         ("-W 30s", {"run_limit": 30}),
-        ("-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9", {}),
+        (
+            "-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9",
+            {"name": "name"},
+        ),
         ("-J '[7-7]' -Pproj -qnight", {"project": "proj", "queue": "night"}),
         ("cd run && LSB_X=1 bsub -n 3 ./x", {"slots": 3, "max_slots": None}),
         (
             "-w 'done(7) && ended(8)' -sla gold -J 'a[1-100]%10'",
-            {"unheeded": ("-w done(7) && ended(8)", "-sla gold", "-J a[1-100]%10")},
+            {
+                "dependency": "done(7) && ended(8)",
+                "name": "a",
+                "unheeded": ("-sla gold", "-J a[1-100]%10"),
+            },
+        ),
+        (
+            "-w 'numdone(prep, >= 3) || \"my job\"' -ti",
+            {"dependency": 'numdone(prep, >= 3) || "my job"', "orphan_term": True},
         ),
         (
             "#!/bin/bash\n#BSUB -n 16 -W 2:00 # two hours\n"
@@ -61,7 +72,7 @@ def test_every_option_of_a_plan() -> None:
             {"slots": 16, "max_slots": None, "run_limit": 7200, "res_req": ("span[ptile=4]",)},
         ),
         ("#BSUB -n 2", {"slots": 2, "max_slots": None}),
-        ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {}),
+        ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {"name": "name"}),
     ],
 )
 def test_lines(line: str, fields: dict[str, object]) -> None:
@@ -167,7 +178,7 @@ def test_every_option_of_bsub_has_one_meaning() -> None:
     ],
 )
 def test_a_name_with_more_than_one_element_is_an_array(name: str, array: bool) -> None:
-    assert (parse_bsub(f"-J '{name}'") == {}) != array
+    assert ("unheeded" in parse_bsub(f"-J '{name}'")) == array
 
 
 def test_a_directive_that_is_commented_out_says_nothing() -> None:
