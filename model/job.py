@@ -40,6 +40,7 @@ class Job:
     unheeded: what it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
     name: -J. dependency: -w, the condition that must hold before it may start
     (:mod:`.dependency`); think_time: seconds that pass between that and its start, at least.
+    array_limit: of an element, how many elements of its array may run at once, ``%4`` of -J.
     orphan_term: -ti, it is killed once its condition can never hold.
     """
 
@@ -75,6 +76,18 @@ class Job:
     dependency: str = ""
     think_time: int = 0
     orphan_term: bool = False
+    array_limit: int | None = None
+
+    @property
+    def array_id(self) -> str | None:
+        """Of an element ``101[3]`` the id of its array, ``101``; None for any other job."""
+        head, bracket, tail = self.id.partition("[")
+        return head if bracket and tail[:-1].isdigit() and tail.endswith("]") else None
+
+    @property
+    def array_index(self) -> int | None:
+        """Of an element ``101[3]`` its index, 3; None for any other job."""
+        return None if self.array_id is None else int(self.id.partition("[")[2][:-1])
 
     @property
     def standing(self) -> tuple[int, int]:
