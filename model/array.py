@@ -100,6 +100,18 @@ def _range_text(part: range) -> str:
     return f"{part[0]}-{part[-1]}" + (f":{part.step}" if part.step != 1 else "")
 
 
+def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
+    """How many elements of each array may run at once, by the array's id: the least that one says.
+
+    jobs: those that wait and those that run.
+    """
+    found: dict[str, int] = {}
+    for job in jobs:
+        if job.array_limit is not None and (array := job.array_id) is not None:
+            found[array] = min(job.array_limit, found.get(array, job.array_limit))
+    return found
+
+
 def elements(job: Job, spec: ArraySpec) -> tuple[Job, ...]:
     """The elements of an array: jobs that share the fields of `job`, with the ids ``101[3]``.
 

@@ -135,7 +135,7 @@ class Resolver:
         """What the term at `position` holds, looked up once for equal jobs."""
         job = running.job
         kind = (job.res_req, job.queue, job.application, job.user, job.project, job.exclusive)
-        key = (*kind, running.alternative, position)
+        key = (*kind, self.table.limited_array(job), running.alternative, position)
         if key not in self._running_uses:
             held: tuple[Reservation, ...] = ()
             if simple.rusage is not None:
@@ -242,7 +242,7 @@ class Resolver:
         Jobs that differ in nothing but their id and place in the queue share all of it, as the
         elements of an array do.
         """
-        kind = replace(job, id="", submit=0, queued_as=None)
+        kind = replace(job, id=self.table.limited_array(job) or "", submit=0, queued_as=None)
         if kind not in self._demands:
             self._demands[kind] = self._resolved(job)
         return replace(self._demands[kind], job=job)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...model.array import running_limits
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.instance import Instance
 from ...model.job import Job
@@ -96,6 +97,7 @@ class ResourceTable:
     _methods: dict[str, Per] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
     _own_limits: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
+    _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
 
@@ -105,6 +107,8 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
+        jobs = (*self.instance.pending, *(running.job for running in self.instance.running))
+        self._arrays.update(running_limits(jobs))
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
         names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
@@ -171,6 +175,8 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 missing = missing or f"no host has {item.resource}"
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
+        if first and (array := self.limited_array(job)) is not None:
+            limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -207,6 +213,23 @@ class ResourceTable:
         return flat(item.resource, item.initial) if static else item
 
     # --- limits -------------------------------------------------------------------------------
+
+    def limited_array(self, job: Job) -> str | None:
+        """The array of which a job is an element and no more than so many may run, or None."""
+        if job.array_limit is None and not self._arrays:
+            return None
+        array = job.array_id
+        return array if job.array_limit is not None or array in self._arrays else None
+
+    def _array_pool(self, array: str, job: Job) -> int:
+        """The pool of the elements of an array that run: ``%4`` of bsub -J (ARR-01)."""
+        name = f"array {array}"
+        if name not in self._pool_index:
+            most = self._arrays.get(array, job.array_limit or 0)
+            reason = f"running elements of array {array} (at most {most} at once)"
+            pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
+            self._pool_index[name] = [pool]
+        return self._pool_index[name][0]
 
     def _limit_uses(
         self,

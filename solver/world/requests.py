@@ -125,6 +125,7 @@ class Requests:
             job.resizable,
             job.extsched,
             self.resolver.home(job),
+            self.resolver.table.limited_array(job),
         )
 
     def shapes(self) -> list[Shape]:
