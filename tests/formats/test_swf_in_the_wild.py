@@ -180,7 +180,7 @@ def test_what_follows_another_job_waits_for_it(tmp_path: Path) -> None:
         ("ended(1)", 30),
     ]
     assert read.instance.omissions == ()
-    assert sw.simulate(read.instance, cycle=0).jobs["2"].start == 430
+    assert sw.simulate(read.instance, cycle=0)["2"].start == 430
     found = replay(read_swf(log).workload)
     assert found.start.tolist() == [0, 430]
     assert found.wait.tolist() == [0, 0]

@@ -28,12 +28,14 @@ _PLAIN = [
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
     "MAX_USER_PRIORITY",
+    "ORPHAN_JOB_TERM_GRACE_PERIOD",
     "ESTIMATED_RUNTIME",
 ]
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
-_PARAMS = frozenset([*_PLAIN, *_PER_SLOT, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]) | {
-    "DEFAULT_PROJECT"
-}
+_LAST = "JOB_DEP_LAST_SUB"
+_PARAMS = frozenset(
+    [*_PLAIN, *_PER_SLOT, _LAST, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]
+) | {"DEFAULT_PROJECT"}
 _CONF = frozenset(
     [
         "LSB_TIME_RESERVE_NUMJOBS",
@@ -77,6 +79,8 @@ def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
     for key in _PER_SLOT:
         if entry.text(key):
             _put(draft, entry, "RESOURCE_RESERVE_PER_SLOT", key, entry.text(key))
+    if text := entry.text(_LAST):
+        _put(draft, entry, _LAST, _LAST, {"1": "Y", "0": "N"}.get(text, text))
     if queues := entry.text("DEFAULT_QUEUE").split():
         _put(draft, entry, "DEFAULT_QUEUE", "DEFAULT_QUEUE", queues[0])
     note_rest(notes, entry, "lsb.params", _PARAMS, "lsb.params")
