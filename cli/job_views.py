@@ -118,8 +118,9 @@ def _row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
     hosts = ":".join(places(instance, where)) or None
-    name, time = job.name or None, stamp(instance, job.submit)
-    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, name, time)
+    name, time = job.shown_name or None, stamp(instance, job.submit)
+    number = job.array_id or job.id  # the index stands in the name
+    return (number, job.user, status, job.queue, job.from_host or None, hosts, name, time)
 
 
 def ending(record: JobRecord) -> str:
@@ -218,7 +219,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     """
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
-    name = f", Job Name <{job.name}>" if job.name else ""
+    name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..model.array import array_of
+
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
@@ -37,7 +39,7 @@ class ViewOptions:
     def wants_job(self, job: str, user: str, queue: str, hosts: frozenset[str]) -> bool:
         """Whether a job is to be shown, by name, user, queue and the hosts that it is on."""
         return (
-            self.wants(job)
+            (self.wants(job) or array_of(job) in self.names)
             and (not self.users or user in self.users)
             and (not self.queues or queue in self.queues)
             and (not self.hosts or bool(self.hosts & hosts))

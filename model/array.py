@@ -153,6 +153,11 @@ def _range_text(part: range) -> str:
     return f"{part[0]}-{part[-1]}" + (f":{part.step}" if part.step != 1 else "")
 
 
+def array_of(id: str) -> str | None:
+    """The array of the id of an element: ``101`` of ``101[3]``; None for any other job."""
+    return Job(id).array_id if id.endswith("]") else None
+
+
 def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
     """How many elements of each array may run at once, by the array's id: the least that one says.
 
