@@ -10,6 +10,7 @@ from ..model.job import Job
 from ..model.resreq import requested
 from ..model.time_text import clock_text, wall_clock
 from ..solver.loop.snapshot import PendingJob
+from .array_views import arrays
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
@@ -30,6 +31,8 @@ COLUMNS = (
 
 def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
+    if asked.arrays:
+        return arrays(moment, asked, format)
     instance = moment.instance
     running, pending, ended = selected(moment, asked)
     if format != "text":

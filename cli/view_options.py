@@ -12,8 +12,8 @@ class ViewOptions:
     """names: to show, () for all. long: everything about each. recursive: every share level.
 
     pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
-    everything: finished jobs too, limits that nobody uses. shared: shared resources. configured:
-    limits as configured. users, queues, hosts: of these alone, () for all. alloc: form of a future
+    arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
+    shared: shared resources. configured: limits as configured. users, queues, hosts: of these alone, () for all. alloc: form of a future
     allocation, see ``model/allocation.py``.
     """
 
@@ -27,6 +27,7 @@ class ViewOptions:
     everything: bool = False
     shared: bool = False
     configured: bool = False
+    arrays: bool = False
     users: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()

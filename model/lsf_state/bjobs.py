@@ -119,6 +119,12 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     notes: gets what the command itself has said of jobs that it could not show.
     """
     check_kind(text, "bjobs")
+    if not text.is_json and _ARRAYS.search(text.content):
+        message = (
+            "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
+            "-json -o '… jobindex …'"
+        )
+        raise InputError([Problem(message, text.source)])
     if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
         raise InputError(
             [
@@ -275,6 +281,8 @@ _STARTED = re.compile(
     r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
+#: The head of ``bjobs -A``.
+_ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not looked at: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
