@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.array_starts import array_name, profile_text, starts_text
@@ -205,7 +206,7 @@ def comparison_output(
         return _comparison_text(instance, comparison, selection)
     record = comparison.to_dict()
     if not selection.everything:
-        chosen = selection.choose(_compared(instance, comparison, selection))
+        chosen = selection.choose(_compared(instance, comparison, selection, fold=False))
         record["jobs"] = _in_order(record["jobs"], [item.job for item in chosen])
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
@@ -228,7 +229,9 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
     ) + _paragraphs(below)
 
 
-def _compared(instance: Instance, comparison: Comparison, selection: Selection) -> list[Shown]:
+def _compared(
+    instance: Instance, comparison: Comparison, selection: Selection, *, fold: bool = True
+) -> list[Shown]:
     found = []
     words = comparison.missing_starts()
     for row in comparison:
@@ -247,7 +250,33 @@ def _compared(instance: Instance, comparison: Comparison, selection: Selection) 
         gain = row.gain or 0
         shown = ListingRow(cells, state)
         found.append(Shown(row.job, shown, row.slots, row.optimal, gain, row.allocation))
-    return found
+    return _compared_arrays(instance, found, selection) if fold else found
+
+
+def _compared_arrays(instance: Instance, found: list[Shown], selection: Selection) -> list[Shown]:
+    """The rows with the elements of an array as one: its first, and when its last one starts."""
+    rows: dict[str, list[Shown]] = {}
+    for item in found:
+        rows.setdefault(selection.folded(item.job) or item.job, []).append(item)
+    shown = []
+    for job, items in rows.items():
+        if items[0].job == job:
+            shown += items
+            continue
+        name = array_name(job, [item.job for item in items])
+        first, last = (
+            items[0],
+            max(items, key=lambda item: (item.start is not None, item.start or 0)),
+        )
+        note = f"each as the first, {first.job}; "
+        if last.start != first.start and last.start is not None:
+            note += f"the last, {last.job}, starts {clock_text(instance, last.start)}; "
+        *cells, why, where = first.row.cells
+        row = ListingRow(
+            (name, *cells[1:], (note + why).removesuffix("; "), where), first.row.state
+        )
+        shown.append(replace(first, job=job, row=row, gain=sum(item.gain for item in items)))
+    return shown
 
 
 def _compared_cells(

@@ -13,8 +13,8 @@ class ViewOptions:
 
     pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
     arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
-    shared: shared resources. configured: limits as configured. users, queues, hosts: of these alone, () for all. alloc: form of a future
-    allocation, see ``model/allocation.py``.
+    shared: shared resources. configured: limits as configured. users, queues, hosts: of these
+    alone, () for all. alloc: form of a future allocation, see ``model/allocation.py``.
     """
 
     names: tuple[str, ...] = ()

@@ -95,8 +95,7 @@ def build(
         name=document.name,
         description=document.description,
     )
-    later: list[Finding] = []
-    instance = jobs.counted(in_wall_clock(instance, later))
+    instance = jobs.counted(in_wall_clock(instance, later := []))
     later += [hosts.in_document(finding) for finding in check(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]

@@ -467,7 +467,7 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
     entries = []
     for job, spec in arrays_of(jobs):
         if spec is not None and len(spec) == 1:
-            entries.append(plain_job(*elements(job, spec), params))
+            entries.append(plain_job(elements(job, spec)[0], params))
         elif spec is not None:
             entry = plain_job(job, params)
             entries.append({"id": entry.pop("id"), "array": spec.entry, **entry})
