@@ -264,17 +264,14 @@ def _compared_arrays(instance: Instance, found: list[Shown], selection: Selectio
             shown += items
             continue
         name = array_name(job, [item.job for item in items])
-        first, last = (
-            items[0],
-            max(items, key=lambda item: (item.start is not None, item.start or 0)),
-        )
+        first = items[0]
+        last = max(items, key=lambda item: -1 if item.start is None else item.start)
         note = f"each as the first, {first.job}; "
         if last.start != first.start and last.start is not None:
             note += f"the last, {last.job}, starts {clock_text(instance, last.start)}; "
         *cells, why, where = first.row.cells
-        row = ListingRow(
-            (name, *cells[1:], (note + why).removesuffix("; "), where), first.row.state
-        )
+        note = (note + why).removesuffix("; ")
+        row = ListingRow((name, *cells[1:], note, where), first.row.state)
         shown.append(replace(first, job=job, row=row, gain=sum(item.gain for item in items)))
     return shown
 

@@ -104,7 +104,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, d.ChangeEntry]], list[Find
 
 
 def _of_array(given: dict[str, Any]) -> dict[str, Any]:
-    """What -J of bmod says of an array: ``a%5`` and ``a[1-9]%5`` how many may run; %0 any number."""
+    """What -J of bmod says of an array, ``a%5`` or ``a[1-9]%5``: how many may run, %0 for any."""
     spec, (name, mark, limit) = given.get("array"), given.get("name", "").rpartition("%")
     if spec is not None:
         return {"array_limit": spec.limit}
@@ -211,7 +211,7 @@ class _ChangeReader:
                 self._say((*where, "submit"), "the entry's `at` says when: leave it out")
             jobs = builder.waiting("", [entry.submit])
             alone = replace(instance, running=(), pending=(), future=jobs)
-            jobs = builder.counted(alone).future
+            jobs = tuple(builder.counted(alone).future)
             self._found += [replace(f, place=(*where, *f.place[2:])) for f in findings]
             findings.clear()
             if known := next((job.id for job in jobs if job.id in self._jobs), None):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import refusals, submission
+from ...model.formats.submit import Submission, refusals, submission
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -240,11 +240,7 @@ def ask(
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.jobs[0]
-    planned: Plan | None = None
-    if submitted.array is None:
-        outlook = asker.outlook_with_omissions(job)
-    else:
-        outlook, planned = asker.outlook_of_elements(submitted.jobs)
+    outlook, planned = _outlook(asker, submitted)
     asked = Choice({}, _shown(instance, job), outlook)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
@@ -264,6 +260,13 @@ def ask(
         elements=len(submitted.jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _outlook(asker: Asker, submitted: Submission) -> tuple[Outlook, Plan | None]:
+    """The start of the job, or of an array's first element with the plan of all."""
+    if submitted.array is None:
+        return asker.outlook_with_omissions(submitted.job), None
+    return asker.outlook_of_elements(submitted.jobs)
 
 
 def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
