@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise.cli.main import app
+from slotwise.model.formats.changes import loads_changes
 from typer.testing import CliRunner
 
 _SITE = """
@@ -97,6 +98,6 @@ changes:
   - {at: 20m, submit: {id: 102, array: "1-3%2", run_limit: 1h}}
   - {at: 30m, bkill: "101[30]"}
 """
-    changes = sw.loads_changes(text, instance)
+    changes = loads_changes(text, instance)
     assert len(changes) == 34
-    assert sw.loads_changes(sw.dump_changes(changes, instance), instance) == changes
+    assert loads_changes(sw.dump_changes(changes, instance), instance) == changes
