@@ -168,7 +168,9 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     from .tables import paragraph
 
     outlook = answer.line.outlook
-    text = paragraph(placed_text(instance, "the line", outlook, answer.method, wide))
+    who = "the line" if answer.elements == 1 else "the first element"
+    text = "" if answer.elements == 1 else paragraph(_array_text(instance, answer))
+    text += paragraph(placed_text(instance, who, outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
@@ -194,6 +196,21 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if answer.refrained:
         text += paragraph("cut short by the limit: not every alternative was tried")
     return text.rstrip("\n") + "\n"
+
+
+def _array_text(instance: Instance, answer: Answer) -> str:
+    """``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
+    from ..model.array_starts import profile_text, starts_text
+
+    whole = answer.array
+    if whole is None:
+        return f"{answer.elements} elements, none with a start"
+    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    if missing := answer.elements - len(whole.elements):
+        parts.append(f"{missing} without a start")
+    if whole.last.waits_for and whole.last.start != whole.first.start:
+        parts.append(f"the last waits: {whole.last.waits_for}")
+    return f"{answer.elements} elements: {'; '.join(filter(None, parts))}"
 
 
 def _forecast_text(instance: Instance, likely: Likely | None, run_by: str) -> str:

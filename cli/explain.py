@@ -16,6 +16,7 @@ from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.plan import PlannedArray
     from ..solver.advice.explain import Explanation
     from ..solver.advice.obstacles import Obstacle
     from ..solver.advice.suggestions import Suggestion
@@ -135,7 +136,8 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from ..solver.shortage import counted
     from .tables import listing_text, paragraph
 
-    told = [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
+    told = [] if found.array is None else [_array_text(instance, found.array)]
+    told += [placed_text(instance, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
@@ -156,6 +158,14 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
     return text.rstrip("\n") + "\n"
+
+
+def _array_text(instance: Instance, whole: PlannedArray) -> str:
+    from ..model.array_starts import array_name, profile_text, starts_text
+
+    name = array_name(whole.job, [item.job for item in whole.elements])
+    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    return f"job array {name}: {'; '.join(filter(None, parts))}"
 
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:

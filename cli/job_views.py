@@ -10,6 +10,7 @@ from ..model.job import Job
 from ..model.resreq import requested
 from ..model.time_text import clock_text, wall_clock
 from ..solver.loop.snapshot import PendingJob
+from .array_views import arrays
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
@@ -30,6 +31,8 @@ COLUMNS = (
 
 def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
+    if asked.arrays:
+        return arrays(moment, asked, format)
     instance = moment.instance
     running, pending, ended = selected(moment, asked)
     if format != "text":
@@ -118,8 +121,9 @@ def _row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
     hosts = ":".join(places(instance, where)) or None
-    name, time = job.name or None, stamp(instance, job.submit)
-    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, name, time)
+    name, time = job.shown_name or None, stamp(instance, job.submit)
+    number = job.array_id or job.id  # the index stands in the name
+    return (number, job.user, status, job.queue, job.from_host or None, hosts, name, time)
 
 
 def ending(record: JobRecord) -> str:
@@ -218,7 +222,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     """
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
-    name = f", Job Name <{job.name}>" if job.name else ""
+    name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (

@@ -37,8 +37,6 @@ UNHEEDED = {
     "-jsdl_strict": "a file of job terms (-jsdl_strict)",
     "-U": "that the job runs in an advance reservation only (-U)",
 }
-#: Of the name of an array: how many of it may run at once, and its elements.
-ARRAY = "job arrays (-J): the answer is for one element"
 REFUSED = {
     "-nnodes": "whole nodes are not modelled: give -n SLOTS and -R span[ptile=SLOTS OF A NODE]",
     "-H": "a held job has no start to plan: leave -H out",

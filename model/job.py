@@ -90,6 +90,12 @@ class Job:
         return None if self.array_id is None else int(self.id.partition("[")[2][:-1])
 
     @property
+    def shown_name(self) -> str:
+        """Its name as bjobs has it: ``a[3]`` of an element."""
+        index = self.array_index
+        return self.name if index is None else f"{self.name}[{index}]"
+
+    @property
     def standing(self) -> tuple[int, int]:
         """Time and place that count in the order of its queue and priority."""
         return (self.submit, 0) if self.queued_as is None else self.queued_as

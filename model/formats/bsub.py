@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..array import MOST as LARGEST_INDEX
+from ..array import parse_array
 from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..characters import strange_character
 from ..dependency import DependencyError, parse_dependency
@@ -21,8 +23,6 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
-_ARRAY = re.compile(r"\[(?P<elements>[^\[\]]*)\]")
-_ONE_ELEMENT = re.compile(r"\s*(\d+)(?:-\1)?\s*")
 _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 
 
@@ -30,7 +30,8 @@ _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 class BsubLine:
     """What a bsub line or a job script asks for.
 
-    fields: of a :class:`~slotwise.model.job.Job`. problems: what is wrong, with the line of a
+    fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
+    (:class:`~slotwise.model.array.ArraySpec`). problems: what is wrong, with the line of a
     script. quiet: the options that have no say in a start, as given. lines: the line of the script
     that gave an option, 0 where none did; line: the one that is read now.
     """
@@ -237,21 +238,12 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if option == "-J" and _has_elements(value):
-        found.unheeded.append(f"-J {' '.join(value.split())}")
-        _name(found, value)
-    elif option in UNHEEDED:
+    if option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _VALUES:
         _VALUES[option](found, value)
     else:
         found.quiet.append(option)
-
-
-def _has_elements(name: str) -> bool:
-    """Whether the name of a job makes it an array of more than one."""
-    match = _ARRAY.search(name)
-    return match is not None and _ONE_ELEMENT.fullmatch(match["elements"]) is None
 
 
 def _once(submission: BsubLine, name: str, value: object) -> None:
@@ -324,9 +316,12 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
 
 
 def _name(submission: BsubLine, text: str) -> None:
-    """The name of a job; of an array without its elements."""
-    if name := " ".join(_ARRAY.sub("", text).partition("%")[0].split()):
+    """The name of a job, and the elements of an array; how many there may be is asked later."""
+    name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
+    if name:
         _once(submission, "name", name)
+    if spec is not None:
+        _once(submission, "array", spec)
 
 
 def _condition(submission: BsubLine, text: str) -> None:

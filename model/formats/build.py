@@ -95,8 +95,9 @@ def build(
         name=document.name,
         description=document.description,
     )
-    instance = jobs.counted(in_wall_clock(instance, findings))
-    findings += [hosts.in_document(finding) for finding in check(instance)]
+    instance = jobs.counted(in_wall_clock(instance, later := []))
+    later += [hosts.in_document(finding) for finding in check(instance)]
+    findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
 
 

@@ -73,6 +73,7 @@ class ModifyEntry(Section):
     name: f.Line | None = None
     dependency: f.Line | None = None
     orphan_term: f.YesNo | None = None
+    array_limit: f.Count | None = None
 
 
 class ChangeEntry(Section):

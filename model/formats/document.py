@@ -298,6 +298,7 @@ class ParamsEntry(Section):
     default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
     job_dep_last_sub: f.YesNo = Field(True, alias="JOB_DEP_LAST_SUB")
     orphan_grace: f.Count | None = Field(None, alias="ORPHAN_JOB_TERM_GRACE_PERIOD")
+    max_job_array_size: f.Count = Field(1000, alias="MAX_JOB_ARRAY_SIZE")
     cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
     run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
@@ -348,6 +349,8 @@ class JobEntry(Section):
     dependency: f.Line = ""
     think_time: f.Elapsed = 0
     orphan_term: f.YesNo = False
+    array: f.Elements | None = None
+    array_limit: f.Count | None = None
 
 
 class RunningEntry(JobEntry):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..array import arrays_of, elements
 from ..cluster import (
     Cluster,
     ComputeUnit,
@@ -61,8 +62,8 @@ def to_document(instance: Instance) -> Plain:
             {"job": item.job, "slots": allocation_text(item.slots)} for item in instance.borrowed
         ],
         "running": [_running(item, params) for item in instance.running],
-        "pending": [plain_job(job, params) for job in instance.pending],
-        "future": [plain_job(job, params) for job in instance.future],
+        "pending": _waiting(instance.pending, params),
+        "future": _waiting(instance.future, params),
         "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
@@ -456,8 +457,23 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "dependency": _some(job.dependency),
             "think_time": job.think_time or None,
             "orphan_term": job.orphan_term or None,
+            "array_limit": job.array_limit,
         }
     )
+
+
+def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
+    """Entries of jobs, equal elements of an array as one."""
+    entries = []
+    for job, spec in arrays_of(jobs):
+        if spec is not None and len(spec) == 1:
+            entries.append(plain_job(elements(job, spec)[0], params))
+        elif spec is not None:
+            entry = plain_job(job, params)
+            entries.append({"id": entry.pop("id"), "array": spec.entry, **entry})
+        else:
+            entries.append(plain_job(job, params))
+    return entries
 
 
 def _running(item: RunningJob, params: Params) -> Plain:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from ..array import ArraySpec, elements, too_large
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
@@ -24,10 +25,19 @@ from .units import Clock
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that a line would submit, and the options of the line that have no say in its start."""
+    """A job that a line would submit, and the options of the line that have no say in its start.
+
+    array: the elements where the line submits an array, whose fields and id the job has.
+    """
 
     job: Job
     quiet: tuple[str, ...] = ()
+    array: ArraySpec | None = None
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The job, or each element."""
+        return (self.job,) if self.array is None else elements(self.job, self.array)
 
 
 def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
@@ -59,6 +69,9 @@ def submission(
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
+    array: ArraySpec | None = fields.pop("array", None)
+    if array is not None and array.last > instance.params.max_job_array_size:
+        wrong[f"-J: {too_large(array.last, instance.params.max_job_array_size)}"] = None
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
@@ -75,7 +88,7 @@ def submission(
             Problem(text, name, line) if line else Problem(text, path="bsub line")
             for text, line in wrong.items()
         )
-    return Submission(job, tuple(dict.fromkeys(read.quiet)))
+    return Submission(job, tuple(dict.fromkeys(read.quiet)), array)
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
@@ -122,8 +135,8 @@ _OPTIONS |= {
 
 def _next_id(instance: Instance) -> str:
     """The next number where ids are numbers, else a name that no job has."""
-    taken = {job.id for job in (*instance.pending, *instance.future)}
-    taken |= {running.job.id for running in instance.running}
+    jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
+    taken = {job.array_id or job.id for job in jobs}
     numbers = [int(id) for id in taken if id.isascii() and id.isdigit()]
     if numbers:
         return str(max(numbers) + 1)

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..array import MOST as LARGEST_INDEX
+from ..array import ArraySpec, elements, parse_array
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
 from ..formats.domains import Domains
@@ -313,7 +316,9 @@ class _Jobs:
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
         running = []
-        pending = []
+        pending: list[Job] = []
+        jobs = tuple(jobs)
+        listed = {job.id for job in jobs}
         for job in jobs:
             if job.status in RUNNING or job.status in WAITING:
                 self.unread.update(job.unread)
@@ -323,7 +328,7 @@ class _Jobs:
             elif job.status in WAITING and job.dependent and not job.dependency:
                 self.dependent += 1
             elif job.status in WAITING:
-                pending.append(self._job(job))
+                pending += self._elements(job, listed)
             else:
                 self.left_out[job.status] += 1
         if self.problems:
@@ -382,7 +387,25 @@ class _Jobs:
             suspended=seen.status in ("SSUSP", "USUSP"),
         )
 
+    def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
+        """A pending job; of an array in one row those elements that have no row of their own."""
+        job = self._job(seen)
+        spec = None if job.array_id is not None else self._named(seen)[1]
+        if spec is None:
+            return (job,)
+        return tuple(item for item in elements(job, spec) if item.id not in listed)
+
+    def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
+        """The name of a job, and the elements that it lists; a name like no array is a name."""
+        text = " ".join(seen.name.split())
+        try:
+            return parse_array(text, LARGEST_INDEX)
+        except ValueError:
+            return text, None
+
     def _job(self, seen: SeenJob) -> Job:
+        name, spec = self._named(seen)
+        limit = None if spec is None or "[" not in seen.id else spec.limit
         slots = seen.slots or sum(seen.allocation.values())
         if not slots:
             self.guessed.append(seen.id)
@@ -410,7 +433,8 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=" ".join(seen.gpu.split()),
             unheeded=seen.unread,
-            name=" ".join(seen.name.split()),
+            name=name,
+            array_limit=limit,
             dependency=" ".join(seen.dependency.split()),
             queued_as=None
             if seen.queued_as is None

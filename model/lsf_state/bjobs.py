@@ -119,6 +119,12 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     notes: gets what the command itself has said of jobs that it could not show.
     """
     check_kind(text, "bjobs")
+    if not text.is_json and _ARRAYS.search(text.content):
+        message = (
+            "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
+            "-json -o '… jobindex …'"
+        )
+        raise InputError([Problem(message, text.source)])
     if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
         raise InputError(
             [
@@ -161,7 +167,7 @@ def _of_json(
                 reading.wrong(f"holds no job: {record['ERROR']}")
             notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
             continue
-        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX"))
+        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX", "ARRAY_INDEX"))
         if not id:
             reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
             continue
@@ -193,8 +199,20 @@ def _gpus(record: dict[str, str]) -> str:
     return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
 
 
+def _name(name: str, spec: str) -> str:
+    """The name of a job with the elements of its array, which a column of their own may list.
+
+    The index in the name of an element says no more than its id.
+    """
+    return f"{name.partition('[')[0]}[{spec.rpartition('[')[2]}" if "[" in spec else name
+
+
 def _id(number: str, index: str) -> str:
+    """``101[3]``; LSF's programs give one number, the index in its upper 32 bits."""
     plain = number.strip()
+    if plain.isascii() and plain.isdigit() and 2**32 <= int(plain) < 2**63:
+        high, low = divmod(int(plain), 2**32)
+        return f"{low}[{high}]"
     return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
 
 
@@ -233,7 +251,7 @@ def _job_of_json(
         cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
         allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
         or {},
-        name=pick(record, "JOB_NAME"),
+        name=_name(pick(record, "JOB_NAME"), pick(record, "JARRAY_SPEC", "ARRAY_SPEC")),
         dependency=pick(record, "DEPENDENCY"),
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
         unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
@@ -263,6 +281,8 @@ _STARTED = re.compile(
     r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
+#: The head of ``bjobs -A``.
+_ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not looked at: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}

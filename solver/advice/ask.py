@@ -11,11 +11,12 @@ from typing import Any
 
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import refusals, submission
+from ...model.formats.submit import Submission, refusals, submission
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
+from ...model.plan import Plan, PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
@@ -73,7 +74,9 @@ class Answer:
     run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
     have no say in its start. requirement: its conditions that hold on some hosts only.
     suggestions: hosts that are down or closed that would start it sooner.
-    refrained: a limit or Ctrl-C came before all was tried.
+    refrained: a limit or Ctrl-C came before all was tried. array: of a job array its elements that
+    have a start; the line and the alternatives are then those of its first element. elements: how
+    many it has, 1 for any other job.
     """
 
     line: Choice
@@ -91,6 +94,8 @@ class Answer:
     requirement: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     refrained: bool = False
+    array: PlannedArray | None = None
+    elements: int = 1
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -114,6 +119,7 @@ class Answer:
             "origin": self.origin,
             "method": self.method,
             "line": self._record(self.line),
+            **({} if self.elements == 1 else {"array": self._array()}),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
             "requirement": list(self.requirement),
@@ -122,6 +128,17 @@ class Answer:
             **({"remarks": list(self.remarks)} if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
+
+    def _array(self) -> dict[str, Any]:
+        """When the elements start: the first, the middle and the last, and each."""
+        whole = self.array
+        told = {"elements": self.elements, "placed": 0 if whole is None else len(whole.elements)}
+        if whole is None:
+            return told
+        starts = {"first": whole.first, "middle": whole.middle, "last": whole.last}
+        found = {name: item.start for name, item in starts.items()}
+        stamped = with_stamps(found, self.origin, tuple(starts))
+        return {**told, **stamped, "starts": [item.start for item in whole.elements]}
 
     def _record(self, item: Choice) -> dict[str, Any]:
         outlook = item.outlook
@@ -222,8 +239,9 @@ def ask(
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
-    job = submitted.job
-    asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
+    job = submitted.jobs[0]
+    outlook, planned = _outlook(asker, submitted)
+    asked = Choice({}, _shown(instance, job), outlook)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
     return Answer(
@@ -238,8 +256,17 @@ def ask(
         requirement=asker.fails(asked.outlook),
         suggestions=_hosts_back(asker, asked.outlook),
         refrained=asker.refrained,
+        array=None if planned is None else planned.array(submitted.job.id),
+        elements=len(submitted.jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _outlook(asker: Asker, submitted: Submission) -> tuple[Outlook, Plan | None]:
+    """The start of the job, or of an array's first element with the plan of all."""
+    if submitted.array is None:
+        return asker.outlook_with_omissions(submitted.job), None
+    return asker.outlook_of_elements(submitted.jobs)
 
 
 def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:

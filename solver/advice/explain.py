@@ -10,6 +10,7 @@ from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import PendingReason
+from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
@@ -31,7 +32,8 @@ class Explanation:
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
     requirement: its conditions that hold on some hosts only.
     chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
-    cut: a limit or Ctrl-C came before everything had been looked at.
+    cut: a limit or Ctrl-C came before everything had been looked at. array: where a whole array was
+    asked about, its elements as planned; the job is then the first that does not start now.
     """
 
     outlook: Outlook
@@ -47,6 +49,7 @@ class Explanation:
     requirement: tuple[str, ...] = ()
     cut: bool = False
     chain: tuple[ChainLink, ...] = ()
+    array: PlannedArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -79,8 +82,15 @@ class Explanation:
             "tried": self.tried,
             **self.outlook.unknown(),
             **({"cut": True} if self.cut else {}),
+            **({} if self.array is None else {"array": self._array(self.array)}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
+
+    def _array(self, whole: PlannedArray) -> dict[str, Any]:
+        times = {"first": whole.first, "middle": whole.middle, "last": whole.last}
+        record = {name: item.start for name, item in times.items()}
+        stamped = with_stamps(record, self.origin, tuple(times))
+        return {"array": whole.job, "elements": len(whole.elements), **stamped}
 
     def _chain(self) -> list[dict[str, Any]]:
         return [with_stamps(i.to_dict(), self.origin, ("start", "finish")) for i in self.chain]
@@ -114,6 +124,8 @@ def explain(
 ) -> Explanation:
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
+    job: its id; that of an array stands for the first element that does not start now.
+
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
     placed jointly). time_limit: wall seconds of all plans together; effort, margin: of
     each, as in :func:`slotwise.plan`. cancel: set it to stop trying changes; before
@@ -121,7 +133,8 @@ def explain(
     each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
     one that is not there.
     """
-    asked = _pending(instance, job)
+    whole = _array(instance, job)
+    asked = _pending(instance, job if whole is None else whole[0])
     forecast = Asker(
         instance,
         method,
@@ -131,8 +144,12 @@ def explain(
         cancel=cancel,
         on_progress=on_progress,
     )
+    planned = None if whole is None else forecast.planned().array(job)
+    if whole is not None:
+        asked = _pending(instance, _waiting(instance, whole, planned))
     outlook = forecast.outlook_with_omissions(asked)
     found = Explanation(outlook, method, (), (), 0, now=instance.now, origin=instance.origin)
+    found = replace(found, array=planned)
     try:
         if outlook.start == instance.now:
             return found
@@ -166,6 +183,19 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
     suggestions, tried = suggest(forecast, view, demand, found.outlook)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
+
+
+def _array(instance: Instance, job: str) -> tuple[str, ...] | None:
+    """The pending elements where an id is that of an array, None for any other."""
+    if any(item.id == job for item in instance.pending):
+        return None
+    return tuple(item.id for item in instance.pending if item.array_id == job) or None
+
+
+def _waiting(instance: Instance, ids: tuple[str, ...], planned: PlannedArray | None) -> str:
+    """The first element that does not start now; the first where all do."""
+    starts = {} if planned is None else {item.job: item.start for item in planned.elements}
+    return next((id for id in ids if starts.get(id) != instance.now), ids[0])
 
 
 def _pending(instance: Instance, job: str) -> Job:

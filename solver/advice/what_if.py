@@ -297,6 +297,34 @@ class Asker:
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
         return replace(outlook, omissions=touching)
 
+    def planned(self) -> Plan:
+        """The whole plan of the instance by the method."""
+        return self._whole_plan(self.instance)
+
+    def _whole_plan(self, instance: Instance) -> Plan:
+        exact = self.method == "optimal"
+        return plan(
+            instance,
+            self.method,
+            time_limit=self._left() if exact or self._limited else None,
+            effort=self.effort if exact else None,
+            margin=self.margin,
+            cancel=self.cancel,
+        )
+
+    def outlook_of_elements(self, jobs: Sequence[Job]) -> tuple[Outlook, Plan]:
+        """The start of the first element of an array that is submitted last, and the whole plan."""
+        self._count()
+        pending = (*self.instance.pending, *jobs)
+        found = self._whole_plan(replace(self.instance, pending=pending))
+        first = jobs[0]
+        reasons = {item.job: item for item in found.unplaced}
+        item = found.get(first.id) or reasons.get(first.id)
+        outlook = _outlook(first, item, finished=found.finished, cut=found.cut)
+        ids = [job.id for job in jobs]
+        touching = tuple(o for o in found.omissions if any(map(o.touches, ids)))
+        return replace(outlook, omissions=touching), found
+
     def outlook_with_omissions(self, job: Job) -> Outlook:
         """The start of `job`, with what was not considered and may change it."""
         if self.method != "time-based":

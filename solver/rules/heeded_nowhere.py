@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
-from ...model.bsub_options import ARRAY, UNHEEDED
+from ...model.bsub_options import UNHEEDED
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -76,7 +76,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield "GPUs (-gpu)"
     for text in job.unheeded:
         option = text.partition(" ")[0]
-        yield ARRAY if option == "-J" else UNHEEDED.get(option, text)
+        yield UNHEEDED.get(option, text)
     with suppress(InputError):
         if resolver.binds_cores(job):
             yield "affinity[]"
