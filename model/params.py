@@ -19,6 +19,8 @@ class Params:
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
+    gpu_req: LSB_GPU_REQ. gpu_req_merge: GPU_REQ_MERGE, options of GPU requirements are merged one
+    by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
     """
 
     mbd_sleep_time: int = 60
@@ -45,6 +47,9 @@ class Params:
     max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
     estimated_run_time: int | None = None
+    gpu_req: str = ""
+    gpu_req_merge: bool = True
+    gpu_syntax: str = "extend"
 
     @property
     def default_priority(self) -> int:
