@@ -11,14 +11,27 @@ import numpy as np
 from enumerated_instances import instance, newer_instance
 from enumerated_plans import Placed, Table
 from enumerator import length
-from slotwise.model.cluster import Gpus, Host
+from slotwise.model.cluster import Cluster, Gpus, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
+from slotwise.model.params import Params
 
+MINUTE = 60
 KINDS = [Gpus(1, "TeslaK80", 11264.0), Gpus(2, "TeslaK80", 11264.0), Gpus(2, "A100", 40960.0)]
 KINDS += [Gpus(3, "A100", 40960.0), Gpus(4, "A100", 81920.0)]
 NUMBERS = ["num=1", "num=1", "num=2", "num=1/task", "num=1/task", "num=2/host", "num=2/task", ""]
-CHOICES = ["", "", "", "", "gmodel=A100", "gmodel=K80", "gmem=20000", "gmodel=A100:gmem=60000"]
+CHOICES = [
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "gmodel=A100",
+    "gmodel=K80",
+    "gmem=20000",
+    "gmodel=A100:gmem=60000",
+]
 EXCLUSIVE = ["j_exclusive=yes", "mode=exclusive_process", "mode=shared:j_exclusive=yes"]
 SHARED = ["", "mode=shared", "j_exclusive=no"]
 
@@ -34,24 +47,54 @@ def shared_gpus(random: Random) -> Instance:
 
 
 def with_gpus(random: Random, modes: Sequence[str]) -> Instance:
-    """An instance of the enumerator with GPUs on its hosts and -gpu on its jobs."""
-    plain = random.choice([instance, newer_instance])(random)
-    hosts = tuple(
-        replace(host, gpus=random.choice(KINDS)) if random.random() < 0.75 else host
-        for host in plain.cluster.hosts
-    )
-    found = replace(
-        plain,
-        cluster=replace(plain.cluster, hosts=hosts),
-        pending=tuple(_asking(random, job, modes) for job in plain.pending),
-    )
+    """Every third an instance of the enumerator with GPUs, the others with little beside them."""
+    if random.random() < 0.35:
+        plain = random.choice([instance, newer_instance])(random)
+        hosts = tuple(
+            replace(host, gpus=random.choice(KINDS)) if random.random() < 0.75 else host
+            for host in plain.cluster.hosts
+        )
+        plain = replace(plain, cluster=replace(plain.cluster, hosts=hosts))
+    else:
+        plain = _short_of_gpus(random)
+    found = replace(plain, pending=tuple(_asking(random, job, modes) for job in plain.pending))
     if not found.running and random.random() < 0.3:
         queue = replace(found.queues[0], gpu_req=random.choice(["num=1:j_exclusive=yes", "num=2"]))
         found = replace(found, queues=(queue,))
     if random.random() < 0.1:
         found = replace(found, params=replace(found.params, gpu_req="num=2:j_exclusive=yes"))
-    by_name = {host.name: host for host in hosts}
+    by_name = {host.name: host for host in found.cluster.hosts}
     return replace(found, running=tuple(_holding(random, run, by_name) for run in found.running))
+
+
+def _short_of_gpus(random: Random) -> Instance:
+    """1 to 3 hosts with more slots than GPUs, 0 to 3 running and 2 or 3 pending jobs."""
+    hosts = tuple(
+        Host(
+            f"h{number}",
+            random.randint(3, 5),
+            amounts={"mem": random.choice([100.0, 200.0])},
+            gpus=random.choice([*KINDS, *KINDS, None]),
+        )
+        for number in range(random.choice([1, 1, 2, 2, 3]))
+    )
+    running = tuple(
+        RunningJob(Job(f"r{n}", 1, run_limit=random.randint(1, 6) * MINUTE), 0, {host.name: 1})
+        for n, host in enumerate(hosts)
+        if random.random() < 0.7
+    )
+    pending = tuple(
+        Job(
+            f"p{number}",
+            random.choice([1, 1, 2, 3]),
+            res_req=random.choice([(), (), (), ("span[hosts=1]",), ("rusage[mem=60]",)]),
+            run_limit=random.randint(1, 5) * MINUTE,
+            submit=number - 10,
+        )
+        for number in range(random.choice([2, 3, 3]))
+    )
+    params = Params(reserve_per_slot=random.random() < 0.15)
+    return Instance(Cluster(hosts), running=running, pending=pending, params=params)
 
 
 def _asking(random: Random, job: Job, modes: Sequence[str]) -> Job:
