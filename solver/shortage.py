@@ -239,15 +239,17 @@ def _binding_beside_slots(
             is_amount = resource.reason == f"{resource.name} available"
             text = f"{'and' if is_amount else 'under'} {resource.reason}"
             is_gpu = resource.name == PHYSICAL
-            found.append(_gpus(problem, demand, use) if is_gpu else text)
+            found.append(_gpus(problem, demand, term, use) if is_gpu else text)
     return found
 
 
-def _gpus(problem: PlanningProblem, demand: Demand, use: Use) -> str:
+def _gpus(problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use) -> str:
     """``and 2 free A100 GPUs on each host``."""
     asked = problem.resolver.gpus(demand.job)
     kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
     where = {Per.SLOT: "for each", Per.JOB: "on its first host"}.get(use.per, "on each host")
+    if term.one_host or term.slots == 1:
+        where = "for each" if use.per is Per.SLOT and term.slots > 1 else ""
     return f"and {counted(round(use.reservation.initial), f'free {kind}', where)}"
 
 

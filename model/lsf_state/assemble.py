@@ -23,6 +23,8 @@ from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
+from .gpu_use import described, holding, with_gpus
+from .gpus import SeenGpus
 from .queues import merged_queues
 from .remarks import Remarks
 from .share_tables import SeenPartition
@@ -38,13 +40,14 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 class Seen:
     """What the commands printed; None where one was not run.
 
-    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
     notes: what the commands said besides, a sentence each.
     """
 
     jobs: list[SeenJob] = field(default_factory=list)
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
+    gpus: list[SeenGpus] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
@@ -90,6 +93,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+    hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
     for job in (*seen.jobs, *seen.later):
@@ -100,6 +104,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     future = builder.later(seen.later)
     instance = replace(base, running=running, pending=pending, future=future)
     instance = _enough_slots(instance, notes)
+    instance = described(instance, seen.hosts or (), seen.gpus, notes)
     instance = acceptable(instance, notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
@@ -237,6 +242,16 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
 
+def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
+    """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    domains = Domains(host.name for host in hosts)
+    listed = {domains.known(item.host): item for item in seen.gpus}
+    return tuple(
+        with_gpus(host, shown.get(host.name), listed.get(host.name), notes) for host in hosts
+    )
+
+
 def _slots(item: SeenHost) -> int:
     """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
     if item.slots is not None:
@@ -360,7 +375,7 @@ class _Jobs:
             path = f"job {seen.id}"
             self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
             return None
-        job = self._job(seen)
+        job = holding(self._job(seen), seen, self.notes)
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:
             job = replace(job, slots=slots)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.cluster import Gpus, Host
-from ..model.gpu_request import GpuRequest
+from ...model.cluster import Gpus, Host
+from ...model.gpu_request import GpuRequest
 
 #: Hosts that a sentence names.
 _SHOWN = 3
