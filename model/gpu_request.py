@@ -27,6 +27,11 @@ _PLAIN = frozenset({"num", "mode", "mps", "j_exclusive"})
 _NEAR = 0.1
 _MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([KMGTPE]?)B?", re.I)
+#: Constraints of 10.1 that stand behind ngpus_physical in rusage[], and gtile of span[].
+_CONSTRAINT = re.compile(
+    r":\s*(?P<name>gmodel|gmem|gvendor|glink|nvlink|mig)\s*=\s*(?P<value>[^:,\[\]|\s]+)"
+)
+_TILE = re.compile(r"span\[\s*(?P<name>gtile)\s*=\s*(?P<value>[^:,\[\]\s]+)\s*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,8 @@ class GpuRequest:
     num: on each host, or for each task where `per` says ``task``; per "": as the cluster counts
     amounts. shares: other jobs may use its GPUs. model: name or part of a name, "" for any.
     model_mem: MB that such a card has. mem: MB that it needs on each GPU. vendor: ``nvidia``,
-    ``amd`` or "". unheeded: options that change a start and that nothing obeys.
+    ``amd`` or "". unheeded: options that change a start and that nothing obeys. process:
+    mode=exclusive_process. mps: as written.
     """
 
     num: int = 1
@@ -47,11 +53,24 @@ class GpuRequest:
     mem: float | None = None
     vendor: str = ""
     unheeded: tuple[str, ...] = ()
+    process: bool = False
+    mps: str = "no"
 
     @property
     def chooses(self) -> bool:
         """Whether some GPUs suit it and others do not."""
         return bool(self.model or self.vendor or self.mem is not None)
+
+    def kind_options(self) -> tuple[str, ...]:
+        """The options that say which GPUs it wants, as -gpu has them."""
+        size = "" if self.model_mem is None else f"-{_text(self.model_mem)}"
+        found = {
+            "gmodel": self.model and f"{self.model}{size}",
+            "gmem": "" if self.mem is None else _text(self.mem),
+            "gvendor": self.vendor,
+        }
+        said = (f"{name}={text}" for name, text in found.items() if text)
+        return (*said, *self.unheeded)
 
     def wanted(self) -> str:
         """The kind of GPU in words: ``A100 GPUs with 16G``."""
@@ -91,7 +110,8 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
     number, _, per = found.get("num", "1").partition("/")
     name, _, card = re.sub("[#-]", "#", found.get("gmodel", "")).partition("#")
     mps = found.get("mps", "no")
-    exclusive = found.get("mode") == "exclusive_process" or found.get("j_exclusive") == "yes"
+    process = found.get("mode") == "exclusive_process"
+    exclusive = process or found.get("j_exclusive") == "yes"
     return GpuRequest(
         num=int(number),
         per=per,
@@ -105,6 +125,8 @@ def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
             for key in ("gtile", "glink", "nvlink", "mig")
             if found.get(key, "no") != "no"
         ),
+        process=process,
+        mps=mps,
     )
 
 
@@ -132,6 +154,30 @@ def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
     if wrong:
         raise InputError([Problem(message, path="gpu") for message in wrong])
     return found
+
+
+def with_gpu_constraints(texts: Sequence[str], gpu: str) -> tuple[tuple[str, ...], str]:
+    """-R without what stands behind ngpus_physical (``:gmodel=K80#12G``), and -gpu with that.
+
+    A text with alternatives or terms stays as it is: each may want others.
+    """
+    found: dict[str, str] = {}
+
+    def taken(match: re.Match[str]) -> str:
+        found[match["name"]] = match["value"]
+        return ""
+
+    plain = tuple(
+        text
+        if "{" in text or "||" in text or "ngpus" not in text
+        else _TILE.sub(taken, _CONSTRAINT.sub(taken, text))
+        for text in texts
+    )
+    if not found:
+        return tuple(texts), gpu
+    own = [gpu] if gpu.strip() not in ("", NOTHING_OF_ITS_OWN) else []
+    said = [f"{name}={value}" for name, value in found.items() if f"{name}=" not in gpu]
+    return tuple(filter(None, map(str.strip, plain))), ":".join([*own, *said]) or gpu
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:

@@ -16,6 +16,7 @@ from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
 from ..formats.domains import Domains
 from ..formats.names import host_requests
+from ..gpu_request import with_gpu_constraints
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
 from ..params import counting_rusage
@@ -40,7 +41,8 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 class Seen:
     """What the commands printed; None where one was not run.
 
-    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is
+    not listed is missing.
     notes: what the commands said besides, a sentence each.
     """
 
@@ -398,13 +400,15 @@ class _Jobs:
         if not slots:
             self.guessed.append(seen.id)
         deadline = None if seen.deadline is None else seen.deadline - self.zero
+        asked = (seen.res_req,) if seen.res_req else ()
+        res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
         return Job(
             id=seen.id,
             slots=slots or 1,
             max_slots=seen.max_slots,
             user=seen.user,
             queue=seen.queue or self.base.params.default_queue,
-            res_req=(seen.res_req,) if seen.res_req else (),
+            res_req=res_req,
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
             estimated_run_time=seen.estimated_run_time or None,
@@ -419,7 +423,7 @@ class _Jobs:
             application=seen.application if seen.application in self.names else "",
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
-            gpu=" ".join(seen.gpu.split()),
+            gpu=gpu,
             unheeded=seen.unread,
             queued_as=None
             if seen.queued_as is None

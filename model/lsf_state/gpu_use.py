@@ -10,12 +10,9 @@ from dataclasses import replace
 
 from ..cluster import Gpus, Host
 from ..errors import InputError
-from ..gpu_request import GPU_NAMES
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..resreq import Options, RequirementMerging, heeded_part
-from ..resreq.rusage import alternatives, amounts
-from ..resreq.syntax import simples
 from .bhosts import SeenHost
 from .bjobs import SeenJob
 from .gpus import SeenGpus
@@ -78,22 +75,18 @@ def described(
 def _held(instance: Instance) -> Counter[str]:
     """GPUs that running jobs are known to hold, by host."""
     merging = RequirementMerging.of(instance)
-    per_slot = instance.params.reserve_per_slot
     found: Counter[str] = Counter()
     for run in instance.running:
         with suppress(InputError):
-            for simple in simples(merging.requirement(run.job).requirement):
-                for name, (amount, _) in amounts(alternatives(simple.rusage)[0]).items():
-                    each = amount.per == "task" or (per_slot and not amount.per)
-                    for host, slots in run.allocation.items() if name in GPU_NAMES else ():
-                        found[host] += int(max(amount.values, default=0)) * (slots if each else 1)
+            for host, slots in run.allocation.items():
+                found[host] += merging.gpus_held(run.job, slots)
     return found
 
 
 def _as_held(instance: Instance, notes: Remarks) -> Instance:
     """Hosts with as many GPUs as running jobs hold there."""
     held = _held(instance)
-    if not held:
+    if not any(held.values()):
         return instance
     notes.touch(
         "nothing says how many GPUs hosts have: taken as those that running jobs hold "

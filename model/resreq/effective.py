@@ -87,6 +87,39 @@ class RequirementMerging:
         found = self.gpus_asked(job) or self._gpus(())
         return replace(found, shares=found.shares and not names & OLD_EXCLUSIVE)
 
+    def gpu_text(self, job: Job) -> str:
+        """The GPU requirement of a job as bjobs -l prints it, "" for none.
+
+        Raises as :meth:`requirement` does.
+        """
+        found = self.gpus(job)
+        if found is None:
+            return ""
+        asked = self.gpus_asked(job)
+        number = f"num={found.num}{f'/{found.per}' if found.per else ''}:" if asked else ""
+        mode = "exclusive_process" if found.process else "shared"
+        own = "no" if found.shares else "yes"
+        kind = "".join(f":{text}" for text in found.kind_options())
+        return f"{number}mode={mode}:mps={found.mps}:j_exclusive={own}{kind}"
+
+    def gpus_held(self, job: Job, slots: int) -> int:
+        """GPUs that a job with so many slots on a host has there.
+
+        Raises as :meth:`requirement` does.
+        """
+        params, usages = self.instance.params, self.instance.reservation_usage
+        stated = {usage.resource: usage.method for usage in usages}
+        total = 0.0
+        for simple in simples(self.requirement(job).requirement)[:1]:
+            for name, (amount, _) in amounts(alternatives(simple.rusage)[0]).items():
+                usual = "PER_SLOT" if params.reserve_per_slot else "PER_HOST"
+                said = {"task": "PER_SLOT", "host": "PER_HOST", "job": "PER_JOB"}
+                method = said.get(amount.per) or stated.get(name, usual)
+                if name in GPU_NAMES:
+                    times = slots if method == "PER_SLOT" else 1
+                    total += max(amount.values, default=0.0) * times
+        return round(total)
+
     def _gpus(self, levels: tuple[str, ...]) -> GpuRequest:
         params = self.instance.params
         return gpu_request(

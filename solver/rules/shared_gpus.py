@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ...model.gpu_request import GpuRequest
 from ...model.instance import Instance
 from ...model.job import Job
 from ..availability.demand import Demand
+from ..placement.gpu_hosts import suits
 from ..resolve import Resolver
 
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
@@ -26,22 +28,40 @@ def moved_by_sharing(
     """
     if all(host.gpu_count is None for host in instance.cluster.hosts):
         return ()
-    asked = {job.id: found for job in jobs if (found := _needed(resolver, job)) is not None}
+    needed = _Needs(resolver)
+    asked = {job.id: found for job in jobs if (found := needed.of(job)) is not None}
     if not asked:
         return ()
     others = (*(run.job for run in instance.running), *beside)
     sharing = {job for job, found in asked.items() if found.shares}
     sharing.update(
-        job.id for job in others if (found := _needed(resolver, job)) is not None and found.shares
+        job.id for job in others if (found := needed.of(job)) is not None and found.shares
     )
     return tuple(asked) if len(sharing) > 1 else ()
 
 
-def _needed(resolver: Resolver, job: Job) -> GpuRequest | None:
-    try:
-        return resolver.gpus(job)
-    except InputError:
-        return None
+@dataclass(slots=True)
+class _Needs:
+    """The GPUs that jobs need, of jobs that find such GPUs, and as many, on some host."""
+
+    resolver: Resolver
+    found: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
+
+    def of(self, job: Job) -> GpuRequest | None:
+        """Of one job; None too where its requirement cannot be read."""
+        try:
+            request = self.resolver.gpus(job)
+        except InputError:
+            return None
+        if request is None:
+            return None
+        least = 1 if any("ngpus" in text for text in job.res_req) else request.num
+        if (request, least) not in self.found:
+            self.found[request, least] = any(
+                (host.gpu_count or 0) >= least and suits(request, host) is not False
+                for host in self.resolver.instance.cluster.hosts
+            )
+        return request if self.found[request, least] else None
 
 
 def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]:
