@@ -19,6 +19,8 @@ PHYSICAL = "ngpus_physical"
 #: Names of former versions: GPUs of a host by the mode that they are in.
 OLD_EXCLUSIVE = frozenset({"ngpus_excl_p", "ngpus_excl_t"})
 GPU_NAMES = frozenset({PHYSICAL, "ngpus", "ngpus_shared"}) | OLD_EXCLUSIVE
+#: A requirement that names some of GPUs.
+GPUS_NAMED = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
 #: "-gpu -": what application, queue and cluster say, else one GPU that others may share.
 NOTHING_OF_ITS_OWN = "-"
 #: What LSB_GPU_NEW_SYNTAX=Y knows; the other options need LSB_GPU_NEW_SYNTAX=extend.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import replace
 
 from ..cluster import Gpus, Host
 from ..errors import InputError
+from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..resreq import Options, RequirementMerging, heeded_part
@@ -17,8 +17,6 @@ from .bhosts import SeenHost
 from .bjobs import SeenJob
 from .gpus import SeenGpus
 from .remarks import Remarks
-
-_NAMED = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -43,7 +41,7 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
 def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
     """A running job with the GPUs that it is seen to hold, in the words of -gpu."""
     held = seen.gpus_held
-    if not held or any(map(_NAMED.search, job.res_req)):
+    if not held or any(map(GPUS_NAMED.search, job.res_req)):
         return job
     number = max(held.values())
     if len({*held.values()}) > 1 or len(held) != len(seen.allocation):
@@ -129,10 +127,10 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _without_gpus(text: str) -> str:
-    if not _NAMED.search(text):
+    if not GPUS_NAMED.search(text):
         return text
     try:
-        return heeded_part(text, Options(), lambda part: not _NAMED.search(part))
+        return heeded_part(text, Options(), lambda part: not GPUS_NAMED.search(part))
     except InputError:
         return text  # what is wrong with it is said where it is read
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from ...gpu_request import GPUS_NAMED
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
@@ -71,8 +72,6 @@ _OTHERS = [
     "GPU_REQ",
 ]
 _TAKEN = frozenset([*_NUMBERS, *_TEXTS, *_OTHERS])
-#: What LSF itself finds of GPUs (LSF_GPU_AUTOCONFIG), without a line in lsf.shared.
-_GPU = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
 #: Of what needs GPUs, where no host is known to have some.
 NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
@@ -143,11 +142,13 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
         reason = "the first counts; LSF tries the next where it finds no hosts for it"
         notes.may_differ("alternatives in RES_REQ", reason, where)
         text = found[0]
-    gpus = {name for name in _GPU.findall(text) if name not in shared.kinds}
+    gpus = {name for name in GPUS_NAMED.findall(text) if name not in shared.kinds}
     if gpus and not shared.gpus:
         notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", NO_GPUS, where)
         with suppress(ResreqError):  # the reader of the document says what is wrong with it
-            text = heeded_part(text, Options(), lambda part: gpus.isdisjoint(_GPU.findall(part)))
+            text = heeded_part(
+                text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
+            )
     if text:
         item.put("RES_REQ", text)
 
