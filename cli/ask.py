@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
-COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
+COLUMNS = {
+    **{"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"},
+    "gpu": "-gpu",
+}
 _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
-_HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
+_WHERE = Column("HOSTS", line=1, label="on")
 
 Listed = list[str] | None
 TopChoices = Annotated[
@@ -153,7 +156,15 @@ def answer_output(
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         likely = tuple(TIMES) if answer.forecast else ()
-        columns = ("as_asked", *COLUMNS, "start", "finish", *likely, "allocation", "waits_for")
+        columns = (
+            "as_asked",
+            *answer.options,
+            "start",
+            "finish",
+            *likely,
+            "allocation",
+            "waits_for",
+        )
         columns += ("exact_fit",)
         times = ("start", "finish", *likely)
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, times))
@@ -234,12 +245,14 @@ def _listing(instance: Instance, answer: Answer, top: int | None, wide: bool) ->
             item,
             beside,
             asked=item is answer.line,
+            columns=answer.options,
             wide=wide,
             likely=likely_cells(instance, item.likely) if answer.forecast else (),
         )
         for item in rows
     ]
-    columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *_HOW)
+    how = (*(Column(COLUMNS[name]) for name in answer.options), _WHERE)
+    columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *how)
     shown = listed[: page_of(columns, listed) if top is None else top or None]
     left = len(listed) - len(shown)
     rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
@@ -252,6 +265,7 @@ def _row(
     beside: int,
     *,
     asked: bool,
+    columns: tuple[str, ...],
     wide: bool,
     likely: tuple[str, ...],
 ) -> ListingRow:
@@ -259,7 +273,7 @@ def _row(
     from .tables import hosts_text
 
     outlook = item.outlook
-    options = [item.shown[name] for name in COLUMNS]
+    options = [item.shown[name] for name in columns]
     if outlook.start is None:
         return ListingRow(
             (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"

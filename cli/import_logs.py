@@ -291,6 +291,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 
 def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
+    from ..model.formats.trace import GPUS_OF_LOGS
     from ..model.lsf_state.assemble import Seen, assemble
     from .options import read_source
 
@@ -309,6 +310,8 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     if base is None and not hosts:
         raise InputError("no job of the log ran anywhere: give the hosts with --site")
     seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
+    if base is not None and any(host.gpu_count for host in base.cluster.hosts):
+        seen.notes.touch(GPUS_OF_LOGS)
     zone = UTC
     if base is not None and base.origin is not None:
         zone = datetime.fromisoformat(base.origin).tzinfo or zone  # type: ignore[assignment]

@@ -11,6 +11,7 @@ from ..model.resreq import requested
 from ..model.time_text import clock_text, wall_clock
 from ..solver.loop.snapshot import PendingJob
 from .array_views import arrays
+from .gpu_views import gpu_lines
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
@@ -181,6 +182,7 @@ def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
     yield from head_lines(instance, item.job, _status(item))
     where = "> <".join(places(instance, item.allocation))
     yield f"{stamp(instance, item.start)}: Started on <{where}>;"
+    yield from gpu_lines(instance, item.job, item.allocation)
 
 
 def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
@@ -268,9 +270,9 @@ def _pending_text(
         lines += ["", " PENDING REASONS:", *(f" {item.text()};" for item in waiting.reasons)]
     text = "".join(f"{line}\n" for line in lines)
     table = thresholds_table(instance, instance.queue(job.queue))
-    return f"{text}\n SCHEDULING PARAMETERS\n" + "".join(
-        f" {line}\n" for line in table.splitlines()
-    )
+    gpus = "".join(f"{line}\n" for line in gpu_lines(instance, job))
+    limits = "".join(f" {line}\n" for line in table.splitlines())
+    return f"{text}\n SCHEDULING PARAMETERS\n{limits}{gpus}"
 
 
 def reserved_lines(

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Alloc = Literal["lsf", "rms"]
 ViewFormat = Literal["text", "json", "csv", "lsf-json"]
 #: The views, and the switches that mean something to each.
-VIEWS = {
+VIEWS: dict[str, Sequence[str]] = {
     "bhist": "luqm",
-    "bhosts": "ls",
+    "bhosts": ("l", "s", "gpu"),
     "bhpart": "r",
     "bjobs": "lparsduqmA",
     "blimits": "acuqm",
@@ -62,6 +62,7 @@ Pending = Annotated[bool, typer.Option("-p", help="bjobs: pending jobs, and why 
 Shared = Annotated[
     bool, typer.Option("-s", help="bhosts: shared resources. bjobs: suspended jobs.")
 ]
+OfGpus = Annotated[bool, typer.Option("-gpu", help="bhosts: GPUs, and how many jobs each has.")]
 Ended = Annotated[bool, typer.Option("-d", help="bjobs: jobs that have ended (with --at).")]
 Everything = Annotated[
     bool, typer.Option("-a", help="bjobs: ended jobs too. blimits: limits not in use too.")
@@ -122,6 +123,7 @@ def show(
     recursive: Recursive = False,
     pending: Pending = False,
     shared: Shared = False,
+    gpu: OfGpus = False,
     ended: Ended = False,
     everything: Everything = False,
     configured: Configured = False,
@@ -141,6 +143,7 @@ def show(
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
     switches = {"l": long, "r": recursive, "p": pending, "s": shared, "d": ended, "c": configured}
     given = {**switches, "a": everything, "u": user, "q": queue, "m": host, "A": arrays}
+    given["gpu"] = gpu
     _check_view(view, [f"-{letter}" for letter, value in given.items() if value])
     of_run = {"--reservation": reservation, "--top": top, "--step": step}
     _check_times(view, at, cycle, [name for name, value in of_run.items() if value is not None])
@@ -164,6 +167,7 @@ def show(
         queues=_queues(instance, queue or []),
         hosts=_hosts(instance, host or []),
         alloc=alloc,
+        gpus=gpu,
     )
     run = {"reservation": reservation or "configured", "top": top, "cycle": step}
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run)
@@ -273,7 +277,7 @@ def _check_view(view: str, switches: list[str]) -> None:
     if view not in VIEWS:
         hint = nearest(view, VIEWS)
         raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
-    idle = [switch for switch in switches if switch[1] not in VIEWS[view]]
+    idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
         raise InputError(f"{', '.join(idle)}: means nothing for {view}, which knows {known}")

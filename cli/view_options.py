@@ -14,7 +14,8 @@ class ViewOptions:
     pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
     arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
     shared: shared resources. configured: limits as configured. users, queues, hosts: of these
-    alone, () for all. alloc: form of a future allocation, see ``model/allocation.py``.
+    alone, () for all. alloc: form of a future allocation, see ``model/allocation.py``. gpus: the
+    GPUs of hosts.
     """
 
     names: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class ViewOptions:
     queues: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()
     alloc: str = "lsf"
+    gpus: bool = False
 
     def wants(self, name: str) -> bool:
         """Whether something of this name is to be shown."""

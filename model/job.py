@@ -33,7 +33,7 @@ class Job:
     estimated_run_time: -We, how long it is expected to run; the limit still ends it (SUB-04).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
-    gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
+    gpu: -gpu, ``-`` for what queue and cluster say. extsched: -ext, such as RMS[nodes=3].
     queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
     time the lower place comes first. None: as it was submitted.
     requeued: it has run and waits again; what bsub would refuse today does not touch it.
@@ -132,7 +132,7 @@ class Application:
     """An application profile (lsb.applications); limits in seconds.
 
     run_limit, run_time, cpu_limit: RUNLIMIT, RUNTIME, CPULIMIT. slots: PROCLIMIT (min, default,
-    max). estimated_run_time: ESTIMATED_RUNTIME.
+    max). estimated_run_time: ESTIMATED_RUNTIME. gpu_req: GPU_REQ.
     """
 
     name: str
@@ -142,3 +142,4 @@ class Application:
     cpu_limit: int | None = None
     slots: tuple[int, int | None, int | None] | None = None
     estimated_run_time: int | None = None
+    gpu_req: str = ""

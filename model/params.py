@@ -25,6 +25,8 @@ class Params:
     alone. orphan_grace: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose
     condition can never hold; None: it waits on.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
+    gpu_req: LSB_GPU_REQ. gpu_req_merge: GPU_REQ_MERGE, options of GPU requirements are merged one
+    by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
     """
 
     mbd_sleep_time: int = 60
@@ -54,6 +56,9 @@ class Params:
     job_dep_last_sub: bool = True
     orphan_grace: int | None = None
     max_job_array_size: int = DEFAULT_LARGEST
+    gpu_req: str = ""
+    gpu_req_merge: bool = True
+    gpu_syntax: str = "extend"
 
     @property
     def default_priority(self) -> int:

@@ -292,7 +292,10 @@ def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]
     found: dict[int, list[RunningJob]] = defaultdict(list)
     for running in instance.running:
         job = running.job
-        key = (job.res_req, job.queue, job.application, job.slots, running.alternative)
+        key = (
+            *(job.res_req, job.gpu, job.queue, job.application, job.slots),
+            running.alternative,
+        )
         if key not in drops_of:
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             drops_of[key] = frozenset(

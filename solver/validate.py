@@ -17,6 +17,7 @@ from .validation import (
     capacity,
     claims,
     earlier,
+    gpus,
     hosts,
     limits,
     order,
@@ -64,6 +65,8 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.amounts,
     capacity.shared,
     capacity.alone,
+    gpus.kinds,
+    gpus.enough,
     limits.limits,
 )
 #: What a plan says of itself.

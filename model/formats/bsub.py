@@ -16,6 +16,7 @@ from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UN
 from ..characters import strange_character
 from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
+from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
 from .names import host_requests, tokens
 from .text import positive_duration
@@ -52,7 +53,10 @@ class BsubLine:
     def finished(self) -> BsubLine:
         """The same with what was said in several options put together."""
         if self.requirements:
-            self.fields["res_req"] = tuple(self.requirements)
+            texts, gpu = with_gpu_constraints(self.requirements, self.fields.get("gpu", ""))
+            self.fields["res_req"] = texts
+            if gpu:
+                self.fields["gpu"] = gpu
         if self.unheeded:
             self.fields["unheeded"] = tuple(self.unheeded)
         return self

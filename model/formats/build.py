@@ -166,6 +166,7 @@ def _application(entry: d.ApplicationEntry) -> Application:
     return Application(
         *(entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots),
         estimated_run_time=entry.estimated_run_time,
+        gpu_req=entry.gpu_req,
     )
 
 

@@ -182,7 +182,10 @@ def _alike(hosts: list[Host]) -> list[Plain]:
 
 
 def _host(host: Host) -> Plain:
-    amounts = dict(host.amounts)
+    amounts, load = dict(host.amounts), dict(host.load)
+    if host.gpus is not None:
+        amounts = {name: amounts[name] for name in amounts.keys() - host.gpus.amounts().keys()}
+        load = {name: load[name] for name in load.keys() - host.gpus.load().keys()}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     booleans = sorted(host.booleans | host.exclusive)
     return _kept(
@@ -197,12 +200,13 @@ def _host(host: Host) -> Plain:
             "amounts": _numbers(amounts),
             "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
             "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
-            "load": _numbers(host.load),
+            "load": _numbers(load),
             "JL/U": host.user_slots,
             "DISPATCH_WINDOW": _some(host.windows),
             "thresholds": _thresholds(host.thresholds),
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
+            "gpus": None if host.gpus is None else written.gpus(host.gpus),
         }
     )
 
@@ -316,6 +320,7 @@ def _queue(queue: Queue) -> Plain:
             **(_numbers(queue.factors) or {}),
             "PREEMPTION": written.preemption(queue),
             "CHUNK_JOB_SIZE": queue.chunk_job_size,
+            "GPU_REQ": _some(queue.gpu_req),
             "DESCRIPTION": _some(queue.description),
             "active": None if queue.active else False,
         }
@@ -332,6 +337,7 @@ def _application(profile: Application) -> Plain:
             "ESTIMATED_RUNTIME": written.minutes(profile.estimated_run_time),
             "CPULIMIT": written.minutes(profile.cpu_limit),
             "PROCLIMIT": written.processor_limit(profile.slots),
+            "GPU_REQ": _some(profile.gpu_req),
         }
     )
 

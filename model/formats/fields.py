@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationI
 from ..array import MOST as LARGEST_INDEX
 from ..array import ArraySpec, parse_spec
 from ..characters import strange_character
-from ..cluster import HOST_STATUSES, Thresholds
+from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..errors import nearest
 from ..input_limits import check_length
 from ..job import HostRequest
@@ -332,6 +332,13 @@ ThresholdMap: TypeAlias = Annotated[
     Thresholds,
     PlainValidator(text.thresholds),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
+HostGpus: TypeAlias = Annotated[
+    Gpus | None, PlainValidator(text.gpus), WithJsonSchema({"type": ["integer", "object"]})
+]
+#: LSB_GPU_NEW_SYNTAX.
+GpuSyntax: TypeAlias = Annotated[
+    str, PlainValidator(text.gpu_syntax), WithJsonSchema({"enum": ["extend", "Y", "N"]})
 ]
 ReservationLimits: TypeAlias = Annotated[
     dict[str, tuple[float, float]], PlainValidator(text.reservation_limits), WithJsonSchema(_TEXT)

@@ -182,6 +182,10 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
 
 
+#: What lsb.acct and lsb.events are not read for, where the cluster has GPUs.
+GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
+
+
 @dataclass(frozen=True, slots=True)
 class AcctReplay:
     """Finished jobs as jobs to come. recorded: their real starts. left_out: by reason, how many."""
@@ -214,6 +218,8 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
         left_out[f"job whose requirement cannot be read: {text}"] = count
     if never := len(jobs) - len(log) - log.unreadable.total():
         left_out["job that never started"] = never
+    if any(host.gpu_count for host in base.cluster.hosts):
+        left_out[GPUS_OF_LOGS] = len(log)
     because = " (no --cluster gives the hosts' resources)" if cluster is None else ""
     for gone in log.passed_over():
         left_out.update(f"{name}{because}" for name in gone)

@@ -19,6 +19,7 @@ from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
 from ..formats.domains import Domains
 from ..formats.names import host_requests
+from ..gpu_request import with_gpu_constraints
 from ..instance import Instance
 from ..job import HostRequest, Job, RunningJob
 from ..params import counting_rusage
@@ -27,6 +28,8 @@ from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
 from .conditions import still_open
+from .gpu_use import described, holding, with_gpus
+from .gpus import SeenGpus
 from .queues import merged_queues
 from .remarks import Remarks
 from .share_tables import SeenPartition
@@ -42,14 +45,15 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 class Seen:
     """What the commands printed; None where one was not run.
 
-    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing. gone:
-    whether a job that is not listed has ended.
+    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is
+    not listed is missing. gone: whether a job that is not listed has ended.
     notes: what the commands said besides, a sentence each.
     """
 
     jobs: list[SeenJob] = field(default_factory=list)
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
+    gpus: list[SeenGpus] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
@@ -96,6 +100,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+    hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
     for job in (*seen.jobs, *seen.later):
@@ -107,6 +112,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = replace(base, running=running, pending=pending, future=future)
     instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
     instance = _enough_slots(instance, notes)
+    instance = described(instance, seen.hosts or (), seen.gpus, notes)
     instance = acceptable(instance, notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
@@ -244,6 +250,16 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
 
+def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
+    """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    domains = Domains(host.name for host in hosts)
+    listed = {domains.known(item.host): item for item in seen.gpus}
+    return tuple(
+        with_gpus(host, shown.get(host.name), listed.get(host.name), notes) for host in hosts
+    )
+
+
 def _slots(item: SeenHost) -> int:
     """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
     if item.slots is not None:
@@ -369,7 +385,7 @@ class _Jobs:
             path = f"job {seen.id}"
             self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
             return None
-        job = self._job(seen)
+        job = holding(self._job(seen), seen, self.notes)
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:
             job = replace(job, slots=slots)
@@ -410,13 +426,15 @@ class _Jobs:
         if not slots:
             self.guessed.append(seen.id)
         deadline = None if seen.deadline is None else seen.deadline - self.zero
+        asked = (seen.res_req,) if seen.res_req else ()
+        res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
         return Job(
             id=seen.id,
             slots=slots or 1,
             max_slots=seen.max_slots,
             user=seen.user,
             queue=seen.queue or self.base.params.default_queue,
-            res_req=(seen.res_req,) if seen.res_req else (),
+            res_req=res_req,
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
             estimated_run_time=seen.estimated_run_time or None,
@@ -431,7 +449,7 @@ class _Jobs:
             application=seen.application if seen.application in self.names else "",
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
-            gpu=" ".join(seen.gpu.split()),
+            gpu=gpu,
             unheeded=seen.unread,
             name=name,
             array_limit=limit,

@@ -11,6 +11,7 @@ from ..errors import InputError, Problem
 from . import values
 from .bjobs_clauses import clauses, unread
 from .bjobs_layout import TIMED, blocks
+from .gpus import GPU_PARTS, allocated, of_block, sections
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
 from .remarks import Remarks
@@ -72,8 +73,8 @@ class SeenJob:
     dependent: that condition is not satisfied. queued_as: (second, place) in the queue after btop
     or bbot.
     unread: what else was said of it that may have a say in its start. gpu: what it asks of GPUs, as
-    -gpu has it. reason: why it waits, in
-    LSF's words. estimate: when LSF expects it to start. line: in the text, or None.
+    -gpu has it. gpus_held: GPUs that it has, by host. reason: why it waits, in LSF's words.
+    estimate: when LSF expects it to start. line: in the text, or None.
     """
 
     id: str
@@ -108,6 +109,7 @@ class SeenJob:
     queued_as: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
     gpu: str = ""
+    gpus_held: dict[str, int] = field(default_factory=dict)
     reason: str = ""
     estimate: int | None = None
     line: int | None = None
@@ -185,8 +187,11 @@ def _of_json(
         )
 
 
-def _gpus(record: dict[str, str]) -> str:
-    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing."""
+def _gpus(record: dict[str, str], hosts: int) -> str:
+    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
+
+    hosts: that it runs on, over which its GPUs are counted together.
+    """
     said = {
         name: text
         for name, columns in (
@@ -196,6 +201,9 @@ def _gpus(record: dict[str, str]) -> str:
         )
         if (text := pick(record, *columns)) not in ("", "0", "N", "no", "-")
     }
+    said |= {"j_exclusive": "yes"} if said.get("j_exclusive", "") in ("Y", "y") else {}
+    if hosts > 1 and said.get("num", "").isdigit():
+        said["num"] = f"{-(-int(said['num']) // hosts)}/host"
     return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
 
 
@@ -255,7 +263,7 @@ def _job_of_json(
         dependency=pick(record, "DEPENDENCY"),
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
         unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
-        gpu=_gpus(record),
+        gpus_held=allocated(pick(record, "GPU_ALLOC")),
         reason=pick(record, "PEND_REASON"),
         estimate=value(
             "ESTIMATED_START_TIME",
@@ -263,6 +271,7 @@ def _job_of_json(
             calendar.coming,
         ),
     )
+    job.gpu = _gpus(record, max(1, len(job.allocation)))
     counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
@@ -316,11 +325,13 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
     job.name = fields.get("Job Name", "")
-    for number, line in enumerate(block):
+    asked, job.gpus_held = of_block(block)
+    plain = [line for title, lines in sections(block) if title not in GPU_PARTS for line in lines]
+    for number, line in enumerate(plain):
         if timed := TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
             continue
-        limits = limit_row(line, block[number + 1] if number + 1 < len(block) else "")
+        limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if "RUNLIMIT" in limits:
             job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
         if "CPULIMIT" in limits:
@@ -331,8 +342,9 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Its own lines go on further in than others begin.
-            more = takewhile(lambda text: text.startswith(" " * 8), block[number + 1 :])
+            more = takewhile(lambda text: text.startswith(" " * 8), plain[number + 1 :])
             job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
+    job.gpu = asked or job.gpu
     return job
 
 

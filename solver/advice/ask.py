@@ -27,6 +27,7 @@ from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from .job_edits import (
     cut_short,
+    gpu_edits,
     is_compound,
     limit_text,
     section,
@@ -43,7 +44,7 @@ from .what_if import Asker, Method, Outlook
 #: Combinations of listed alternatives that are planned at the most.
 MOST_ALTERNATIVES = 1000
 #: The options that may vary, in the order of the columns.
-OPTIONS = ("slots", "ptile", "limit", "cu", "queue")
+OPTIONS = ("slots", "ptile", "limit", "cu", "queue", "gpu")
 _MORE = ("start", "waits for")
 #: Written for "without it".
 NONE = "none"
@@ -53,7 +54,7 @@ NONE = "none"
 class Choice:
     """One way of asking: the options that differ from the line, and what it would get.
 
-    changed: option ("slots", "ptile", "limit", "cu", "queue") to its value as text.
+    changed: option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     shown: all options as text, for a table. refused: why the queue would not take it, or "".
     likely: its forecast, None where none was asked for.
     """
@@ -96,6 +97,11 @@ class Answer:
     refrained: bool = False
     array: PlannedArray | None = None
     elements: int = 1
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that a table shows: GPUs where the line asks for some."""
+        return OPTIONS if self.line.shown["gpu"] else OPTIONS[:-1]
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -162,9 +168,9 @@ class Answer:
         for item in (self.line, *self.alternatives):
             start = item.outlook.start
             shown = "none" if start is None else duration_text(start - self.now)
-            values = [item.shown[name] for name in OPTIONS]
+            values = [item.shown[name] for name in self.options]
             rows.append((*values, shown, item.refused or item.outlook.waits_for))
-        return html_table(f"as asked, and otherwise ({self.method})", (*OPTIONS, *_MORE), rows)
+        return html_table(f"as asked, and otherwise ({self.method})", (*self.options, *_MORE), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +178,7 @@ class Choices:
     """Alternatives to try, every combination of them; an empty tuple keeps what the line says.
 
     slots: -n. ptile: slots a host, None for no span. limit: -W in seconds. cu: contents of cu[],
-    None for none. queue: -q.
+    None for none. queue: -q. gpu: -gpu.
     """
 
     slots: Sequence[int] = ()
@@ -180,6 +186,7 @@ class Choices:
     limit: Sequence[int] = ()
     cu: Sequence[str | None] = ()
     queue: Sequence[str] = ()
+    gpu: Sequence[str] = ()
 
     @classmethod
     def read(cls, **texts: str | Sequence[str]) -> Choices:
@@ -420,6 +427,7 @@ class _Bench:
                 found["cu"] = [None, "maxcus=1", "maxcus=2", "balance"]
             elif section(job, "cu") is not None:
                 found["cu"] = [None]
+        found["gpu"] = [text for _, text in gpu_edits(job)]
         found["queue"] = [queue.name for queue in instance.queues]
         return {name: found[name] for name in OPTIONS if name in found}
 
@@ -471,6 +479,7 @@ _APPLY: dict[str, Callable[[Job, Any], Job]] = {
     "limit": with_limit,
     "cu": lambda job, content: with_section(job, "cu", content),
     "queue": with_queue,
+    "gpu": lambda job, text: replace(job, gpu=text),
 }
 
 
@@ -482,6 +491,7 @@ def _shown(instance: Instance, job: Job) -> dict[str, str]:
         "limit": "",
         "cu": section(job, "cu") or "",
         "queue": job.queue,
+        "gpu": job.gpu,
     }
     try:
         duration = expected_duration(instance, job)
@@ -522,4 +532,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "limit": _limit,
     "cu": lambda text: None if text == NONE else _name(text),
     "queue": _name,
+    "gpu": _name,
 }

@@ -21,6 +21,7 @@ from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
 from .job_edits import (
     cut_short,
+    gpu_edits,
     is_compound,
     limit_text,
     memory_edit,
@@ -236,6 +237,8 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
         yield "hosts", "without -m", replace(job, hosts=())
+    for change, text in gpu_edits(job):
+        yield "gpu", change, replace(job, gpu=text)
     if job.extsched:
         yield "extsched", "without -ext", replace(job, extsched="")
     if job.begin is not None and job.begin > instance.now:

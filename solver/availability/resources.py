@@ -15,6 +15,7 @@ import numpy as np
 
 from ...model.array import running_limits
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.limits import Limit, Scope
@@ -111,10 +112,11 @@ class ResourceTable:
         self._arrays.update(running_limits(jobs))
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
-        names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
-        for name in names:
+        named = {name for host in hosts for name in host.amounts} - GPU_NAMES
+        for name in sorted(named, key=_builtin_first):
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
+        self._add_gpus()
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -125,6 +127,14 @@ class ResourceTable:
         methods = {"PER_JOB": Per.JOB, "PER_HOST": Per.HOST, "PER_SLOT": Per.SLOT}
         for usage in self.instance.reservation_usage:
             self._methods[usage.resource] = methods[usage.method]
+
+    def _add_gpus(self) -> None:
+        """The GPUs of hosts: one resource under all its names, however a job asks for them."""
+        counts = [host.gpu_count for host in self.instance.cluster.hosts]
+        if any(count is not None for count in counts):
+            capacity = np.array([-1.0 if count is None else count for count in counts])
+            index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
+            self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
     def reported_away(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -173,7 +183,8 @@ class ResourceTable:
             elif item.resource in self._pool_index:
                 pool_uses += [Use(i, method, item) for i in self._pool_index[item.resource]]
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
-                missing = missing or f"no host has {item.resource}"
+                what = "GPUs" if item.resource in GPU_NAMES else item.resource
+                missing = missing or f"no host has {what}"
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...model.errors import InputError
 from ...model.fairshare import queue_hosts, queue_sets
+from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.job import OTHERS
 from ...model.pending import Pending, PendingReason
 from ...model.resreq import HostTable, Options, combine, requirement_options, select_mask
@@ -383,13 +384,14 @@ class _Hosts:
         return item.short
 
     def _asked_by_job(self) -> frozenset[str]:
-        """Resources that the job's own -R reserves."""
+        """Resources that the job's own -R and -gpu reserve."""
+        gpus = frozenset({PHYSICAL} if self.job.job.gpu else ())
         if not self.job.job.res_req:
-            return frozenset()
+            return gpus
         own = combine(self.job.job.res_req, self._options()).requirement
         simples = [own] if isinstance(own, Simple) else [term.requirement for term in own.terms]
-        return frozenset(
-            amount.resource
+        return gpus | frozenset(
+            PHYSICAL if amount.resource in GPU_NAMES else amount.resource
             for simple in simples
             if simple.rusage is not None
             for usages in simple.rusage.alternatives

@@ -13,9 +13,11 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
+from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
+from .shared_gpus import SHARED_GPUS, moved_by_sharing
 
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
@@ -36,7 +38,8 @@ def heeded_nowhere(
     strangers = shares_of_nobody(instance)
     here: set[str] = set()
     asked: set[str] = set()
-    for job in instance.pending if jobs is None else jobs:
+    looked_at = instance.pending if jobs is None else tuple(jobs)
+    for job in looked_at:
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
@@ -51,6 +54,8 @@ def heeded_nowhere(
     for what, names in Precedence.of(instance).left_out().items():
         if ids := [name for name in names if name in asked]:
             touched.setdefault(what, []).extend(ids)
+    if moved := moved_by_sharing(instance, resolver, looked_at, instance.pending):
+        touched[SHARED_GPUS] = list(moved)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (
         item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
@@ -72,13 +77,18 @@ def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omi
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     """What of one job nobody obeys; nothing of one whose requirement cannot be read."""
-    if job.gpu:
-        yield "GPUs (-gpu)"
     for text in job.unheeded:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option, text)
     with suppress(InputError):
         if resolver.binds_cores(job):
             yield "affinity[]"
+        gpus = resolver.gpus(job)
+        for option in () if gpus is None else gpus.unheeded:
+            yield f"{option} of GPUs (-gpu)"
+        if gpus is not None and len(simples(resolver.requirement(job))) > 1 and job.gpu:
+            yield "-gpu beside a compound requirement"
+        if resolver.unsure_of_gpus(job):
+            yield "model and memory of GPUs where hosts do not tell them"
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"

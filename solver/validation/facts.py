@@ -372,6 +372,7 @@ def _asked(job: Job) -> tuple[object, ...]:
     """All that the merged requirement of a job depends on."""
     return (
         job.res_req,
+        job.gpu,
         job.queue,
         job.application,
         job.slots,

@@ -30,6 +30,7 @@ _PLAIN = [
     "MAX_USER_PRIORITY",
     "ORPHAN_JOB_TERM_GRACE_PERIOD",
     "ESTIMATED_RUNTIME",
+    "GPU_REQ_MERGE",
 ]
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
 _LAST = "JOB_DEP_LAST_SUB"
@@ -44,6 +45,8 @@ _CONF = frozenset(
         "LSF_HPC_EXTENSIONS",
         "LSF_VERSION",
         "LSB_NCPU_ENFORCE",
+        "LSB_GPU_REQ",
+        "LSB_GPU_NEW_SYNTAX",
         "LSF_CONFDIR",
         "LSB_CONFDIR",
         "LSF_ENVDIR",
@@ -95,6 +98,9 @@ def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) ->
         _put(draft, entry, "dialect", "LSF_VERSION", "7")
     if text := entry.text("LSF_STRICT_RESREQ"):
         _put(draft, entry, "LSF_STRICT_RESREQ", "LSF_STRICT_RESREQ", text)
+    for key in ("LSB_GPU_REQ", "LSB_GPU_NEW_SYNTAX"):
+        if text := entry.text(key).strip("\"' "):
+            _put(draft, entry, key, key, text)
     if text := entry.text("LSF_UNIT_FOR_LIMITS").upper():
         unit = text if text.endswith("B") else f"{text}B"
         if unit in _UNITS:
